@@ -1,0 +1,1 @@
+"""Moorage: a Kubernetes scheduler that people extend in Python."""
