@@ -1,0 +1,167 @@
+"""The cache: nodes, the pods on them, and the pods we have decided about but not yet seen there.
+
+A pod is in one of three states, and moves only along these lines:
+
+    (unknown) --assume--> ASSUMED --confirm (the watch shows it bound)--> BOUND
+    ASSUMED --forget (binding failed)--> (unknown)
+    (unknown) --confirm--> BOUND        BOUND --remove--> (unknown)
+
+Pods bound to a node that is not (or no longer) known wait in `homeless` until it appears.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.cache.nominations import Nominations
+from moorage.cache.objects import Objects
+from moorage.cache.ordering import NodeTree
+from moorage.cache.podinfo import PodClasses, PodInfo
+from moorage.cache.table import NodeTable
+
+
+class CacheError(Exception):
+    """The caller broke the table of legal transitions: a bug of ours, never a user's."""
+
+
+class Cache:
+    """What we believe of the cluster."""
+
+    def __init__(self) -> None:
+        self.table = NodeTable()
+        self.objects = Objects()
+        self.nominations = Nominations()
+        self.classes = PodClasses(self.table.resources)
+        self.assumed: set[str] = set()
+        self._where: dict[str, tuple[str, PodInfo]] = {}
+        self._homeless: dict[str, dict[str, PodInfo]] = {}
+        self._tree = NodeTree()
+        self._order: list[int] | None = None
+        self._undo: list[Callable[[], None]] | None = None
+
+    def info(self, pod: Pod) -> PodInfo:
+        return self.classes.info(pod)
+
+    def node_order(self) -> list[int]:
+        """Rows in the order in which kube-scheduler would walk them."""
+        if self._order is None:
+            self._order = [self.table.row_of[name] for name in self._tree.names()]
+        return self._order
+
+    def put_node(self, node: Node) -> None:
+        known = self.table.row_of.get(node.name)
+        old = None if known is None else self.table.node(known)
+        self._replace_in_tree(old, node)
+        row = self.table.put_node(node)
+        for pod in self._homeless.pop(node.name, {}).values():
+            self.table.add_pod(row, pod)
+        self._on_rollback(lambda: self.remove_node(node) if old is None else self.put_node(old))
+
+    def remove_node(self, node: Node) -> None:
+        row = self.table.row_of.get(node.name)
+        if row is None:
+            return
+        old = self.table.node(row)
+        self._tree.remove(old)
+        self._order = None
+        pods = self.table.remove_node(node.name)
+        if pods:
+            self._homeless[node.name] = pods
+        self._on_rollback(lambda: self.put_node(old))
+
+    def assume(self, pod: PodInfo, node: str) -> None:
+        """Count a pod on a node before the API server has confirmed it."""
+        if pod.uid in self._where:
+            raise CacheError(f"pod {pod.pod.key} is already on {self._where[pod.uid][0]}")
+        self._place(pod, node)
+        self.assumed.add(pod.uid)
+
+    def forget(self, pod: PodInfo) -> None:
+        """Take back an assumption."""
+        if pod.uid not in self.assumed:
+            raise CacheError(f"pod {pod.pod.key} is not assumed")
+        self._displace(pod.uid)
+
+    def put_pod(self, pod: Pod) -> None:
+        """Believe a bound pod: confirms an assumption, adds or updates."""
+        info = self.info(pod)
+        if info.uid in self._where:
+            self._displace(info.uid)
+        self._place(info, pod.spec.node_name)
+
+    def remove_pod(self, uid: str) -> PodInfo | None:
+        """Stop counting a pod, however it got here."""
+        return self._displace(uid) if uid in self._where else None
+
+    def node_of(self, uid: str) -> str | None:
+        found = self._where.get(uid)
+        return found[0] if found else None
+
+    def pod(self, uid: str) -> PodInfo | None:
+        found = self._where.get(uid)
+        return found[1] if found else None
+
+    def pods(self) -> Iterator[tuple[str, PodInfo]]:
+        return iter(self._where.values())
+
+    def place_on(self, row: int, pod: PodInfo) -> None:
+        """Count a pod on a row for the length of a trial."""
+        self._place(pod, self.table.node(row).name)
+
+    def displace(self, pod: PodInfo) -> None:
+        """Stop counting a pod for the length of a trial."""
+        self._displace(pod.uid)
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Whatever is placed, displaced, added or removed inside is undone at the end. Nests."""
+        outer, self._undo = self._undo, []
+        try:
+            yield
+        finally:
+            undo, self._undo = self._undo, None
+            for step in reversed(undo):
+                step()
+            self._undo = outer
+
+    def _place(self, pod: PodInfo, node: str) -> None:
+        row = self.table.row_of.get(node)
+        if row is None:
+            self._homeless.setdefault(node, {})[pod.uid] = pod
+        else:
+            self.table.add_pod(row, pod)
+        self._where[pod.uid] = (node, pod)
+        self._on_rollback(lambda: self._displace(pod.uid))
+
+    def _displace(self, uid: str) -> PodInfo:
+        node, pod = self._where.pop(uid)
+        was_assumed = uid in self.assumed
+        self.assumed.discard(uid)
+        row = self.table.row_of.get(node)
+        if row is None:
+            homeless = self._homeless[node]
+            del homeless[uid]
+            if not homeless:
+                del self._homeless[node]
+        else:
+            self.table.remove_pod(row, pod)
+        self._on_rollback(lambda: self._restore(pod, node, was_assumed))
+        return pod
+
+    def _restore(self, pod: PodInfo, node: str, was_assumed: bool) -> None:
+        self._place(pod, node)
+        if was_assumed:
+            self.assumed.add(pod.uid)
+
+    def _replace_in_tree(self, old: Node | None, new: Node) -> None:
+        if old is not None and (old.zone, old.region) == (new.zone, new.region):
+            return
+        if old is not None:
+            self._tree.remove(old)
+        self._tree.add(new)
+        self._order = None
+
+    def _on_rollback(self, step: Callable[[], None]) -> None:
+        if self._undo is not None:
+            self._undo.append(step)

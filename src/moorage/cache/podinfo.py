@@ -1,0 +1,120 @@
+"""A pod as the engine sees it: what its spec means, worked out once per class of equal pods."""
+
+from typing import Any
+
+import msgspec
+
+from moorage.api.pod import Pod, PodSpec, PodStatus
+from moorage.api.resources import pod_nonzero_requests, pod_requests
+from moorage.cache.interning import Interner
+
+CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
+FIRST_SCALAR = 3
+BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+
+
+class HostPort(msgspec.Struct, frozen=True):
+    ip: str
+    protocol: str
+    port: int
+
+
+class PodClass:
+    """Pods whose scheduling-relevant spec is equal share one class.
+
+    `requests` holds (resource index, amount), amounts above zero only, scalars by name.
+    `memo` is where plugins keep what they compile from the spec, under their own key.
+    """
+
+    __slots__ = ("id", "labels", "memo", "namespace", "nonzero", "ports", "requests", "sample")
+
+    def __init__(self, id_: int, sample: Pod, resources: Interner[str]) -> None:
+        self.id = id_
+        self.sample = sample
+        self.namespace = sample.namespace
+        self.labels = sample.labels
+        asked = msgspec.structs.replace(sample, status=PodStatus())
+        self.requests = request_vector(pod_requests(asked), resources)
+        self.nonzero = pod_nonzero_requests(asked)
+        self.ports = host_ports(sample)
+        self.memo: dict[str, Any] = {}
+
+
+class PodInfo:
+    """One pod and its class."""
+
+    __slots__ = ("cls", "nonzero", "pod", "priority", "requests", "uid")
+
+    def __init__(self, pod: Pod, cls: PodClass) -> None:
+        self.pod = pod
+        self.cls = cls
+        self.uid = pod.uid
+        self.priority = pod.priority
+        self.requests = cls.requests
+        self.nonzero = cls.nonzero
+
+    def __repr__(self) -> str:
+        return f"PodInfo({self.pod.key})"
+
+
+def request_vector(
+    requests: dict[str, int], resources: Interner[str]
+) -> tuple[tuple[int, int], ...]:
+    named = sorted(name for name in requests if name not in BASE_RESOURCES and name != "pods")
+    for name in named:
+        resources.intern(name)
+    ordered = [name for name in (*BASE_RESOURCES, *named) if requests.get(name)]
+    return tuple((resources.intern(name), requests[name]) for name in ordered)
+
+
+def host_ports(pod: Pod) -> tuple[HostPort, ...]:
+    """Host ports of containers and of sidecars, with Kubernetes' defaults filled in."""
+    sidecars = (c for c in pod.spec.init_containers if c.restart_policy == "Always")
+    return tuple(
+        HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)
+        for container in (*pod.spec.containers, *sidecars)
+        for port in container.ports
+        if port.host_port > 0
+    )
+
+
+class PodClasses:
+    """Finds the class of a pod, or starts a new one."""
+
+    def __init__(self, resources: Interner[str]) -> None:
+        self._resources = resources
+        self._classes: dict[tuple[str, bytes, bytes], PodClass] = {}
+        self._next = 0
+
+    def info(self, pod: Pod) -> PodInfo:
+        spec = pod.spec
+        key = (pod.namespace, _encode(pod.labels), _encode(_what_scheduling_reads(spec)))
+        cls = self._classes.get(key)
+        if cls is None:
+            cls = self._start(key, pod)
+        info = PodInfo(pod, cls)
+        if spec.node_name and _resized(pod):
+            info.requests = request_vector(pod_requests(pod), self._resources)
+            info.nonzero = pod_nonzero_requests(pod)
+        return info
+
+    def _start(self, key: tuple[str, bytes, bytes], pod: Pod) -> PodClass:
+        if len(self._classes) >= 65_536:
+            self._classes.clear()
+        cls = self._classes[key] = PodClass(self._next, pod, self._resources)
+        self._next += 1
+        return cls
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+
+def _what_scheduling_reads(spec: PodSpec) -> PodSpec:
+    return msgspec.structs.replace(spec, node_name="") if spec.node_name else spec
+
+
+def _resized(pod: Pod) -> bool:
+    """Whether the kubelet reports resources of its own (a resize under way)."""
+    return bool(pod.status.container_statuses or pod.status.init_container_statuses)

@@ -1,0 +1,207 @@
+"""The node table: one row per node, one contiguous column per fact.
+
+| column             | shape              | dtype | unit, meaning                                        |
+|--------------------|--------------------|-------|------------------------------------------------------|
+| `alive`            | (row)              | bool  | the row holds a node                                 |
+| `allocatable`      | (resource, row)    | int64 | millicores, bytes, counts                            |
+| `requested`        | (resource, row)    | int64 | the sum over the node's pods                         |
+| `nonzero`          | (cpu memory, row)  | int64 | the same, with kube's defaults for pods asking none  |
+| `allowed_pods`     | (row)              | int64 | `status.allocatable.pods`                            |
+| `pod_count`        | (row)              | int64 | pods on the node                                     |
+| `unschedulable`    | (row)              | bool  | `spec.unschedulable`                                 |
+| `taint_set`        | (row)              | int32 | id in `taint_sets`                                   |
+| `label(key).ids`   | (row)              | int32 | id of the node's value of that label, 0 = none       |
+
+Resources come first in the two-dimensional columns, so that one resource over all nodes is
+contiguous. Rows are reused after deletion; `rows` is the number of rows ever in use at once.
+
+Three logs say what changed: `node_log` (rows whose node object changed), `usage_log` (rows whose
+pods or node changed) and `pod_log` (which pod came or went, where).
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node import Node
+from moorage.api.resources import node_allocatable
+from moorage.api.taints import Taint
+from moorage.cache.images import ImageIndex
+from moorage.cache.interning import Interner
+from moorage.cache.labels import LabelColumn
+from moorage.cache.podinfo import BASE_RESOURCES, PodInfo
+from moorage.cache.ports import PortIndex
+from moorage.cache.rowlog import RowLog
+
+_INITIAL_ROWS = 64
+_INITIAL_RESOURCES = 4
+
+
+class PodChange(NamedTuple):
+    """A pod that came to a row (+1) or left it (-1)."""
+
+    row: int
+    pod: PodInfo
+    sign: int
+
+
+class NodeTable:
+    """Nodes and what their pods use, as columns."""
+
+    def __init__(self) -> None:
+        self.resources: Interner[str] = Interner(BASE_RESOURCES)
+        self.taint_sets: Interner[tuple[Taint, ...]] = Interner([()])
+        self.rows = 0
+        self.row_of: dict[str, int] = {}
+        self.nodes: list[Node | None] = []
+        self.pods: list[dict[str, PodInfo]] = []
+        self.images = ImageIndex()
+        self.ports = PortIndex()
+        self.node_log: RowLog[int] = RowLog()
+        self.usage_log: RowLog[int] = RowLog()
+        self.pod_log: RowLog[PodChange] = RowLog()
+        self._free: list[int] = []
+        self._labels: dict[str, LabelColumn] = {}
+        self._allocate(_INITIAL_ROWS)
+
+    def _allocate(self, capacity: int) -> None:
+        self.alive: NDArray[np.bool_] = np.zeros(capacity, dtype=bool)
+        self.allocatable = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
+        self.requested = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
+        self.nonzero = np.zeros((2, capacity), dtype=np.int64)
+        self.allowed_pods = np.zeros(capacity, dtype=np.int64)
+        self.pod_count = np.zeros(capacity, dtype=np.int64)
+        self.unschedulable: NDArray[np.bool_] = np.zeros(capacity, dtype=bool)
+        self.taint_set: NDArray[np.int32] = np.zeros(capacity, dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self.row_of)
+
+    def node(self, row: int) -> Node:
+        node = self.nodes[row]
+        if node is None:
+            raise LookupError(f"row {row} holds no node")
+        return node
+
+    def label(self, key: str) -> LabelColumn:
+        """The column of a label key, filled on first use and kept fresh from then on."""
+        column = self._labels.get(key)
+        if column is None:
+            column = self._labels[key] = LabelColumn(key, len(self.alive))
+            for row in self.row_of.values():
+                column.set(row, self.node(row).labels.get(key))
+        return column
+
+    def put_node(self, node: Node) -> int:
+        """Add a node, or update the one of that name; its pods stay. Returns the row."""
+        row = self.row_of.get(node.name)
+        if row is None:
+            row = self._take_row(node.name)
+        self._fill(row, node)
+        self._log_node(row)
+        return row
+
+    def remove_node(self, name: str) -> dict[str, PodInfo]:
+        """Free the row of a node and return the pods that were counted on it."""
+        row = self.row_of.pop(name)
+        pods = dict(self.pods[row])
+        for pod in pods.values():
+            self.remove_pod(row, pod)
+        self.images.remove(row)
+        self.nodes[row] = None
+        self.alive[row] = False
+        self.allocatable[:, row] = 0
+        self.allowed_pods[row] = 0
+        self.unschedulable[row] = False
+        self.taint_set[row] = 0
+        for column in self._labels.values():
+            column.set(row, None)
+        self._free.append(row)
+        self._log_node(row)
+        return pods
+
+    def add_pod(self, row: int, pod: PodInfo) -> None:
+        self.pods[row][pod.uid] = pod
+        self._count(row, pod, 1)
+
+    def remove_pod(self, row: int, pod: PodInfo) -> None:
+        del self.pods[row][pod.uid]
+        self._count(row, pod, -1)
+
+    def _count(self, row: int, pod: PodInfo, sign: int) -> None:
+        requested = self.requested
+        for resource, amount in pod.requests:
+            if resource >= len(requested):
+                self._grow_resources()
+                requested = self.requested
+            requested[resource, row] += sign * amount
+        cpu, memory = pod.nonzero
+        self.nonzero[0, row] += sign * cpu
+        self.nonzero[1, row] += sign * memory
+        self.pod_count[row] += sign
+        if pod.cls.ports:
+            self.ports.count(row, pod.cls.ports, sign)
+        self.usage_log.append(row)
+        self.pod_log.append(PodChange(row, pod, sign))
+
+    def _take_row(self, name: str) -> int:
+        if self._free:
+            row = self._free.pop()
+        else:
+            row = self.rows
+            if row == len(self.alive):
+                self._grow_rows()
+            self.rows += 1
+            self.nodes.append(None)
+            self.pods.append({})
+        self.row_of[name] = row
+        return row
+
+    def _fill(self, row: int, node: Node) -> None:
+        allocatable = node_allocatable(node)
+        self.nodes[row] = node
+        self.alive[row] = True
+        self.allowed_pods[row] = allocatable.pop("pods", 0)
+        self._fill_allocatable(row, allocatable)
+        self.unschedulable[row] = node.spec.unschedulable
+        self.taint_set[row] = self.taint_sets.intern(node.taints)
+        for key, column in self._labels.items():
+            column.set(row, node.labels.get(key))
+        self.images.put(row, node)
+
+    def _fill_allocatable(self, row: int, amounts: Mapping[str, int]) -> None:
+        indices = [self.resources.intern(name) for name in amounts]
+        while len(self.resources) > len(self.allocatable):
+            self._grow_resources()
+        self.allocatable[:, row] = 0
+        for resource, amount in zip(indices, amounts.values(), strict=True):
+            self.allocatable[resource, row] = amount
+
+    def _log_node(self, row: int) -> None:
+        self.node_log.append(row)
+        self.usage_log.append(row)
+
+    def _grow_rows(self) -> None:
+        capacity = 2 * len(self.alive)
+        for name in ("alive", "allowed_pods", "pod_count", "unschedulable", "taint_set"):
+            old = getattr(self, name)
+            grown = np.zeros(capacity, dtype=old.dtype)
+            grown[: len(old)] = old
+            setattr(self, name, grown)
+        for name in ("allocatable", "requested", "nonzero"):
+            old = getattr(self, name)
+            grown = np.zeros((len(old), capacity), dtype=old.dtype)
+            grown[:, : old.shape[1]] = old
+            setattr(self, name, grown)
+        for column in self._labels.values():
+            column.grow(capacity)
+
+    def _grow_resources(self) -> None:
+        height = max(2 * len(self.allocatable), len(self.resources))
+        for name in ("allocatable", "requested"):
+            old = getattr(self, name)
+            grown = np.zeros((height, old.shape[1]), dtype=np.int64)
+            grown[: len(old)] = old
+            setattr(self, name, grown)

@@ -1,0 +1,109 @@
+"""One attempt: the steps in order.
+
+1. Nothing to do without nodes.
+2. A nominated node that still passes is taken at once.
+3. Filter all nodes; with none left, diagnose and let PostFilter plugins make room.
+4. One feasible node is taken as it is; several are scored, and the best is picked.
+
+The caller assumes the pod on the answer, or puts it back with the diagnosis.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from moorage.cycle import filtering, sampling, scoring, selecting
+from moorage.cycle.filtering import Filtering
+from moorage.cycle.guarding import guard
+from moorage.cycle.profile import Profile
+from moorage.cycle.scoring import Scoring
+from moorage.framework.cycle import Cycle
+from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.verdicts import Nominated, Rejection, SchedulingError
+
+NO_NODES = "no nodes available to schedule pods"
+
+
+class Decision(NamedTuple):
+    """The node an attempt chose, and by how much."""
+
+    node: str
+    score: int
+    feasible: int
+    evaluated: int
+    scoring: Scoring | None = None
+
+
+class Unschedulable(NamedTuple):
+    """No node fits. `nominated` names the node where room is being made, if any."""
+
+    diagnosis: Diagnosis
+    nominated: Nominated | None = None
+
+    @property
+    def message(self) -> str:
+        return self.diagnosis.message()
+
+
+def run(profile: Profile, cycle: Cycle, keep_scores: bool = False) -> Decision | Unschedulable:
+    """Decide where the cycle's pod goes."""
+    table = cycle.table
+    if not len(table):
+        raise SchedulingError(NO_NODES)
+    outcome = Filtering(cycle)
+    filtering.pre_filter(profile, cycle, outcome)
+    if outcome.diagnosis.pre_filter is None:
+        nominated = _nominated_row(cycle, outcome)
+        if nominated is not None:
+            return Decision(table.node(nominated).name, 0, 1, 1)
+        outcome.feasible = filtering.standing(profile, cycle, outcome)
+        found = int(np.count_nonzero(outcome.feasible))
+        if found:
+            return _choose(profile, cycle, outcome, found, keep_scores)
+    else:
+        outcome.feasible = np.zeros(table.rows, dtype=bool)
+    diagnosis = filtering.diagnose(profile, cycle, outcome)
+    return Unschedulable(diagnosis, post_filter(profile, cycle, diagnosis, outcome))
+
+
+def _nominated_row(cycle: Cycle, outcome: Filtering) -> int | None:
+    row = cycle.table.row_of.get(cycle.pod.status.nominated_node_name)
+    if row is None or (
+        outcome.narrowed is not None and cycle.table.node(row).name not in outcome.narrowed
+    ):
+        return None
+    refused = filtering.refusal_with_nominated_pods(cycle, outcome.active, row)
+    return row if refused is None else None
+
+
+def _choose(
+    profile: Profile, cycle: Cycle, outcome: Filtering, found: int, keep_scores: bool
+) -> Decision:
+    table, feasible = cycle.table, outcome.feasible
+    if profile.percentage_of_nodes_to_score is not None:
+        feasible = sampling.sample(profile, cycle, feasible)
+        found = int(np.count_nonzero(feasible))
+    if found == 1 and not keep_scores:
+        return Decision(table.node(int(feasible.argmax())).name, 0, 1, len(table))
+    scored = scoring.run(profile, cycle, feasible, keep_scores)
+    position = selecting.pick(scored, cycle.random)
+    node = scored.nodes.node(position)
+    kept = scored if keep_scores else None
+    return Decision(node.name, scored.total(position), found, len(table), kept)
+
+
+def post_filter(
+    profile: Profile, cycle: Cycle, diagnosis: Diagnosis, outcome: Filtering
+) -> Nominated | None:
+    """Ask PostFilter plugins for room; their words end the diagnosis."""
+    cycle.refuses = lambda row: filtering.refusal_with_nominated_pods(cycle, outcome.active, row)
+    said = []
+    for name, plugin in profile.post_filter:
+        with guard(name, "PostFilter"):
+            answer = plugin.post_filter(cycle, cycle.pod, diagnosis)
+        if isinstance(answer, Nominated):
+            return answer
+        if isinstance(answer, Rejection):
+            said.append(answer.message)
+    diagnosis.post_filter_message = ", ".join(message for message in said if message)
+    return None

@@ -1,0 +1,282 @@
+"""Which nodes can take the pod: PreFilter once, then Filter over all rows.
+
+1. PreFilter plugins run in order. They may refuse the pod outright, narrow the search to named
+   nodes, or bow out of Filter.
+2. Vector rules write a code per row; a row is feasible where every code is zero. Codes of rules that
+   sign are kept between attempts.
+3. Scalar rules are asked about rows still standing.
+4. Rows that other pods were promised are looked at once more, with those pods counted.
+5. Only if someone wants to know (nothing was feasible, or an explanation is asked for) are the
+   codes turned into "the first plugin in configured order that refused this row".
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.view import Nodes
+from moorage.cycle.guarding import guard
+from moorage.cycle.profile import FilterEntry, Profile
+from moorage.framework.cycle import Cycle
+from moorage.framework.diagnosis import NARROWED_OUT, Diagnosis
+from moorage.framework.plugin import Depends
+from moorage.framework.verdicts import (
+    SKIP,
+    Code,
+    NodeNames,
+    PluginError,
+    Rejection,
+    unresolvable,
+)
+
+Mask = NDArray[np.bool_]
+
+
+class Filtering:
+    """The outcome of filtering one pod."""
+
+    __slots__ = ("active", "diagnosis", "feasible", "narrowed", "narrowing_plugins")
+
+    def __init__(self, cycle: Cycle) -> None:
+        self.feasible: Mask = np.zeros(0, dtype=bool)
+        self.active: list[FilterEntry] = []
+        self.narrowed: frozenset[str] | None = None
+        self.narrowing_plugins: set[str] = set()
+        self.diagnosis = Diagnosis(cycle.table)
+
+
+def run(profile: Profile, cycle: Cycle) -> Filtering:
+    """Filter all nodes; `diagnose` explains the outcome afterwards."""
+    outcome = Filtering(cycle)
+    pre_filter(profile, cycle, outcome)
+    if outcome.diagnosis.pre_filter is None:
+        outcome.feasible = standing(profile, cycle, outcome)
+    else:
+        outcome.feasible = np.zeros(cycle.table.rows, dtype=bool)
+    return outcome
+
+
+def pre_filter(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
+    """Run PreFilter plugins; leaves in `outcome` who filters and where."""
+    skipped: set[str] = set()
+    refused: Rejection | None = None
+    for name, plugin in profile.pre_filter:
+        with guard(name, "PreFilter"):
+            answer = plugin.pre_filter(cycle, cycle.pod)
+        if answer is None:
+            continue
+        if answer is SKIP:
+            skipped.add(name)
+        elif isinstance(answer, NodeNames):
+            if _narrow(outcome, name, answer):
+                return
+        elif isinstance(answer, Rejection):
+            refused = answer.by(name)
+            if refused.code is not Code.UNSCHEDULABLE:
+                break
+        else:
+            raise PluginError(name, "PreFilter", f"answered {answer!r}")
+    outcome.active = [entry for entry in profile.filter if entry.name not in skipped]
+    if refused is not None:
+        outcome.diagnosis.pre_filter = refused
+        outcome.diagnosis.unschedulable_plugins.add(refused.plugin)
+
+
+def _narrow(outcome: Filtering, name: str, answer: NodeNames) -> bool:
+    """Narrow the search; True where no node is left, which refuses the pod."""
+    outcome.narrowing_plugins.add(name)
+    known = outcome.narrowed
+    outcome.narrowed = answer.names if known is None else known & answer.names
+    if outcome.narrowed:
+        return False
+    names = sorted(outcome.narrowing_plugins)
+    reason = (
+        f"node(s) didn't satisfy plugin {names[0]}"
+        if len(names) == 1
+        else f"node(s) didn't satisfy plugin(s) [{' '.join(names)}] simultaneously"
+    )
+    outcome.diagnosis.pre_filter = unresolvable(reason)
+    outcome.diagnosis.unschedulable_plugins |= outcome.narrowing_plugins
+    return True
+
+
+def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
+    """bool (row): the node is there and nobody refuses it."""
+    table = cycle.table
+    feasible = table.alive[: table.rows] & _searched(cycle, outcome)
+    for entry in outcome.active:
+        if entry.vector:
+            feasible &= codes(profile, cycle, entry) == 0
+    for entry in outcome.active:
+        if not entry.vector:
+            for row in np.flatnonzero(feasible).tolist():
+                if _ask_scalar(cycle, entry, row) is not None:
+                    feasible[row] = False
+    for row in _rows_with_nominated_pods(cycle):
+        if feasible[row]:
+            feasible[row] = refusal_with_nominated_pods(cycle, outcome.active, row) is None
+    return feasible
+
+
+def _searched(cycle: Cycle, outcome: Filtering) -> Mask | bool:
+    if outcome.narrowed is None:
+        return True
+    mask = np.zeros(cycle.table.rows, dtype=bool)
+    for name in outcome.narrowed:
+        row = cycle.table.row_of.get(name)
+        if row is not None:
+            mask[row] = True
+    return mask
+
+
+def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int32]:
+    """int32 (row): what a vector rule writes for every row, from the cache where it signs."""
+    plugin, table = entry.plugin, cycle.table
+
+    def compute(nodes: Nodes, out: NDArray[Any]) -> None:
+        with guard(entry.name, "Filter"):
+            plugin.filter_all(cycle, cycle.pod, nodes, out)
+
+    with guard(entry.name, "Filter"):
+        sign = plugin.sign(cycle.incoming)
+    if sign is None or plugin.depends & Depends.EVERYTHING:
+        out = np.zeros(table.rows, dtype=np.int32)
+        compute(Nodes.all(table), out)
+        return out
+    key = ("filter", entry.name, sign)
+    return profile.columns.get(table, key, plugin.depends, np.int32, compute).values
+
+
+def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection | None:
+    """The first plugin in configured order that refuses one row, as things stand now."""
+    nodes = Nodes.one(cycle.table, row)
+    for entry in active:
+        if entry.vector:
+            out = np.zeros(1, dtype=np.int32)
+            with guard(entry.name, "Filter"):
+                entry.plugin.filter_all(cycle, cycle.pod, nodes, out)
+            if out[0]:
+                return _decoder(cycle, entry)(int(out[0]))
+        else:
+            answer = _ask_scalar(cycle, entry, row)
+            if answer is not None:
+                return answer
+    return None
+
+
+def _ask_scalar(cycle: Cycle, entry: FilterEntry, row: int) -> Rejection | None:
+    with guard(entry.name, "Filter"):
+        answer = entry.plugin.filter(cycle, cycle.pod, cycle.table.node(row))
+    if answer is None:
+        return None
+    if not isinstance(answer, Rejection):
+        raise PluginError(entry.name, "Filter", f"answered {answer!r}, not None or a Rejection")
+    return answer.by(entry.name)
+
+
+def _decoder(cycle: Cycle, entry: FilterEntry) -> Callable[[int], Rejection]:
+    def decode(code: int) -> Rejection:
+        with guard(entry.name, "Filter"):
+            return entry.plugin.rejection(cycle, cycle.pod, code).by(entry.name)
+
+    return decode
+
+
+def _rows_with_nominated_pods(cycle: Cycle) -> list[int]:
+    if not len(cycle.cache.nominations):
+        return []
+    rows = (cycle.table.row_of.get(name) for name in cycle.cache.nominations.nodes())
+    return [row for row in rows if row is not None]
+
+
+def promised(cycle: Cycle, row: int) -> list[PodInfo]:
+    """Pods nominated to a row that the incoming pod must yield to."""
+    incoming = cycle.incoming
+    return [
+        pod
+        for pod in cycle.cache.nominations.on(cycle.table.node(row).name)
+        if pod.priority >= incoming.priority and pod.uid != incoming.uid
+    ]
+
+
+def refusal_with_nominated_pods(
+    cycle: Cycle, active: Iterable[FilterEntry], row: int
+) -> Rejection | None:
+    """kube's two passes: with the promised pods counted, and then without them."""
+    others = promised(cycle, row)
+    if others:
+        with cycle.cache.trial():
+            for pod in others:
+                if cycle.cache.node_of(pod.uid) is None:
+                    cycle.cache.place_on(row, pod)
+            refused = refusal(cycle, active, row)
+        if refused is not None:
+            return refused
+    return refusal(cycle, active, row)
+
+
+def diagnose(profile: Profile, cycle: Cycle, outcome: Filtering) -> Diagnosis:
+    """Who refused which row first, in configured order."""
+    diagnosis = outcome.diagnosis
+    if diagnosis.pre_filter is not None:
+        return diagnosis
+    _refuse_narrowed_out(cycle, outcome)
+    _refuse_by_nominated_pods(cycle, outcome)
+    table = cycle.table
+    unsettled = table.alive[: table.rows] & ~outcome.feasible
+    for entry in outcome.active:
+        rows = np.flatnonzero(unsettled & (diagnosis.slot < 0))
+        if not len(rows):
+            break
+        if entry.vector:
+            found = codes(profile, cycle, entry)[rows]
+            refused = found != 0
+            if refused.any():
+                diagnosis.refuse(rows[refused], found[refused], _decoder(cycle, entry))
+        else:
+            for row in rows.tolist():
+                answer = _ask_scalar(cycle, entry, row)
+                if answer is not None:
+                    refuse_row(diagnosis, row, answer)
+    diagnosis.unschedulable_plugins |= outcome.narrowing_plugins
+    _name_plugins(diagnosis)
+    return diagnosis
+
+
+def refuse_row(diagnosis: Diagnosis, row: int, rejection: Rejection) -> None:
+    diagnosis.refuse(
+        np.array([row], dtype=np.intp), np.ones(1, dtype=np.int32), lambda _: rejection
+    )
+
+
+def _refuse_narrowed_out(cycle: Cycle, outcome: Filtering) -> None:
+    if outcome.narrowed is None:
+        return
+    table = cycle.table
+    rows = np.flatnonzero(table.alive[: table.rows] & ~np.asarray(_searched(cycle, outcome)))
+    names = " ".join(sorted(outcome.narrowing_plugins))
+    reason = f"node(s) didn't satisfy plugin(s) [{names}]"
+    rejection = unresolvable(reason).by(NARROWED_OUT)
+    outcome.diagnosis.refuse(rows, np.ones(len(rows), dtype=np.int32), lambda _: rejection)
+
+
+def _refuse_by_nominated_pods(cycle: Cycle, outcome: Filtering) -> None:
+    for row in _rows_with_nominated_pods(cycle):
+        if not outcome.feasible[row] and outcome.diagnosis.slot[row] < 0 and promised(cycle, row):
+            refused = refusal_with_nominated_pods(cycle, outcome.active, row)
+            if refused is not None:
+                refuse_row(outcome.diagnosis, row, refused)
+
+
+def _name_plugins(diagnosis: Diagnosis) -> None:
+    for rejection in diagnosis.distinct():
+        if rejection.plugin != NARROWED_OUT:
+            target = (
+                diagnosis.pending_plugins
+                if rejection.code is Code.PENDING
+                else diagnosis.unschedulable_plugins
+            )
+            target.add(rejection.plugin)

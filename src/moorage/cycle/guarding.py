@@ -1,0 +1,28 @@
+"""A plugin that raises costs one attempt and is named; nothing else is harmed."""
+
+from types import TracebackType
+
+from moorage.framework.verdicts import PluginError, SchedulingError
+
+
+class guard:  # noqa: N801 - reads as a statement
+    """`with guard(plugin, point):` turns whatever the plugin raises into a PluginError."""
+
+    __slots__ = ("plugin", "point")
+
+    def __init__(self, plugin: str, point: str) -> None:
+        self.plugin = plugin
+        self.point = point
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, SchedulingError):
+            detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise PluginError(self.plugin, self.point, detail) from error

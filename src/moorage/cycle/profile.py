@@ -1,0 +1,93 @@
+"""A profile: which plugins run at which extension point."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from moorage.config.resolving import ResolvedProfile
+from moorage.cycle.columns import ColumnCache
+from moorage.framework import points
+from moorage.framework.plugin import Plugin
+from moorage.framework.points import is_vector
+
+P = TypeVar("P", bound=Plugin)
+
+
+class FilterEntry(NamedTuple):
+    """One Filter plugin in its configured place."""
+
+    name: str
+    plugin: points.Filter
+    vector: bool
+
+
+class ScoreEntry(NamedTuple):
+    """One Score plugin with its weight."""
+
+    name: str
+    plugin: points.Score
+    weight: int
+    vector: bool
+    checked: bool
+
+
+class Profile:
+    """Plugins of one schedulerName, ready to run, and what was computed with them."""
+
+    def __init__(
+        self,
+        resolved: ResolvedProfile,
+        plugins: Mapping[str, Plugin],
+        percentage: int | None = None,
+    ) -> None:
+        self.scheduler_name = resolved.scheduler_name
+        self.percentage_of_nodes_to_score = percentage
+        self.plugins = dict(plugins)
+        self.columns = ColumnCache()
+        self.shared: dict[str, Any] = {}
+        self.next_start = 0
+        at = resolved.points
+
+        def listed(point: str, kind: type[P]) -> list[tuple[str, P]]:
+            named = [(ref.name, plugins.get(ref.name)) for ref in at.get(point, ())]
+            return [(name, plugin) for name, plugin in named if isinstance(plugin, kind)]
+
+        self.pre_enqueue = listed("preEnqueue", points.PreEnqueue)
+        self.queue_sort = listed("queueSort", points.QueueSort)
+        self.pre_filter = listed("preFilter", points.PreFilter)
+        self.filter = [
+            FilterEntry(name, plugin, is_vector(plugin, "filter_all"))
+            for name, plugin in listed("filter", points.Filter)
+        ]
+        self.post_filter = listed("postFilter", points.PostFilter)
+        self.pre_score = listed("preScore", points.PreScore)
+        weights = {ref.name: ref.weight or 1 for ref in at.get("score", ())}
+        self.score = [
+            ScoreEntry(
+                name,
+                plugin,
+                weights[name],
+                is_vector(plugin, "score_all"),
+                not type(plugin).__module__.startswith("moorage.plugins."),
+            )
+            for name, plugin in listed("score", points.Score)
+        ]
+        self.reserve = listed("reserve", points.Reserve)
+        self.permit = listed("permit", points.Permit)
+        self.pre_bind = listed("preBind", points.PreBind)
+        self.bind = listed("bind", points.Bind)
+        self.post_bind = listed("postBind", points.PostBind)
+
+
+def build(
+    resolved: ResolvedProfile, known: Mapping[str, type[Plugin]], percentage: int | None = None
+) -> Profile:
+    """A profile from its configuration: every named plugin made from its arguments."""
+    names = {ref.name for refs in resolved.points.values() for ref in refs}
+    plugins = {
+        name: msgspec.convert(resolved.args.get(name, {}), known[name])
+        for name in sorted(names)
+        if name in known
+    }
+    return Profile(resolved, plugins, percentage)

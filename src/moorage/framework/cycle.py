@@ -1,0 +1,117 @@
+"""One attempt's state, and the window through which plugins see the cluster."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
+
+from moorage.api.meta import KubeObject
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import NodeTable
+from moorage.framework.verdicts import Rejection
+
+T = TypeVar("T", bound=KubeObject)
+
+
+class Random(Protocol):
+    """The part of `random.Random` that deciding needs; seeded by whoever runs the cycle."""
+
+    def randrange(self, stop: int, /) -> int: ...
+
+
+class Client(Protocol):
+    """What Reserve, PreBind and Bind plugins may ask of the API server."""
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None: ...
+
+    async def get(self, resource: str, namespace: str, name: str) -> dict[str, Any]: ...
+
+    async def patch(
+        self, resource: str, namespace: str, name: str, patch: dict[str, Any]
+    ) -> dict[str, Any]: ...
+
+    async def update(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]: ...
+
+
+class Cycle:
+    """kube-scheduler's CycleState and Handle in one: lives as long as one attempt.
+
+    `state` is the plugins' own: write under your plugin's name in PreFilter, read it later.
+    """
+
+    __slots__ = (
+        "attempt",
+        "cache",
+        "client",
+        "incoming",
+        "now",
+        "random",
+        "refuses",
+        "shared",
+        "state",
+        "table",
+    )
+
+    def __init__(
+        self,
+        cache: Cache,
+        incoming: PodInfo,
+        *,
+        random: Random,
+        now: float = 0.0,
+        attempt: str = "",
+        shared: dict[str, Any] | None = None,
+        client: Client | None = None,
+    ) -> None:
+        self.cache = cache
+        self.table: NodeTable = cache.table
+        self.incoming = incoming
+        self.random = random
+        self.now = now
+        self.attempt = attempt
+        self.shared: dict[str, Any] = {} if shared is None else shared
+        self.client = client
+        self.state: dict[str, Any] = {}
+        self.refuses: Callable[[int], Rejection | None] = _nobody_asked
+        """For PostFilter: who refuses a row as things stand now, a trial's changes included."""
+
+    @property
+    def pod(self) -> Pod:
+        """The pod this attempt is about."""
+        return self.incoming.pod
+
+    def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
+        """An object other than nodes and pods, by name."""
+        return self.cache.objects.get(kind, name, namespace)
+
+    def all(self, kind: type[T], namespace: str | None = None) -> Iterable[T]:
+        """All objects of a type, in one namespace or in every one."""
+        return self.cache.objects.all(kind, namespace)
+
+    def nodes(self) -> Iterable[Node]:
+        """Every known node."""
+        return (self.table.node(row) for row in self.table.row_of.values())
+
+    def pods_on(self, node: str) -> list[Pod]:
+        """The pods counted on a node, those assumed there included."""
+        row = self.table.row_of.get(node)
+        return [] if row is None else [info.pod for info in self.table.pods[row].values()]
+
+    def allocatable(self, node: str, resource: str) -> int:
+        """What a node offers: millicores of cpu, bytes, or a count."""
+        return self._amount(self.table.allocatable, node, resource)
+
+    def requested(self, node: str, resource: str) -> int:
+        """What the pods on a node have asked for, in the same units."""
+        return self._amount(self.table.requested, node, resource)
+
+    def _amount(self, column: Any, node: str, resource: str) -> int:
+        row, index = self.table.row_of.get(node), self.table.resources.find(resource)
+        if row is None or index is None or index >= len(column):
+            return 0
+        return int(column[index, row])
+
+
+def _nobody_asked(row: int) -> Rejection | None:
+    raise LookupError("only PostFilter plugins may ask who refuses a row")

@@ -1,0 +1,103 @@
+"""Why no node fits: one entry per node, kept as columns until someone asks for names."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.table import NodeTable
+from moorage.framework.verdicts import Code, Rejection
+
+NARROWED_OUT = "PreFilterResult"
+"""The plugin named for nodes outside the set that PreFilter plugins narrowed the search to."""
+
+
+class Diagnosis:
+    """The outcome of filtering, node by node.
+
+    `slot` (row) tells which entry of `decoders` refused the row, -1 where none did; `code` (row)
+    is what it wrote there.
+    """
+
+    def __init__(self, table: NodeTable) -> None:
+        self.table = table
+        self.pre_filter: Rejection | None = None
+        self.unschedulable_plugins: set[str] = set()
+        self.pending_plugins: set[str] = set()
+        self.post_filter_message = ""
+        self.slot: NDArray[np.int32] = np.full(table.rows, -1, dtype=np.int32)
+        self.code: NDArray[np.int32] = np.zeros(table.rows, dtype=np.int32)
+        self._decoders: list[Callable[[int], Rejection]] = []
+        self._seen: dict[tuple[int, int], Rejection] = {}
+
+    def refuse(
+        self, rows: NDArray[np.intp], codes: NDArray[np.int32], decode: Callable[[int], Rejection]
+    ) -> None:
+        """Put down that rows not yet refused are refused, with codes that `decode` explains."""
+        fresh = self.slot[rows] < 0
+        self.slot[rows[fresh]] = len(self._decoders)
+        self.code[rows[fresh]] = codes[fresh]
+        self._decoders.append(decode)
+
+    def rejection(self, row: int) -> Rejection | None:
+        if self.pre_filter is not None:
+            return self.pre_filter
+        slot = int(self.slot[row])
+        return None if slot < 0 else self._decode(slot, int(self.code[row]))
+
+    def rejections(self) -> Iterator[tuple[int, Rejection]]:
+        """Every refused row with its reason."""
+        for row in self.table.row_of.values():
+            rejection = self.rejection(row)
+            if rejection is not None:
+                yield row, rejection
+
+    def rows_with(self, code: Code) -> NDArray[np.intp]:
+        """Rows refused with a status code."""
+        if self.pre_filter is not None:
+            everything = np.fromiter(self.table.row_of.values(), dtype=np.intp)
+            return everything if self.pre_filter.code is code else everything[:0]
+        chosen = np.zeros(len(self.slot), dtype=bool)
+        for (slot, value), _ in self._histogram().items():
+            if self._decode(slot, value).code is code:
+                chosen |= (self.slot == slot) & (self.code == value)
+        return np.flatnonzero(chosen)
+
+    def distinct(self) -> list[Rejection]:
+        """The different rejections among the rows."""
+        return [self._decode(slot, code) for slot, code in self._histogram()]
+
+    def reasons(self) -> Counter[str]:
+        """How many nodes gave each reason."""
+        counted: Counter[str] = Counter()
+        for (slot, code), count in self._histogram().items():
+            for reason in self._decode(slot, code).reasons:
+                counted[reason] += count
+        return counted
+
+    def message(self) -> str:
+        """The FailedScheduling text, to the letter."""
+        if self.pre_filter is not None and self.pre_filter.message:
+            why = self.pre_filter.message
+        else:
+            parts = sorted(f"{count} {reason}" for reason, count in self.reasons().items())
+            why = ", ".join(parts)
+        text = f"0/{len(self.table)} nodes are available:"
+        text += f" {why}." if why else ""
+        return f"{text} {self.post_filter_message}" if self.post_filter_message else text
+
+    def _histogram(self) -> dict[tuple[int, int], int]:
+        refused = self.slot >= 0
+        pairs = (self.slot[refused].astype(np.int64) << 32) | self.code[refused]
+        values, counts = np.unique(pairs, return_counts=True)
+        return {
+            (int(value) >> 32, int(value) & 0xFFFFFFFF): int(count)
+            for value, count in zip(values, counts, strict=True)
+        }
+
+    def _decode(self, slot: int, code: int) -> Rejection:
+        found = self._seen.get((slot, code))
+        if found is None:
+            found = self._seen[(slot, code)] = self._decoders[slot](code)
+        return found

@@ -1,0 +1,186 @@
+"""Every extension point: when it is called, how often, and what each answer causes.
+
+Scalar hooks take one node and read like the rule; the engine calls them only for nodes that are
+still standing. Vector hooks take all asked-for nodes at once and write into an array that the
+engine owns; every built-in rule has that form. A plugin implements one form of each point.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.plugin import Plugin
+from moorage.framework.queued import QueuedPod
+from moorage.framework.verdicts import NodeNames, Nominated, Rejection, Skip, Wait
+
+
+class PreEnqueue(Plugin, frozen=True):
+    """Keeps pods out of the active queue."""
+
+    def pre_enqueue(self, pod: Pod) -> Rejection | None:
+        """Called each time the pod would enter the active queue. A rejection gates the pod: it is
+        not attempted until an event of this plugin's moves it."""
+        raise NotImplementedError
+
+
+class QueueSort(Plugin, frozen=True):
+    """Orders the active queue. Exactly one, the same in every profile."""
+
+    def sort_key(self, queued: QueuedPod) -> Any:
+        """Called when a pod enters the active queue; the smallest key is attempted first."""
+        raise NotImplementedError
+
+
+class PreFilter(Plugin, frozen=True):
+    """Looks at the pod and the cluster once, before any node is filtered."""
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> NodeNames | Rejection | Skip | None:
+        """Called once per attempt. `NodeNames` narrows the search (several narrow together);
+        `SKIP` leaves out this plugin's Filter; a rejection refuses the pod on every node."""
+        raise NotImplementedError
+
+    def add_pod(self, cycle: Cycle, pod: Pod, added: PodInfo, node: Node) -> Rejection | None:
+        """Called when a trial has put another pod on a node: bring `cycle.state` up to date.
+        Rules that read the table or its logs need nothing here."""
+        return None
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, removed: PodInfo, node: Node) -> Rejection | None:
+        """Called when a trial has taken a pod off a node."""
+        return None
+
+
+class Filter(Plugin, frozen=True):
+    """Rules nodes out."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        """Called for each node that no vector rule has refused. `None`: it fits."""
+        raise NotImplementedError
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        """The vector form. `out` comes zeroed, one entry per node of `nodes`; write a code above
+        zero where the node is refused. `rejection` later tells what a code means."""
+        raise NotImplementedError
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        """What a code of `filter_all` stands for. Called once per distinct code, and only when
+        someone wants to know."""
+        raise NotImplementedError
+
+
+class PostFilter(Plugin, frozen=True):
+    """Tries to make room when no node fits."""
+
+    def post_filter(
+        self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis
+    ) -> Nominated | Rejection | None:
+        """Called when filtering left nothing, plugin after plugin until one answers `Nominated`.
+        Its message, or the rejection's, ends the FailedScheduling text."""
+        raise NotImplementedError
+
+
+class PreScore(Plugin, frozen=True):
+    """Looks at the nodes that passed, before any is scored."""
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | Rejection | None:
+        """Called once per attempt with at least two feasible nodes. `SKIP` leaves out this
+        plugin's Score; a rejection is an error of the attempt."""
+        raise NotImplementedError
+
+
+class Score(Plugin, frozen=True):
+    """Ranks the nodes that passed, from 0 to 100 after normalisation."""
+
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        """Called for each feasible node."""
+        raise NotImplementedError
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        """The vector form. `out` comes zeroed, one entry per node of `nodes`."""
+        raise NotImplementedError
+
+    def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
+        """Called once per attempt with the scores of all feasible nodes; bring them into 0..100
+        in place. Whatever is outside afterwards is an error."""
+
+
+class Reserve(Plugin, frozen=True):
+    """Books what is outside of the node table, once a node is chosen."""
+
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        """Called once, when the pod is assumed. A rejection undoes the assumption."""
+        return None
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        """Called if anything after `reserve` fails, in reverse order; must not fail, and must do
+        no harm when called twice."""
+
+
+class Permit(Plugin, frozen=True):
+    """The last word before binding: now, never, or later."""
+
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | Wait | None:
+        """Called once per placement. `Wait` holds the pod (still assumed) until it is allowed,
+        rejected, or the time is over."""
+        raise NotImplementedError
+
+
+class PreBind(Plugin, frozen=True):
+    """Makes ready what the pod needs on its node."""
+
+    def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: Node) -> Skip | None:
+        """Called before waiting. `SKIP`: there is nothing for `pre_bind` to do."""
+        return None
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        """Called in the binding task; may take its time."""
+        raise NotImplementedError
+
+
+class Bind(Plugin, frozen=True):
+    """Writes the decision to the API server."""
+
+    async def bind(self, cycle: Cycle, pod: Pod, node: Node) -> Skip | None:
+        """Called in configured order until one does not skip. Raises when binding failed."""
+        raise NotImplementedError
+
+
+class PostBind(Plugin, frozen=True):
+    """Hears of pods that were bound."""
+
+    def post_bind(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        """Called after the bind; nothing depends on the outcome."""
+        raise NotImplementedError
+
+
+POINTS: dict[str, type[Plugin]] = {
+    "preEnqueue": PreEnqueue,
+    "queueSort": QueueSort,
+    "preFilter": PreFilter,
+    "filter": Filter,
+    "postFilter": PostFilter,
+    "preScore": PreScore,
+    "score": Score,
+    "reserve": Reserve,
+    "permit": Permit,
+    "preBind": PreBind,
+    "bind": Bind,
+    "postBind": PostBind,
+}
+"""Extension points by their name in KubeSchedulerConfiguration."""
+
+
+def points_of(plugin: type[Plugin]) -> frozenset[str]:
+    return frozenset(name for name, point in POINTS.items() if issubclass(plugin, point))
+
+
+def is_vector(plugin: Plugin, hook: str) -> bool:
+    """Whether a Filter or Score plugin implements the vector form."""
+    base = Filter if hook == "filter_all" else Score
+    return getattr(type(plugin), hook) is not getattr(base, hook)

@@ -1,0 +1,97 @@
+"""What a plugin may answer.
+
+Expected outcomes are values: `None` (it fits, go on), a `Rejection`, `SKIP`, a `Wait`, a set of
+`NodeNames`. Surprises are exceptions: whatever a plugin raises becomes kube-scheduler's Error,
+costs the pod one attempt, and names the plugin and the extension point.
+
+    SchedulingError                whatever stops one attempt
+    └── PluginError                a plugin raised, or answered what it may not
+"""
+
+import enum
+from typing import Final
+
+import msgspec
+
+MAX_SCORE: Final = 100
+MIN_SCORE: Final = 0
+
+
+class Code(enum.Enum):
+    """kube-scheduler's status codes for refusals."""
+
+    UNSCHEDULABLE = "Unschedulable"
+    UNRESOLVABLE = "UnschedulableAndUnresolvable"
+    PENDING = "Pending"
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """An expected refusal. The engine fills in `plugin`."""
+
+    code: Code
+    reasons: tuple[str, ...]
+    plugin: str = ""
+
+    @property
+    def message(self) -> str:
+        return ", ".join(self.reasons)
+
+    def by(self, plugin: str) -> "Rejection":
+        return msgspec.structs.replace(self, plugin=plugin) if not self.plugin else self
+
+
+def unschedulable(*reasons: str) -> Rejection:
+    """Refuse, but removing pods from the node (preemption) may help."""
+    return Rejection(Code.UNSCHEDULABLE, reasons)
+
+
+def unresolvable(*reasons: str) -> Rejection:
+    """Refuse, and no preemption on this node will help."""
+    return Rejection(Code.UNRESOLVABLE, reasons)
+
+
+def pending(*reasons: str) -> Rejection:
+    """Refuse until an event of the plugin's own arrives; the retry does not back off."""
+    return Rejection(Code.PENDING, reasons)
+
+
+class Skip(enum.Enum):
+    """PreFilter or PreScore: leave my Filter or Score out. Bind: let the next binder do it."""
+
+    SKIP = "Skip"
+
+
+SKIP: Final = Skip.SKIP
+
+
+class NodeNames(msgspec.Struct, frozen=True):
+    """PreFilter: only these nodes can be feasible; do not look at the others."""
+
+    names: frozenset[str]
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Permit: hold the pod until it is allowed or rejected, or this many seconds have passed."""
+
+    seconds: float
+
+
+class Nominated(msgspec.Struct, frozen=True):
+    """PostFilter: room is being made for the pod on this node. The empty name withdraws."""
+
+    node: str
+    message: str = ""
+
+
+class SchedulingError(Exception):
+    """Whatever stops one attempt; the pod is retried after a back-off."""
+
+
+class PluginError(SchedulingError):
+    """A plugin raised, or answered what its extension point does not allow."""
+
+    def __init__(self, plugin: str, point: str, detail: str) -> None:
+        super().__init__(f"running {point} plugin {plugin!r}: {detail}")
+        self.plugin = plugin
+        self.point = point
+        self.detail = detail
