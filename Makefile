@@ -29,3 +29,5 @@ unit: $(READY)
 
 clean:
 	rm -rf $(VENV) build dist
+
+include kube.mk

