@@ -1,0 +1,106 @@
+"""Selectors: which labels a label selector selects, and which nodes a node selector does."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from moorage.api import requirements
+from moorage.api.meta import LabelSelector
+from moorage.api.node_selectors import (
+    NodeTerm,
+    compile_node_selector,
+    compile_preferred,
+    compile_term,
+    node_selector_matches,
+    required_affinity_matches,
+    term_matches,
+)
+from moorage.api.requirements import Requirement, SelectorError
+
+__all__ = [
+    "EVERYTHING",
+    "NOTHING",
+    "NodeTerm",
+    "Requirement",
+    "Selector",
+    "SelectorError",
+    "compile",
+    "compile_node_selector",
+    "compile_preferred",
+    "compile_term",
+    "from_labels",
+    "matches_labels",
+    "node_selector_matches",
+    "required_affinity_matches",
+    "term_matches",
+]
+
+_OPERATORS: Final = frozenset(
+    (requirements.IN, requirements.NOT_IN, requirements.EXISTS, requirements.DOES_NOT_EXIST)
+)
+
+
+class Selector(msgspec.Struct, frozen=True, cache_hash=True):
+    """A label selector in canonical form: selectors that say the same compare equal."""
+
+    requirements: tuple[Requirement, ...] = ()
+    selects_nothing: bool = False
+
+    @property
+    def selects_everything(self) -> bool:
+        """Whether any labels at all are selected."""
+        return not self.requirements and not self.selects_nothing
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Say whether the labels are selected."""
+        return not self.selects_nothing and requirements.all_match(self.requirements, labels)
+
+    def with_labels(self, labels: Mapping[str, str]) -> "Selector":
+        """Return the selector that asks for these labels too; nothing stays nothing."""
+        if self.selects_nothing or not labels:
+            return self
+        return _canonical((*self.requirements, *(_equals(k, v) for k, v in labels.items())))
+
+    def __str__(self) -> str:
+        return "<none>" if self.selects_nothing else ",".join(map(str, self.requirements))
+
+
+EVERYTHING: Final = Selector()
+NOTHING: Final = Selector(selects_nothing=True)
+
+
+def compile(selector: LabelSelector | None) -> Selector:
+    """Check a label selector and bring it into canonical form: None selects nothing."""
+    if selector is None:
+        return NOTHING
+    for expression in selector.match_expressions:
+        if expression.operator not in _OPERATORS:
+            raise SelectorError(f'"{expression.operator}" is not a valid label selector operator')
+    return _canonical(
+        (
+            *(
+                requirements.check(k, requirements.IN, (v,))
+                for k, v in selector.match_labels.items()
+            ),
+            *(requirements.check(e.key, e.operator, e.values) for e in selector.match_expressions),
+        )
+    )
+
+
+def from_labels(labels: Mapping[str, str]) -> Selector:
+    """Return the selector that asks for equal labels, unchecked, as services have it."""
+    return _canonical(_equals(key, value) for key, value in labels.items())
+
+
+def matches_labels(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    """Say whether the labels are selected; whoever asks twice compiles once."""
+    return compile(selector).matches(labels)
+
+
+def _equals(key: str, value: str) -> Requirement:
+    return Requirement(key, requirements.IN, (value,))
+
+
+def _canonical(every: Iterable[Requirement]) -> Selector:
+    return Selector(tuple(sorted(set(every))))
