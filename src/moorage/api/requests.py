@@ -34,9 +34,10 @@ def total_requests(
         total = _with_status(pod, read, defaults)
     else:
         total = _aggregate(pod, read, defaults, _asked)
-    for name, number in _pod_level(pod, read, use_status).items():
-        total[name] = number
-    _add(total, _read_all(pod.spec.overhead, read))
+    if pod.spec.resources is not None:
+        total.update(_pod_level(pod, read, use_status))
+    if pod.spec.overhead:
+        _add(total, _read_all(pod.spec.overhead, read))
     return total
 
 
@@ -60,12 +61,10 @@ def _is_pod_level(name: str) -> bool:
 
 def _has_status(pod: "Pod") -> bool:
     status = pod.status
-    return (
-        (status.resources is not None and bool(status.allocated_resources))
-        or any(s.allocated_resources or s.resources for s in status.container_statuses)
-        or any(s.allocated_resources or s.resources for s in status.init_container_statuses)
-        or is_resize_infeasible(pod)
-    )
+    for container in (*status.container_statuses, *status.init_container_statuses):
+        if container.allocated_resources or container.resources is not None:
+            return True
+    return bool(status.allocated_resources) or is_resize_infeasible(pod)
 
 
 def _with_status(pod: "Pod", read: Read[Number], defaults: Texts) -> dict[str, Number]:
@@ -100,7 +99,7 @@ def _pod_level(pod: "Pod", read: Read[Number], use_status: bool) -> dict[str, Nu
 def _aggregate(pod: "Pod", read: Read[Number], defaults: Texts, pick: Pick) -> dict[str, Number]:
     total: dict[str, Number] = {}
     for container in pod.spec.containers:
-        _add(total, _read_all({**defaults, **pick(container)}, read))
+        _add(total, _need(container, read, defaults, pick))
     if pod.spec.init_containers:
         _add_init_containers(total, pod, read, defaults, pick)
     return total
@@ -112,7 +111,7 @@ def _add_init_containers(
     sidecars: dict[str, Number] = {}
     peak: dict[str, Number] = {}
     for container in pod.spec.init_containers:
-        need = _read_all({**defaults, **pick(container)}, read)
+        need = _need(container, read, defaults, pick)
         if container.restart_policy == "Always":
             _add(total, need)
             _add(sidecars, need)
@@ -121,6 +120,13 @@ def _add_init_containers(
             _add(need, sidecars)
         _raise_to(peak, need)
     _raise_to(total, peak)
+
+
+def _need(
+    container: Container, read: Read[Number], defaults: Texts, pick: Pick
+) -> dict[str, Number]:
+    asked = pick(container)
+    return _read_all({**defaults, **asked} if defaults else asked, read)
 
 
 def _asked(container: Container) -> Texts:

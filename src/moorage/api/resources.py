@@ -48,12 +48,11 @@ def pod_nonzero_requests(pod: "Pod") -> tuple[int, int]:
 
     With pod-level requests a default stands in only where neither pod nor any container asks.
     """
-    requests = _requests(pod, _NO_DEFAULTS, True)
     defaults: Mapping[str, str] = _DEFAULTS
     if is_pod_level_set(pod):
-        defaults = {name: text for name, text in _DEFAULTS.items() if name not in requests}
-    if defaults:
-        requests = _requests(pod, defaults, True)
+        asked = _requests(pod, _NO_DEFAULTS, True)
+        defaults = {name: text for name, text in _DEFAULTS.items() if name not in asked}
+    requests = _requests(pod, defaults, True)
     return requests.get(CPU, 0), requests.get(MEMORY, 0)
 
 
