@@ -147,9 +147,16 @@ class VolumeSources(ApiStruct):
     csi: CSIVolume | None = None
 
 
+class ImageVolume(ApiStruct):
+    """An image mounted as a volume."""
+
+    reference: str = ""
+
+
 class Volume(VolumeSources):
     """A volume of a pod."""
 
     name: str = ""
+    image: ImageVolume | None = None
     persistent_volume_claim: PersistentVolumeClaimVolume | None = None
     ephemeral: EphemeralVolume | None = None

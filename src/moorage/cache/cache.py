@@ -132,7 +132,7 @@ class Cache:
         else:
             self.table.add_pod(row, pod)
         self._where[pod.uid] = (node, pod)
-        self._on_rollback(lambda: self._displace(pod.uid))
+        self._on_rollback(lambda: self.displace(pod))
 
     def _displace(self, uid: str) -> PodInfo:
         node, pod = self._where.pop(uid)

@@ -1,16 +1,16 @@
 """The node table: one row per node, one contiguous column per fact.
 
-| column             | shape              | dtype | unit, meaning                                        |
-|--------------------|--------------------|-------|------------------------------------------------------|
-| `alive`            | (row)              | bool  | the row holds a node                                 |
-| `allocatable`      | (resource, row)    | int64 | millicores, bytes, counts                            |
-| `requested`        | (resource, row)    | int64 | the sum over the node's pods                         |
-| `nonzero`          | (cpu memory, row)  | int64 | the same, with kube's defaults for pods asking none  |
-| `allowed_pods`     | (row)              | int64 | `status.allocatable.pods`                            |
-| `pod_count`        | (row)              | int64 | pods on the node                                     |
-| `unschedulable`    | (row)              | bool  | `spec.unschedulable`                                 |
-| `taint_set`        | (row)              | int32 | id in `taint_sets`                                   |
-| `label(key).ids`   | (row)              | int32 | id of the node's value of that label, 0 = none       |
+| column           | shape             | dtype | unit, meaning                                     |
+|------------------|-------------------|-------|----------------------------------------------------|
+| `alive`          | (row)             | bool  | the row holds a node                              |
+| `allocatable`    | (resource, row)   | int64 | millicores, bytes, counts                         |
+| `requested`      | (resource, row)   | int64 | the sum over the node's pods                      |
+| `nonzero`        | (cpu memory, row) | int64 | the same, with kube's defaults for pods asking none|
+| `allowed_pods`   | (row)             | int64 | `status.allocatable.pods`                         |
+| `pod_count`      | (row)             | int64 | pods on the node                                  |
+| `unschedulable`  | (row)             | bool  | `spec.unschedulable`                              |
+| `taint_set`      | (row)             | int32 | id in `taint_sets`                                |
+| `label(key).ids` | (row)             | int32 | id of the node's value of that label, 0 = none    |
 
 Resources come first in the two-dimensional columns, so that one resource over all nodes is
 contiguous. Rows are reused after deletion; `rows` is the number of rows ever in use at once.

@@ -35,16 +35,16 @@ def _check_rows(table: NodeTable) -> None:
     assert table.rows == len(table.nodes) == len(table.pods), "row lists differ in length"
     for row in range(table.rows):
         if row not in alive:
-            empty = not table.pods[row] and table.pod_count[row] == 0
-            assert empty and not table.requested[:, row].any(), f"free row {row} still counts pods"
+            counts = table.pod_count[row] or table.pods[row] or table.requested[:, row].any()
+            assert not counts, f"free row {row} still counts pods"
 
 
 def _check_row(name: str, table: NodeTable, row: int, fresh: NodeTable, other: int) -> None:
     height = min(len(table.allocatable), len(fresh.allocatable))
     for column in ("allocatable", "requested"):
         ours, theirs = getattr(table, column)[:, row], getattr(fresh, column)[:, other]
-        same = np.array_equal(ours[:height], theirs[:height])
-        assert same and not ours[height:].any(), f"{column} of {name}: {ours} != {theirs}"
+        same = np.array_equal(ours[:height], theirs[:height]) and not ours[height:].any()
+        assert same, f"{column} of {name}: {ours} != {theirs}"
     assert np.array_equal(table.nonzero[:, row], fresh.nonzero[:, other]), f"nonzero of {name}"
     for column in ("allowed_pods", "pod_count", "unschedulable"):
         ours, theirs = getattr(table, column)[row], getattr(fresh, column)[other]
@@ -69,5 +69,5 @@ def _check_pods(cache: Cache) -> None:
     homeless = {uid for pods in cache._homeless.values() for uid in pods}
     assert not counted & homeless, "a pod is both on a node and homeless"
     assert counted | homeless == {pod.uid for _, pod in cache.pods()}, "a pod was lost"
-    for node, _ in cache._homeless.items():
+    for node in cache._homeless:
         assert node not in cache.table.row_of, f"pods wait for {node}, which is here"

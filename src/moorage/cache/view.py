@@ -49,7 +49,7 @@ class Nodes:
         """Where in this view the given table rows stand; rows outside of it are dropped."""
         if isinstance(self.rows, slice):
             inside = rows[(rows >= self.rows.start) & (rows < self.rows.stop)]
-            return inside - self.rows.start
+            return np.asarray(inside - self.rows.start, dtype=np.intp)
         return np.flatnonzero(np.isin(self.rows, rows))
 
     def node(self, position: int) -> Node:

@@ -2,8 +2,8 @@
 
 1. PreFilter plugins run in order. They may refuse the pod outright, narrow the search to named
    nodes, or bow out of Filter.
-2. Vector rules write a code per row; a row is feasible where every code is zero. Codes of rules that
-   sign are kept between attempts.
+2. Vector rules write a code per row; a row is feasible where every code is zero. Codes of rules
+   that sign are kept between attempts.
 3. Scalar rules are asked about rows still standing.
 4. Rows that other pods were promised are looked at once more, with those pods counted.
 5. Only if someone wants to know (nothing was feasible, or an explanation is asked for) are the
@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.cache.columns import Depends
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.view import Nodes
 from moorage.cycle.guarding import guard
 from moorage.cycle.profile import FilterEntry, Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import NARROWED_OUT, Diagnosis
-from moorage.framework.plugin import Depends
 from moorage.framework.verdicts import (
     SKIP,
     Code,
@@ -141,7 +141,7 @@ def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int3
             plugin.filter_all(cycle, cycle.pod, nodes, out)
 
     with guard(entry.name, "Filter"):
-        sign = plugin.sign(cycle.incoming)
+        sign = plugin.sign(cycle)
     if sign is None or plugin.depends & Depends.EVERYTHING:
         out = np.zeros(table.rows, dtype=np.int32)
         compute(Nodes.all(table), out)

@@ -5,7 +5,7 @@ from types import TracebackType
 from moorage.framework.verdicts import PluginError, SchedulingError
 
 
-class guard:  # noqa: N801 - reads as a statement
+class guard:
     """`with guard(plugin, point):` turns whatever the plugin raises into a PluginError."""
 
     __slots__ = ("plugin", "point")

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from moorage.cache.columns import ColumnCache
 from moorage.config.resolving import ResolvedProfile
-from moorage.cycle.columns import ColumnCache
 from moorage.framework import points
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import is_vector

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
 from moorage.cycle.guarding import guard
 from moorage.cycle.profile import Profile, ScoreEntry
 from moorage.framework.cycle import Cycle
-from moorage.framework.plugin import Depends
 from moorage.framework.verdicts import MAX_SCORE, MIN_SCORE, SKIP, PluginError, Rejection
 
 Scores = NDArray[np.int64]
@@ -100,7 +100,7 @@ def _raw(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Sco
             plugin.score_all(cycle, cycle.pod, some, out)
 
     with guard(entry.name, "Score"):
-        sign = plugin.sign(cycle.incoming)
+        sign = plugin.sign(cycle)
     if sign is None or plugin.depends & Depends.EVERYTHING:
         out = np.zeros(nodes.count, dtype=np.int64)
         compute(nodes, out)

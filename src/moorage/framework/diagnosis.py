@@ -59,7 +59,7 @@ class Diagnosis:
             everything = np.fromiter(self.table.row_of.values(), dtype=np.intp)
             return everything if self.pre_filter.code is code else everything[:0]
         chosen = np.zeros(len(self.slot), dtype=bool)
-        for (slot, value), _ in self._histogram().items():
+        for slot, value in self._histogram():
             if self._decode(slot, value).code is code:
                 chosen |= (self.slot == slot) & (self.code == value)
         return np.flatnonzero(chosen)

@@ -1,21 +1,13 @@
 """What every plugin is: its own arguments."""
 
-import enum
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import msgspec
 
-from moorage.cache.podinfo import PodInfo
+from moorage.cache.columns import Depends
+from moorage.framework.cycle import Cycle
 from moorage.framework.events import ANY_EVENT, EventHint
-
-
-class Depends(enum.Flag):
-    """What of a node a vector rule reads, so that the engine knows which rows to recompute."""
-
-    NODE = enum.auto()
-    USAGE = enum.auto()
-    EVERYTHING = enum.auto()
 
 
 class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -45,11 +37,12 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         """
         return (EventHint(ANY_EVENT),)
 
-    def sign(self, pod: PodInfo) -> Hashable | None:
-        """What of the pod my vector hooks read. Equal signs share one computed column.
+    def sign(self, cycle: Cycle) -> Hashable | None:
+        """What my vector hooks read beside the node's row: of the pod, and of the cluster.
 
-        Asked once per attempt. `None` means that nothing may be kept between attempts. To be
-        answered only together with `depends`; and a plugin that signs normalises by the scores
-        alone, since a column of equal scores is normalised as a single one.
+        Equal signs share one computed column. Asked once per attempt. `None` means that nothing
+        may be kept between attempts. To be answered only together with `depends`; and a plugin
+        that signs normalises by the scores alone, since a column of equal scores is normalised
+        as a single one.
         """
         return None

@@ -5,6 +5,7 @@ for one signature is a column over all rows. The next pod with that signature ge
 after the rows that changed in between were computed again; nothing else is.
 """
 
+import enum
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -14,7 +15,15 @@ from numpy.typing import NDArray
 
 from moorage.cache.table import NodeTable
 from moorage.cache.view import Nodes
-from moorage.framework.plugin import Depends
+
+
+class Depends(enum.Flag):
+    """What of a node a vector rule reads, so that the engine knows which rows to recompute."""
+
+    NODE = enum.auto()
+    USAGE = enum.auto()
+    EVERYTHING = enum.auto()
+
 
 Compute = Callable[[Nodes, NDArray[Any]], None]
 

@@ -1,0 +1,44 @@
+"""`moorage evaluate`: conformance cases in, outcomes out."""
+
+import random
+import sys
+
+import click
+import msgspec
+
+from moorage.explain.evaluating import evaluate
+from moorage.plugins import registry
+
+
+@click.command("evaluate")
+def evaluate_command() -> None:
+    """Decide cases read as JSON lines and write each outcome as a JSON line.
+
+    A case holds a cluster and one pod, as plain Kubernetes objects: `nodes`, `pods`, `pod`, and
+    whatever else matters (`namespaces`, `persistentVolumeClaims`, `config` ...). The outcome tells
+    who rejected which node and why, every score, and what preemption would do. A case that cannot
+    be read gives an outcome with an `error`, and the rest goes on.
+
+    \b
+    Example:
+      moorage evaluate < cases.jsonl > outcomes.jsonl
+    """
+    known = registry.installed()
+    encode = msgspec.json.Encoder().encode
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        if line.strip():
+            sys.stdout.buffer.write(encode(_outcome(line, number, known)) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _outcome(line: bytes, number: int, known: registry.Registry) -> dict[str, object]:
+    try:
+        case = msgspec.json.decode(line)
+        if not isinstance(case, dict):
+            raise TypeError("a case is a JSON object")
+    except (msgspec.DecodeError, TypeError) as error:
+        return {"id": None, "error": f"line {number}: {error}"}
+    try:
+        return evaluate(case, known, random.Random(0))
+    except Exception as error:
+        return {"id": case.get("id"), "error": f"line {number}: {type(error).__name__}: {error}"}

@@ -1,0 +1,60 @@
+"""ImageLocality: prefer nodes that already hold the pod's images, weighed by how common they are."""
+
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.pod import Pod
+from moorage.cache.view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.cache.columns import Depends
+from moorage.framework.points import Score
+from moorage.framework.verdicts import MAX_SCORE
+
+_MB = 1024 * 1024
+MIN_THRESHOLD = 23 * _MB
+MAX_CONTAINER_THRESHOLD = 1000 * _MB
+
+
+class ImageLocality(Score, frozen=True):
+    depends = Depends.NODE
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return tuple(images_of(cycle.pod)), cycle.table.images.version
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        images = list(images_of(pod))
+        held = [found for image in images if (found := cycle.table.images.columns(image))]
+        if not held:
+            return
+        ceiling = MAX_CONTAINER_THRESHOLD * len(images)
+        out += _summed(cycle, held)[nodes.rows]
+        np.clip(out, MIN_THRESHOLD, ceiling, out=out)
+        out -= MIN_THRESHOLD
+        out *= MAX_SCORE
+        out //= ceiling - MIN_THRESHOLD
+
+
+def _summed(
+    cycle: Cycle, held: list[tuple[NDArray[np.intp], NDArray[np.int64]]]
+) -> NDArray[np.int64]:
+    """Sizes of the images a node holds, each scaled by the share of nodes that hold it.  (row)"""
+    sums = np.zeros(cycle.table.rows, dtype=np.int64)
+    for rows, sizes in held:
+        sums[rows] += (sizes * (len(rows) / len(cycle.table))).astype(np.int64)
+    return sums
+
+
+def images_of(pod: Pod) -> Iterator[str]:
+    """Every image source of the pod, repeated where it is repeated, under its full name."""
+    spec = pod.spec
+    for container in (*spec.init_containers, *spec.containers):
+        yield normalized(container.image)
+    for volume in spec.volumes:
+        if volume.image is not None:
+            yield normalized(volume.image.reference)
+
+
+def normalized(name: str) -> str:
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"

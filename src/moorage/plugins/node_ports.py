@@ -1,0 +1,55 @@
+"""NodePorts: two pods cannot listen on the same host port."""
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.pod import Pod
+from moorage.cache.podinfo import host_ports
+from moorage.cache.ports import ANY
+from moorage.cache.view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.cache.columns import Depends
+from moorage.framework.points import Filter, PreFilter
+from moorage.framework.verdicts import SKIP, Rejection, Skip, unschedulable
+
+TAKEN = "node(s) didn't have free ports for the requested pod ports"
+
+
+class NodePorts(PreFilter, Filter, frozen=True):
+    depends = Depends.USAGE
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return cycle.incoming.cls.ports
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Skip | None:
+        return None if cycle.incoming.cls.ports else SKIP
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        used = cycle.table.ports
+        for port in cycle.incoming.cls.ports:
+            rows = np.fromiter(used.conflicts(port), dtype=np.intp)
+            out[nodes.positions(rows)] = 1
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        return unschedulable(TAKEN)
+
+    def events(self) -> tuple[EventHint, ...]:
+        gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+        return EventHint(gone, after_pod_deleted), EventHint(
+            ClusterEvent(Resource.NODE, Action.ADD)
+        )
+
+
+def after_pod_deleted(pod: Pod, deleted: Pod, _: None) -> Hint:
+    if not deleted.spec.node_name and not deleted.status.nominated_node_name:
+        return Hint.SKIP
+    freed = host_ports(deleted)
+    clash = any(
+        (a.protocol, a.port) == (b.protocol, b.port) and (a.ip == b.ip or ANY in (a.ip, b.ip))
+        for a in host_ports(pod)
+        for b in freed
+    )
+    return Hint.QUEUE if clash else Hint.SKIP

@@ -1,0 +1,130 @@
+"""NodeResourcesBalancedAllocation: prefer nodes whose resources the pod would use more evenly.
+
+The score compares the spread of the used fractions with and without the pod. The part without the
+pod is the same for every pod, so it is kept as a column of its own.
+"""
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.pod import Pod
+from moorage.api.resources import pod_requests
+from moorage.cache.columns import ColumnCache, Depends
+from moorage.cache.podinfo import PodClass
+from moorage.cache.view import Nodes
+from moorage.config.plugin_args import CPU_AND_MEMORY, ResourceSpec
+from moorage.framework.cycle import Cycle
+from moorage.framework.points import PreScore, Score
+from moorage.framework.verdicts import MAX_SCORE, SKIP, Skip
+from moorage.plugins.resource_scoring import Counted, counted
+
+_HALF = MAX_SCORE // 2
+
+
+class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
+    resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
+
+    depends = Depends.USAGE
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return cycle.incoming.requests
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
+        requests = requests_of(cycle.incoming.cls)
+        return None if any(requests.get(spec.name) for spec in self.resources) else SKIP
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        requests = requests_of(cycle.incoming.cls)
+        if not any(requests.get(spec.name) for spec in self.resources):
+            return
+        resources = counted(self.resources, requests, nodes)
+        out += evenness(resources, nodes, with_pod=True)
+        out -= self._without_pod(cycle, resources, nodes)
+        out += _HALF
+        out >>= 1
+        out += _HALF
+
+    def _without_pod(
+        self, cycle: Cycle, resources: list[Counted], nodes: Nodes
+    ) -> NDArray[np.int64]:
+        if nodes.count == 1:
+            return evenness(resources, nodes, with_pod=False)
+        kept: ColumnCache = cycle.shared.setdefault("evenness", ColumnCache())
+
+        def compute(some: Nodes, out: NDArray[np.int64]) -> None:
+            out[:] = evenness(resources, some, with_pod=False)
+
+        key = ("evenness", tuple(resource.index for resource in resources))
+        column = kept.get(cycle.table, key, Depends.USAGE, np.int64, compute)
+        values: NDArray[np.int64] = column.values[nodes.rows]
+        return values
+
+
+def requests_of(cls: PodClass) -> dict[str, int]:
+    found = cls.memo.get("requests")
+    if found is None:
+        found = cls.memo["requests"] = pod_requests(cls.sample, use_status=False)
+    return found
+
+
+def evenness(resources: list[Counted], nodes: Nodes, *, with_pod: bool) -> NDArray[np.int64]:
+    """100 less the standard deviation of the used fractions, in percent.  int64 (node)."""
+    allocatable, requested = nodes.allocatable, nodes.requested
+    fractions, present = [], []
+    for index, _, request in resources:
+        offered = allocatable[index]
+        used = requested[index] + request if with_pod else requested[index]
+        offers = offered != 0
+        fraction = used / (offered if offers.all() else np.where(offers, offered, 1))
+        fractions.append(np.minimum(fraction, 1.0, out=fraction))
+        present.append(offers)
+    return ((1 - _deviation(fractions, present, nodes.count)) * MAX_SCORE).astype(np.int64)
+
+
+def _deviation(
+    fractions: list[NDArray[np.float64]], present: list[NDArray[np.bool_]], count: int
+) -> NDArray[np.float64]:
+    """The standard deviation over the resources that each node offers.  float64 (node)."""
+    if len(fractions) < 2:
+        return np.zeros(count)
+    if all(mask.all() for mask in present):
+        if len(fractions) == 2:
+            return np.abs((fractions[0] - fractions[1]) / 2)
+        return _spread(fractions, [np.ones(count)] * len(fractions))
+    counts = np.sum(present, axis=0)
+    spread = _spread(
+        [np.where(mask, f, 0.0) for f, mask in zip(fractions, present, strict=True)],
+        [mask.astype(np.float64) for mask in present],
+    )
+    pairs = _pair_difference(fractions, present)
+    return np.where(counts > 2, spread, np.where(counts == 2, pairs, 0.0))
+
+
+def _spread(
+    fractions: list[NDArray[np.float64]], weights: list[NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    total, counts = np.zeros_like(fractions[0]), np.zeros_like(fractions[0])
+    for fraction, weight in zip(fractions, weights, strict=True):
+        total += fraction
+        counts += weight
+    counts = np.maximum(counts, 1)
+    mean = total / counts
+    squares = np.zeros_like(mean)
+    for fraction, weight in zip(fractions, weights, strict=True):
+        squares += weight * ((fraction - mean) * (fraction - mean))
+    return np.asarray(np.sqrt(squares / counts), dtype=np.float64)
+
+
+def _pair_difference(
+    fractions: list[NDArray[np.float64]], present: list[NDArray[np.bool_]]
+) -> NDArray[np.float64]:
+    """Half the distance between the first two fractions that a node has."""
+    first, second = np.zeros_like(fractions[0]), np.zeros_like(fractions[0])
+    seen = np.zeros(len(first), dtype=np.int64)
+    for fraction, mask in zip(fractions, present, strict=True):
+        first = np.where(mask & (seen == 0), fraction, first)
+        second = np.where(mask & (seen == 1), fraction, second)
+        seen += mask
+    return np.abs((first - second) / 2)

@@ -1,0 +1,62 @@
+"""Node selectors over label columns: a mask of the nodes that match."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node_selectors import NAME_FIELD, NodeTerm
+from moorage.api.requirements import IN, Requirement
+from moorage.cache.view import Nodes
+
+Mask = NDArray[np.bool_]
+
+
+def any_term(terms: Iterable[NodeTerm], nodes: Nodes) -> Mask:
+    """bool (node): at least one of the terms holds."""
+    mask = np.zeros(nodes.count, dtype=bool)
+    for term in terms:
+        mask |= all_requirements(term, nodes)
+    return mask
+
+
+def all_requirements(term: NodeTerm, nodes: Nodes) -> Mask:
+    """bool (node): everything the term asks for holds."""
+    mask = np.ones(nodes.count, dtype=bool)
+    for requirement in term.labels:
+        mask &= labels_match(requirement, nodes)
+    for requirement in term.fields:
+        mask &= _name_matches(requirement, nodes)
+    return mask
+
+
+def labels_match(requirement: Requirement, nodes: Nodes) -> Mask:
+    key = requirement.key
+
+    def holds(value: str | None) -> bool:
+        return requirement.matches({} if value is None else {key: value})
+
+    return nodes.table.label(key).truth(requirement, holds)[nodes.label(key)]
+
+
+def has_labels(wanted: Iterable[tuple[str, str]], nodes: Nodes) -> Mask:
+    """bool (node): the node carries exactly these labels (spec.nodeSelector)."""
+    mask = np.ones(nodes.count, dtype=bool)
+    for key, value in wanted:
+        known = nodes.table.label(key).values.find(value)
+        if known is None:
+            return np.zeros(nodes.count, dtype=bool)
+        mask &= nodes.label(key) == known
+    return mask
+
+
+def _name_matches(requirement: Requirement, nodes: Nodes) -> Mask:
+    value = requirement.values[0]
+    mask = np.zeros(nodes.count, dtype=bool)
+    if requirement.key == NAME_FIELD:
+        row = nodes.table.row_of.get(value)
+        if row is not None:
+            mask[nodes.positions(np.array([row], dtype=np.intp))] = True
+    elif value == "":
+        mask.fill(True)
+    return mask if requirement.operator == IN else ~mask

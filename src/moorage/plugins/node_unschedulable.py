@@ -1,0 +1,52 @@
+"""NodeUnschedulable: cordoned nodes take only pods that tolerate being there."""
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.api.taints import Taint, tolerates
+from moorage.cache.view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.cache.columns import Depends
+from moorage.framework.points import Filter
+from moorage.framework.verdicts import Rejection, unresolvable
+
+CORDONED = "node(s) were unschedulable"
+
+_CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class NodeUnschedulable(Filter, frozen=True):
+    depends = Depends.NODE
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return cycle.pod.spec.tolerations
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        if not tolerates_cordon(pod):
+            out[nodes.unschedulable] = 1
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        return unresolvable(CORDONED)
+
+    def events(self) -> tuple[EventHint, ...]:
+        node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
+        pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION)
+        return EventHint(node, after_node_change), EventHint(pod, after_toleration)
+
+
+def tolerates_cordon(pod: Pod) -> bool:
+    return any(tolerates(toleration, _CORDON) for toleration in pod.spec.tolerations)
+
+
+def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
+    opened = not new.spec.unschedulable and (old is None or old.spec.unschedulable)
+    return Hint.QUEUE if opened else Hint.SKIP
+
+
+def after_toleration(pod: Pod, old: Pod, new: Pod) -> Hint:
+    return Hint.QUEUE if tolerates_cordon(new) else Hint.SKIP

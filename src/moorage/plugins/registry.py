@@ -1,0 +1,60 @@
+"""Every built-in plugin, in one explicit table; third parties' enter by entry point."""
+
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+
+from moorage.config.known import PluginInfo
+from moorage.framework.plugin import Plugin
+from moorage.framework.points import points_of
+from moorage.framework.registry import Registry
+from moorage.plugins.default_binder import DefaultBinder
+from moorage.plugins.image_locality import ImageLocality
+from moorage.plugins.node_affinity import NodeAffinity
+from moorage.plugins.node_name import NodeName
+from moorage.plugins.node_ports import NodePorts
+from moorage.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.plugins.node_resources_fit import NodeResourcesFit
+from moorage.plugins.node_unschedulable import NodeUnschedulable
+from moorage.plugins.priority_sort import PrioritySort
+from moorage.plugins.scheduling_gates import SchedulingGates
+from moorage.plugins.taint_toleration import TaintToleration
+
+BUILT_IN: tuple[type[Plugin], ...] = (
+    DefaultBinder,
+    ImageLocality,
+    NodeAffinity,
+    NodeName,
+    NodePorts,
+    NodeResourcesBalancedAllocation,
+    NodeResourcesFit,
+    NodeUnschedulable,
+    PrioritySort,
+    SchedulingGates,
+    TaintToleration,
+)
+
+ENTRY_POINT = "moorage.plugins"
+
+
+def built_in() -> Registry:
+    return Registry(BUILT_IN)
+
+
+def installed() -> Registry:
+    """The built-ins and what installed packages bring under the entry point group."""
+    registry = built_in()
+    for entry in entry_points(group=ENTRY_POINT):
+        registry.add(entry.load())
+    return registry
+
+
+def describe(registry: Mapping[str, type[Plugin]]) -> dict[str, PluginInfo]:
+    """The plugins as configuration sees them."""
+    return {
+        name: PluginInfo(name, points_of(plugin), plugin if plugin.__struct_fields__ else None)
+        for name, plugin in registry.items()
+    }
+
+
+def known() -> dict[str, PluginInfo]:
+    return describe(installed())

@@ -1,0 +1,54 @@
+"""What the resource scorers share: which resources count for a pod, and exact integer division.
+
+Scores are Go's: int64, truncating. Division runs in float64 where that is provably the same:
+for whole numbers a <= 100 b with b < 2**46, the correctly rounded a / b cannot reach the next whole
+number, which is at least 1 / b > ulp(100) / 2 away, so its floor is the true one.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.resources import is_scalar
+from moorage.cache.podinfo import CPU, EPHEMERAL_STORAGE, MEMORY
+from moorage.cache.view import Nodes
+from moorage.config.plugin_args import ResourceSpec
+
+EXACT_BELOW = 2**46
+PERCENT = 100
+
+_BASE = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE}
+
+Amounts = NDArray[np.int64]
+
+
+class Counted(NamedTuple):
+    """One resource that counts for a pod: its row in the columns, its weight, the pod's request."""
+
+    index: int
+    weight: int
+    request: int
+
+
+def counted(specs: Iterable[ResourceSpec], requests: dict[str, int], nodes: Nodes) -> list[Counted]:
+    """The resources to score; scalar ones only where the pod asks for them."""
+    found = []
+    for spec in specs:
+        request = requests.get(spec.name, 0)
+        if request == 0 and is_scalar(spec.name):
+            continue
+        index = _BASE.get(spec.name, nodes.resource(spec.name) if is_scalar(spec.name) else None)
+        if index is not None:
+            found.append(Counted(index, spec.weight, request))
+    return found
+
+
+def percent_of(part: Amounts, whole: Amounts) -> Amounts:
+    """100 * part / whole, truncated; part within 0..whole, whole above zero.  int64 (node)."""
+    if int(whole.max(initial=0)) < EXACT_BELOW:
+        quotient = part * float(PERCENT)
+        quotient /= whole
+        return quotient.astype(np.int64)
+    return part * PERCENT // whole

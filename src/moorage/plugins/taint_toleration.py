@@ -1,0 +1,69 @@
+"""TaintToleration: taints keep pods away that do not tolerate them; softer ones only dissuade."""
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.api.taints import Taint, find_untolerated, tolerates
+from moorage.cache.view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.cache.columns import Depends
+from moorage.framework.points import Filter, Score
+from moorage.framework.verdicts import Rejection, unresolvable
+from moorage.plugins.normalizing import normalize_by_maximum
+
+UNTOLERATED = "node(s) had untolerated taint(s)"
+
+HARD = frozenset({"NoSchedule", "NoExecute"})
+SOFT = "PreferNoSchedule"
+
+
+class TaintToleration(Filter, Score, frozen=True):
+    depends = Depends.NODE
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return cycle.pod.spec.tolerations
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        out[:] = per_taint_set(nodes, lambda taints: is_repelled(pod, taints))
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        return unresolvable(UNTOLERATED)
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        out[:] = per_taint_set(nodes, lambda taints: count_dissuading(pod, taints))
+
+    def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
+        normalize_by_maximum(scores, reverse=True)
+
+    def events(self) -> tuple[EventHint, ...]:
+        node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
+        pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION)
+        return EventHint(node, after_node_change), EventHint(pod)
+
+
+def per_taint_set(nodes: Nodes, rule: Callable[[tuple[Taint, ...]], int]) -> NDArray[np.int64]:
+    """A rule on taints, asked once per distinct set of taints.  int64 (node)."""
+    sets = nodes.table.taint_sets.values
+    answers = np.fromiter((rule(taints) for taints in sets), dtype=np.int64, count=len(sets))
+    return answers[nodes.taint_set]
+
+
+def is_repelled(pod: Pod, taints: tuple[Taint, ...]) -> int:
+    return int(find_untolerated(taints, pod.spec.tolerations, HARD) is not None)
+
+
+def count_dissuading(pod: Pod, taints: tuple[Taint, ...]) -> int:
+    """How many PreferNoSchedule taints the pod does not tolerate."""
+    against = [t for t in pod.spec.tolerations if not t.effect or t.effect == SOFT]
+    soft = (taint for taint in taints if taint.effect == SOFT)
+    return sum(not any(tolerates(t, taint) for t in against) for taint in soft)
+
+
+def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
+    was_open = old is not None and not is_repelled(pod, old.taints)
+    return Hint.QUEUE if not is_repelled(pod, new.taints) and not was_open else Hint.SKIP
