@@ -1,0 +1,73 @@
+"""What is known of plugins: their points and arguments, and names that look like theirs.
+
+Plugins are described to this package (`PluginInfo`), so that it never imports one.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from moorage.config import defaults
+
+
+class PluginInfo(msgspec.Struct, frozen=True):
+    """A plugin as configuration sees it.
+
+    `points` are config names (`filter`, `preScore`, ...). `args` is the struct that decodes its
+    `pluginConfig` args, None if it takes none.
+    """
+
+    name: str
+    points: frozenset[str]
+    args: type[msgspec.Struct] | None = None
+
+
+class Catalogue:
+    """The plugins that a configuration may name: kube-scheduler's own, and those described.
+
+    Without descriptions (`known` is None) any name is accepted, as nothing can be said of it.
+    """
+
+    def __init__(self, known: Mapping[str, PluginInfo] | None) -> None:
+        self._described: Mapping[str, PluginInfo] = (
+            known if known is not None else MappingProxyType({})
+        )
+        self.is_open = known is None
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether something is known of the plugin."""
+        return name in self._described or name in defaults.POINTS_OF
+
+    def points(self, name: str) -> frozenset[str] | None:
+        """Return the points a plugin implements, None if nothing is known of it.
+
+        One of kube-scheduler's own implements what it implements there, and more if described so.
+        """
+        if name not in self:
+            return None
+        described = self._described.get(name)
+        own = defaults.POINTS_OF.get(name, frozenset())
+        return own | described.points if described else own
+
+    def args(self, name: str) -> type[msgspec.Struct] | None:
+        """Return the struct that decodes the arguments of a described plugin."""
+        described = self._described.get(name)
+        return described.args if described else None
+
+    def similar(self, name: str) -> str | None:
+        """Return the known name that looks most like this one."""
+        return closest(name.removesuffix("Plugin"), {*self._described, *defaults.POINTS_OF})
+
+
+def closest(name: str, choices: Iterable[str]) -> str | None:
+    """Return the choice that looks most like `name`, whatever its case, if any does."""
+    by_lower = {choice.lower(): choice for choice in sorted(choices)}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
+    return by_lower[found[0]] if found else None
+
+
+def hint(found: str | None) -> str:
+    """Word a suggestion, if there is one."""
+    return f'; did you mean "{found}"?' if found else ""

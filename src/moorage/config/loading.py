@@ -1,0 +1,123 @@
+"""From a document to a completed configuration.
+
+1. find the configuration in the text, inside a ConfigMap too    documents
+2. bring it to v1                                               conversion
+3. decode it                                                    decoding
+4. fill in defaults                                             completing
+5. for each profile: screen the plugins it names, merge them    screening, merging,
+   with the defaults, complete and check their arguments        configuring
+6. check the whole                                              checking
+7. write out what runs at each extension point                  resolving
+
+Every step reports all it finds; only at the end are problems raised.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from moorage.config import (
+    checking,
+    completing,
+    configuring,
+    conversion,
+    decoding,
+    defaults,
+    documents,
+    merging,
+    resolving,
+)
+from moorage.config.known import Catalogue, PluginInfo
+from moorage.config.places import Path
+from moorage.config.problems import ConfigError, Report, required
+from moorage.config.screening import Screen, UnknownPlugins
+from moorage.config.types import API_VERSION, KIND, Profile, SchedulerConfiguration
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A completed configuration, and what its author should know about it."""
+
+    configuration: SchedulerConfiguration
+    warnings: tuple[str, ...] = ()
+
+
+def load(
+    document: str | bytes | Mapping[str, Any],
+    *,
+    known: Mapping[str, PluginInfo] | None = None,
+    source: str = "",
+    unknown_plugins: UnknownPlugins = "error",
+) -> Loaded:
+    """Load a KubeSchedulerConfiguration; raise ConfigError with everything that is wrong.
+
+    `known` describes the plugins that may be named beside kube-scheduler's own. Without it any
+    name is accepted. With `unknown_plugins="warn"` a plugin that is not known is left out.
+    `source` is what messages call the document.
+    """
+    found = documents.one(document, KIND, source)
+    report = Report(source, found.places, found.within)
+    given = decoding.decode(conversion.convert(found.value, report), SchedulerConfiguration, report)
+    if given is None:
+        raise ConfigError(report.problems)
+    _refuse_empty_names(found.value, report)
+    converted = found.value.get("apiVersion") in conversion.OLDER
+    screen = Screen(Catalogue(known), unknown_plugins, report, converted=converted)
+    configuration = _with_profiles(completing.complete(given), screen)
+    checking.check(configuration, report)
+    report.raise_problems()
+    configuration = _with_final_points(configuration, screen.catalogue, report)
+    report.raise_problems()
+    return Loaded(configuration, tuple(report.warnings))
+
+
+def default(known: Mapping[str, PluginInfo] | None = None) -> SchedulerConfiguration:
+    """Return the configuration of a scheduler that is given none."""
+    return load({"apiVersion": API_VERSION, "kind": KIND}, known=known).configuration
+
+
+def _with_profiles(configuration: SchedulerConfiguration, screen: Screen) -> SchedulerConfiguration:
+    ignored = completing.ignored_resources(configuration.extenders)
+    profiles = tuple(
+        _profile(profile, ignored, screen, ("profiles", i))
+        for i, profile in enumerate(configuration.profiles)
+    )
+    return msgspec.structs.replace(configuration, profiles=profiles)
+
+
+def _profile(profile: Profile, ignored: list[str], screen: Screen, path: Path) -> Profile:
+    profile = conversion.adopt_strategy(profile, screen.report, path)
+    named = screen.plugins(profile.plugins, (*path, "plugins"))
+    plugins = merging.merge(defaults.PLUGINS, named)
+    configs = configuring.configure(profile, plugins, screen, (*path, "pluginConfig"))
+    configs = completing.ignore_resources(configs, ignored)
+    return msgspec.structs.replace(profile, plugins=plugins, plugin_config=tuple(configs))
+
+
+def _with_final_points(
+    configuration: SchedulerConfiguration, catalogue: Catalogue, report: Report
+) -> SchedulerConfiguration:
+    profiles = tuple(
+        _with_points(profile, catalogue, report, ("profiles", i))
+        for i, profile in enumerate(configuration.profiles)
+    )
+    return msgspec.structs.replace(configuration, profiles=profiles)
+
+
+def _with_points(profile: Profile, catalogue: Catalogue, report: Report, path: Path) -> Profile:
+    points = resolving.expand(profile.plugins, catalogue)
+    checking.check_points(profile, points, report, path)
+    mystery = [r.name for r in profile.plugins.multi_point.enabled if r.name not in catalogue]
+    if not mystery:
+        return completing.final(profile, points)
+    detail = f"nothing is known of {', '.join(mystery)}, so it runs at no point yet"
+    report.warn((*path, "plugins", "multiPoint", "enabled"), detail)
+    return profile
+
+
+def _refuse_empty_names(value: dict[str, Any], report: Report) -> None:
+    """A profile may leave its name out, if it is the only one, but not leave it empty."""
+    profiles = value.get("profiles")
+    for i, profile in enumerate(profiles if isinstance(profiles, list) else []):
+        if isinstance(profile, dict) and profile.get("schedulerName") == "":
+            report.problem(("profiles", i, "schedulerName"), required())
