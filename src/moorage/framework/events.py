@@ -2,13 +2,18 @@
 
 import enum
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from moorage.api.pod import Pod
 
 
 class Resource(enum.Enum):
-    """What an event is about, in kube-scheduler's names."""
+    """What an event is about, in kube-scheduler's names.
+
+    `POD` stands for all three of `ASSIGNED_POD` (a pod on a node), `UNSCHEDULED_POD` (a pod that
+    waits) and `TARGET_POD` (the refused pod itself).
+    """
 
     POD = "Pod"
     ASSIGNED_POD = "AssignedPod"
@@ -22,12 +27,15 @@ class Resource(enum.Enum):
     CSI_DRIVER = "storage.k8s.io/CSIDriver"
     CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
-    POD_GROUP = "PodGroup"
+    POD_GROUP = "scheduling.k8s.io/PodGroup"
+    ELASTIC_QUOTA = "scheduling.x-k8s.io/ElasticQuota"
     WILDCARD = "*"
+
+    __hash__ = object.__hash__
 
 
 class Action(enum.Flag):
-    """What happened to it."""
+    """What happened to it. `UPDATE` is every update; as what came in, one of no special kind."""
 
     ADD = enum.auto()
     DELETE = enum.auto()
@@ -39,9 +47,10 @@ class Action(enum.Flag):
     UPDATE_NODE_DECLARED_FEATURE = enum.auto()
     UPDATE_POD_LABEL = enum.auto()
     UPDATE_POD_SCALE_DOWN = enum.auto()
+    UPDATE_POD_SCALE_UP = enum.auto()
     UPDATE_POD_TOLERATION = enum.auto()
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
-    UPDATE_OTHER = enum.auto()
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = enum.auto()
     UPDATE = (
         UPDATE_NODE_ALLOCATABLE
         | UPDATE_NODE_LABEL
@@ -51,9 +60,10 @@ class Action(enum.Flag):
         | UPDATE_NODE_DECLARED_FEATURE
         | UPDATE_POD_LABEL
         | UPDATE_POD_SCALE_DOWN
+        | UPDATE_POD_SCALE_UP
         | UPDATE_POD_TOLERATION
         | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-        | UPDATE_OTHER
+        | UPDATE_POD_GENERATED_RESOURCE_CLAIM
     )
     ALL = ADD | DELETE | UPDATE
 
@@ -65,10 +75,32 @@ class ClusterEvent(NamedTuple):
     action: Action
     label: str = ""
 
+    @property
+    def name(self) -> str:
+        """The event in logs and metrics: `NodeAdd`, `AssignedPodUpdatePodLabel`, or its label."""
+        return self.label or _name(self.resource, self.action)
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether this is any event at all; as what came in, one that concerns every pod."""
+        return self.resource is Resource.WILDCARD and self.action is Action.ALL
+
     def matches(self, incoming: "ClusterEvent") -> bool:
-        """Whether an event that came in is one of those this one stands for."""
+        """Whether an event that came in is one of those this one stands for.
+
+        What came in must be the same or more special: an update of no special kind is not a
+        change of labels, though `UPDATE` stands for both.
+        """
+        if self.is_wildcard:
+            return True
         same = self.resource is Resource.WILDCARD or covers(self.resource, incoming.resource)
-        return same and bool(self.action & incoming.action)
+        return same and incoming.action in self.action
+
+
+@lru_cache(maxsize=1024)
+def _name(resource: Resource, action: Action) -> str:
+    camel = (action.name or "").title().replace("_", "")
+    return resource.value + camel
 
 
 _PODS = frozenset({Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD, Resource.TARGET_POD})
@@ -80,7 +112,13 @@ def covers(registered: Resource, incoming: Resource) -> bool:
     return registered is incoming
 
 
-ANY_EVENT = ClusterEvent(Resource.WILDCARD, Action.ALL)
+ANY_EVENT: Final = ClusterEvent(Resource.WILDCARD, Action.ALL)
+
+ASSIGNED_POD_ADD: Final = ClusterEvent(Resource.ASSIGNED_POD, Action.ADD)
+ASSIGNED_POD_DELETE: Final = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+UNSCHEDULED_POD_ADD: Final = ClusterEvent(Resource.UNSCHEDULED_POD, Action.ADD)
+UNSCHEDULABLE_TIMEOUT: Final = ClusterEvent(Resource.WILDCARD, Action.ALL, "UnschedulableTimeout")
+FORCE_ACTIVATE: Final = ClusterEvent(Resource.WILDCARD, Action.ALL, "ForceActivate")
 
 
 class Hint(enum.Enum):
@@ -91,11 +129,19 @@ class Hint(enum.Enum):
 
 
 HintFunction = Callable[[Pod, Any, Any], Hint]
-"""(the refused pod, the object before, the object after) -> whether to try again."""
+"""(the refused pod, the object before, the object after) -> whether to try again.
+
+The object before is None when one was added, the object after is None when one was deleted.
+"""
 
 
 class EventHint(NamedTuple):
-    """An event that may undo a plugin's refusal; without a function it always may."""
+    """An event that may undo a plugin's refusal; without a function it always may.
+
+    `per_class` promises that the function reads of the refused pod nothing but its spec, labels
+    and namespace: equal pods then share one answer, however many of them wait.
+    """
 
     event: ClusterEvent
     hint: HintFunction | None = None
+    per_class: bool = False

@@ -1,20 +1,51 @@
 """A pod in the queue, with its history of attempts."""
 
+import enum
+
 from moorage.cache.podinfo import PodInfo
 
 
+class State(enum.Enum):
+    """Where a pod is, as the scheduling queue sees it."""
+
+    OUTSIDE = "outside"
+    ACTIVE = "active"
+    BACKOFF = "backoff"
+    ERROR_BACKOFF = "error backoff"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    IN_FLIGHT = "in flight"
+
+    __hash__ = object.__hash__
+
+
+NO_PLUGINS: frozenset[str] = frozenset()
+
+
 class QueuedPod:
-    """kube-scheduler's QueuedPodInfo."""
+    """kube-scheduler's QueuedPodInfo. The scheduling queue writes it, others read.
+
+    `timestamp` is when the pod last came to the queue, `entered` when it first did, and
+    `first_attempt` when it was first ready to be attempted; `flushed` tells that the attempt
+    was owed to the passing of time and to no event.
+    """
 
     __slots__ = (
         "attempts",
+        "backoff_until",
         "consecutive_errors",
+        "deleted",
         "entered",
         "first_attempt",
         "flushed",
+        "flushed_at",
         "gated_by",
+        "gated_reason",
         "info",
+        "latest",
         "pending_plugins",
+        "sequence",
+        "state",
         "timestamp",
         "unschedulable_count",
         "unschedulable_plugins",
@@ -22,16 +53,30 @@ class QueuedPod:
 
     def __init__(self, info: PodInfo, timestamp: float) -> None:
         self.info = info
+        self.latest = info
         self.timestamp = timestamp
         self.entered = timestamp
         self.first_attempt: float | None = None
         self.attempts = 0
         self.unschedulable_count = 0
         self.consecutive_errors = 0
-        self.unschedulable_plugins: set[str] = set()
-        self.pending_plugins: set[str] = set()
+        self.unschedulable_plugins = NO_PLUGINS
+        self.pending_plugins = NO_PLUGINS
         self.gated_by = ""
+        self.gated_reason = ""
+        self.backoff_until: float | None = None
         self.flushed = False
+        self.flushed_at = timestamp
+        self.deleted = False
+        self.state = State.OUTSIDE
+        self.sequence = 0
+
+    @property
+    def refused_by(self) -> frozenset[str]:
+        """The plugins that refused the pod, be it as unschedulable or as pending."""
+        if not self.pending_plugins:
+            return self.unschedulable_plugins
+        return self.unschedulable_plugins | self.pending_plugins
 
     def __repr__(self) -> str:
-        return f"QueuedPod({self.info.pod.key}, attempts={self.attempts})"
+        return f"QueuedPod({self.info.pod.key}, {self.state.value}, attempts={self.attempts})"
