@@ -1,0 +1,98 @@
+"""A kubelet for all nodes of the embedded cluster, which does to pods what it is told."""
+
+import asyncio
+from contextlib import aclosing
+
+from moorage.memory import conditions, updating
+from moorage.memory.cluster import MemoryCluster
+from moorage.watch.errors import Conflict, NotFound
+from moorage.watch.resources import PODS
+from moorage.watch.surface import Raw
+
+
+class Kubelet:
+    """Starts, ends and rejects pods on request, and lets go of those that were deleted."""
+
+    def __init__(self, cluster: MemoryCluster) -> None:
+        self._cluster = cluster
+
+    def run(self, namespace: str, name: str) -> None:
+        """Start a pod that is on a node: it is Running and Ready."""
+        now = self._cluster.registry.stamps.now()
+        status: Raw = {**self._pod_on_node(namespace, name)["status"], "phase": "Running"}
+        status.setdefault("startTime", now)
+        for type in ("Initialized", "ContainersReady", "Ready"):
+            status = conditions.put(status, now, type, "True")
+        self._write(namespace, name, status)
+
+    def finish(self, namespace: str, name: str, *, succeeded: bool = True) -> None:
+        """End a pod: it has Succeeded, or Failed, and holds its node no longer."""
+        now = self._cluster.registry.stamps.now()
+        phase = "Succeeded" if succeeded else "Failed"
+        status: Raw = {**self._pod_on_node(namespace, name)["status"], "phase": phase}
+        for type in ("ContainersReady", "Ready"):
+            reason = "PodCompleted" if succeeded else "PodFailed"
+            status = conditions.put(status, now, type, "False", reason=reason)
+        self._write(namespace, name, status)
+
+    def reject(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        resource: str = "cpu",
+        requested: int = 0,
+        used: int = 0,
+        capacity: int = 0,
+    ) -> None:
+        """Refuse a pod that its node has no room for: it has Failed as OutOfcpu or the like."""
+        shortage = (
+            f"Pod was rejected: Node didn't have enough resource: {resource}, "
+            f"requested: {requested}, used: {used}, capacity: {capacity}"
+        )
+        status: Raw = {
+            **self._pod_on_node(namespace, name)["status"],
+            "phase": "Failed",
+            "reason": f"OutOf{resource}",
+            "message": shortage,
+            "startTime": self._cluster.registry.stamps.now(),
+        }
+        self._write(namespace, name, status)
+
+    async def finish_termination(self, namespace: str, name: str, uid: str = "") -> None:
+        """Let go of a pod that was deleted, whatever is left of its grace period."""
+        await self._cluster.delete(PODS, namespace, name, uid=uid, grace_period_seconds=0)
+
+    async def serve(self, stop_seconds: float = 0.0) -> None:
+        """Let go of every deleted pod when it has stopped or its grace period is over."""
+        async with (
+            asyncio.TaskGroup() as group,
+            aclosing(self._cluster.watch(PODS, resource_version="")) as events,
+        ):
+            async for event in events:
+                if event.type == "DELETED" or event.object is None:
+                    continue
+                if event.object.metadata.deletion_timestamp is not None:
+                    stopping = self._stop(event.object.namespace, event.object.name, stop_seconds)
+                    group.create_task(stopping, name=f"kubelet/{event.object.key}")
+
+    async def _stop(self, namespace: str, name: str, seconds: float) -> None:
+        try:
+            metadata = self._cluster.read(PODS, namespace, name)["metadata"]
+            grace = metadata.get("deletionGracePeriodSeconds") or 0
+            if grace:
+                await self._cluster.clock.sleep(min(seconds, grace))
+                await self.finish_termination(namespace, name, metadata["uid"])
+        except (Conflict, NotFound):
+            return
+
+    def _pod_on_node(self, namespace: str, name: str) -> Raw:
+        pod = self._cluster.read(PODS, namespace, name)
+        if not pod["spec"].get("nodeName"):
+            raise ValueError(f"pod {namespace}/{name} is on no node: bind it first")
+        return pod
+
+    def _write(self, namespace: str, name: str, status: Raw) -> None:
+        change = {"status": status}
+        registry = self._cluster.registry
+        updating.patch(registry, PODS, namespace, name, change, "status", "merge")

@@ -1,0 +1,126 @@
+"""Patches: JSON merge patch (RFC 7396) and the strategic merge patch of Kubernetes.
+
+Both leave the object they are applied to alone and share with it what they do not change. In a
+strategic merge patch some lists are merged, by a key or as sets; all others are replaced.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from moorage.watch.errors import BadRequest
+from moorage.watch.surface import Raw
+
+MERGE_KEYS: Final[dict[str, str]] = {
+    "addresses": "type",
+    "conditions": "type",
+    "containers": "name",
+    "drivers": "name",
+    "env": "name",
+    "ephemeralContainers": "name",
+    "hostAliases": "ip",
+    "hostIPs": "ip",
+    "imagePullSecrets": "name",
+    "initContainers": "name",
+    "ownerReferences": "uid",
+    "podIPs": "ip",
+    "resourceClaims": "name",
+    "resourceClaimStatuses": "name",
+    "schedulingGates": "name",
+    "topologySpreadConstraints": "topologyKey",
+    "volumeDevices": "devicePath",
+    "volumeMounts": "mountPath",
+    "volumes": "name",
+}
+_PORT_KEYS: Final = ("containerPort", "port")
+_SETS: Final = frozenset({"finalizers"})
+_DELETE_FROM_SET: Final = "$deleteFromPrimitiveList/"
+_ORDER: Final = "$setElementOrder/"
+
+
+def merge(target: Any, patch: Any) -> Any:
+    """The target after a JSON merge patch: null removes, lists are replaced."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = {**target} if isinstance(target, dict) else {}
+    for field, value in patch.items():
+        if value is None:
+            merged.pop(field, None)
+        else:
+            merged[field] = merge(merged.get(field), value)
+    return merged
+
+
+def strategic(target: Raw, patch: Raw) -> Raw:
+    """The target after a strategic merge patch."""
+    directive = patch.get("$patch")
+    if directive == "replace":
+        return {field: value for field, value in patch.items() if field != "$patch"}
+    if directive == "delete":
+        return {}
+    merged = {**target}
+    for field, value in patch.items():
+        if not field.startswith("$"):
+            _merge_field(merged, field, value)
+    for field, value in patch.items():
+        if field.startswith(_DELETE_FROM_SET):
+            name = field.removeprefix(_DELETE_FROM_SET)
+            merged[name] = [each for each in merged.get(name) or () if each not in value]
+        elif field.startswith(_ORDER):
+            _reorder(merged, field.removeprefix(_ORDER), value)
+        elif field == "$retainKeys":
+            merged = {name: merged[name] for name in merged if name in value}
+    return merged
+
+
+def _merge_field(merged: Raw, field: str, value: Any) -> None:
+    if value is None:
+        merged.pop(field, None)
+    elif isinstance(value, dict):
+        old = merged.get(field)
+        merged[field] = strategic(old if isinstance(old, dict) else {}, value)
+    elif isinstance(value, list):
+        merged[field] = _merge_list(field, merged.get(field) or [], value)
+    else:
+        merged[field] = value
+
+
+def _merge_list(field: str, old: list[Any], patch: list[Any]) -> list[Any]:
+    if field in _SETS:
+        return [*old, *(each for each in patch if each not in old)]
+    key = _merge_key(field, [*patch, *old])
+    return patch if key is None else _merge_by_key(field, key, old, patch)
+
+
+def _merge_key(field: str, items: Iterable[Any]) -> str | None:
+    if field == "ports":
+        present = {name for item in items if isinstance(item, dict) for name in item}
+        return next((key for key in _PORT_KEYS if key in present), None)
+    return MERGE_KEYS.get(field)
+
+
+def _merge_by_key(field: str, key: str, old: list[Raw], patch: list[Raw]) -> list[Raw]:
+    if any(item.get("$patch") == "replace" for item in patch):
+        return [item for item in patch if "$patch" not in item]
+    merged = {item.get(key): item for item in old}
+    for item in patch:
+        if key not in item:
+            raise BadRequest(f"map: {item} does not contain declared merge key: {key}")
+        if item.get("$patch") == "delete":
+            merged.pop(item[key], None)
+        else:
+            merged[item[key]] = strategic(merged.get(item[key], {}), item)
+    return list(merged.values())
+
+
+def _reorder(merged: Raw, field: str, order: list[Any]) -> None:
+    """Put the listed items in the order given; the others keep their places at the end."""
+    items = merged.get(field)
+    if not items:
+        return
+    key = _merge_key(field, [*order, *items])
+
+    def rank(item: Any) -> int:
+        wanted = item if key is None else {key: item.get(key)}
+        return order.index(wanted) if wanted in order else len(order)
+
+    merged[field] = sorted(items, key=rank)

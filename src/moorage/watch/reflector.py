@@ -1,0 +1,179 @@
+"""Following one resource: list, watch, watch again, list again.
+
+1. List, page by page, at one version.
+2. Report how the list differs from what was known: deletions, additions, updates.
+3. Report `synced`, the first time.
+4. Watch from the version of the list; report each change; remember the version of each event and
+   bookmark.
+5. When the watch ends, go on with 4 from the last version; when it fails, wait first.
+6. When that version is no longer kept, go on with 1.
+
+What is reported is derived from what is known, never from what the server calls the event, so the
+changes of an object always read: added, updated ..., deleted. An object that was replaced by
+another of the same name is reported as a deletion and an addition.
+"""
+
+import random
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
+from typing import Final, Literal
+
+import msgspec
+
+from moorage.api.meta import KubeObject
+from moorage.clock import Clock
+from moorage.watch.backoff import Backoff
+from moorage.watch.errors import ApiError, Gone, Unreachable, VersionTooLarge
+from moorage.watch.resources import Resource
+from moorage.watch.surface import ApiServer, WatchEvent
+
+PAGE_SIZE: Final = 500
+WATCH_SECONDS: Final = 300.0
+SHORT_WATCH_SECONDS: Final = 1.0
+
+ChangeType = Literal["added", "updated", "deleted", "synced"]
+
+
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """One change: `old` is what was reported before, `new` what is to be believed now."""
+
+    type: ChangeType
+    old: KubeObject | None = None
+    new: KubeObject | None = None
+
+
+SYNCED: Final = Change("synced")
+
+
+class Reflector:
+    """Reports every change of one resource; `known` holds the objects as last reported, by key.
+
+    A watch is asked to end after one to two times `watch_seconds`; None leaves that to the server.
+    """
+
+    def __init__(
+        self,
+        server: ApiServer,
+        resource: Resource,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        page_size: int = PAGE_SIZE,
+        watch_seconds: float | None = WATCH_SECONDS,
+        on_error: Callable[[ApiError, float], None] | None = None,
+    ) -> None:
+        self.resource = resource
+        self.known: dict[str, KubeObject] = {}
+        self.resource_version = ""
+        self.synced = False
+        self._server = server
+        self._clock = clock
+        self._rng = rng
+        self._page_size = page_size
+        self._watch_seconds = watch_seconds
+        self._on_error = on_error
+        self._listing = Backoff(rng)
+        self._watching = Backoff(rng)
+
+    def __aiter__(self) -> AsyncGenerator[Change, None]:
+        return self.changes()
+
+    async def changes(self) -> AsyncGenerator[Change, None]:
+        """Every change, for as long as anyone asks."""
+        while True:
+            for change in self._replace(await self._list()):
+                yield change
+            if not self.synced:
+                self.synced = True
+                yield SYNCED
+            async with aclosing(self._follow()) as following:
+                async for change in following:
+                    yield change
+
+    async def _list(self) -> dict[str, KubeObject]:
+        limit = self._page_size
+        while True:
+            try:
+                items = await self._list_pages(limit)
+            except ApiError as error:
+                if isinstance(error, Gone):
+                    limit = 0  # the pages outlived their version: ask for all at once
+                await self._wait(self._listing, error)
+            else:
+                self._listing.reset()
+                return items
+
+    async def _list_pages(self, limit: int) -> dict[str, KubeObject]:
+        items: dict[str, KubeObject] = {}
+        token = ""
+        while True:
+            page = await self._server.list_page(self.resource, limit=limit, continue_token=token)
+            items.update((item.key, item) for item in page.items)
+            token = page.continue_token
+            if not token:
+                self.resource_version = page.resource_version
+                return items
+
+    def _replace(self, items: dict[str, KubeObject]) -> Iterator[Change]:
+        for key in [key for key in self.known if key not in items]:
+            yield Change("deleted", old=self.known.pop(key))
+        for item in items.values():
+            yield from self._put(item)
+
+    async def _follow(self) -> AsyncGenerator[Change, None]:
+        """Changes since the list, until its version is no longer kept."""
+        while True:
+            began, heard = self._clock.now(), False
+            try:
+                async with aclosing(self._watch()) as events:
+                    async for event in events:
+                        heard = True
+                        for change in self._absorb(event):
+                            yield change
+            except (Gone, VersionTooLarge) as error:
+                if not heard:
+                    await self._wait(self._watching, error)
+                return
+            except ApiError as error:
+                await self._wait(self._watching, error)
+                continue
+            if not heard and self._clock.now() - began < SHORT_WATCH_SECONDS:
+                await self._wait(self._watching, Unreachable("the watch ended as it began"))
+
+    def _watch(self) -> AsyncGenerator[WatchEvent, None]:
+        seconds = self._watch_seconds
+        return self._server.watch(
+            self.resource,
+            resource_version=self.resource_version,
+            timeout_seconds=None if seconds is None else seconds * (1 + self._rng.random()),
+            bookmarks=True,
+        )
+
+    def _absorb(self, event: WatchEvent) -> tuple[Change, ...]:
+        self._watching.reset()
+        self.resource_version = event.resource_version
+        if event.object is None:
+            return ()
+        if event.type != "DELETED":
+            return self._put(event.object)
+        old = self.known.pop(event.object.key, None)
+        return () if old is None else (Change("deleted", old=old),)
+
+    def _put(self, new: KubeObject) -> tuple[Change, ...]:
+        key = new.key
+        old = self.known.get(key)
+        if old is None:
+            self.known[key] = new
+            return (Change("added", new=new),)
+        if old.metadata.resource_version == new.metadata.resource_version:
+            return ()
+        self.known[key] = new
+        if old.metadata.uid != new.metadata.uid:
+            return Change("deleted", old=old), Change("added", new=new)
+        return (Change("updated", old=old, new=new),)
+
+    async def _wait(self, backoff: Backoff, error: ApiError) -> None:
+        delay = max(backoff.next(), error.retry_after)
+        if self._on_error is not None:
+            self._on_error(error, delay)
+        await self._clock.sleep(delay)
