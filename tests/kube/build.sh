@@ -33,13 +33,15 @@ need_sources() {
 	said=$(go list -deps "$@" 2>&1 >/dev/null) || unavailable "$(tail -n 1 <<<"$said")"
 }
 
+# build OUTPUT PACKAGE...
 build() {
-	local stamps="-s -w" package
+	local output=$1 stamps="-s -w" package
+	shift
 	for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
 		stamps+=" -X $package.gitVersion=$version -X $package.gitMajor=1 -X $package.gitMinor=$(cut -d. -f2 <<<"$version")"
 	done
 	mkdir -p "$bin"
-	CGO_ENABLED=0 nice go build -p 2 -trimpath -ldflags "$stamps" -o "$bin/" "$@"
+	CGO_ENABLED=0 nice go build -p 2 -trimpath -ldflags "$stamps" -o "$output" "$@"
 }
 
 etcd() {
@@ -59,7 +61,7 @@ kube() {
 		cd "$root/tests/kube"
 		need_sources "${programs[@]}"
 		echo "building kube-apiserver and kube-scheduler $version: about ten minutes on two cores"
-		build "${programs[@]}"
+		build "$bin/" "${programs[@]}"
 		echo "$version" >"$stamp"
 	fi
 }
@@ -71,7 +73,7 @@ program() {
 	fi
 	cd "$root/$2"
 	need_sources "$3"
-	build "$3"
+	build "$bin/$1" "$3"
 }
 
 target=${1:-kube}
