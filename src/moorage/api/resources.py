@@ -1,7 +1,7 @@
 """What pods request and nodes offer, in integers: millicores of cpu, units of everything else.
 
 Sums over containers are exact, in nanos, and rounded up once at the end. Only what is negative or
-beyond int64 takes the slow way through `Quantity`, which follows Go to the letter.
+beyond int64 takes the slow way through `Quantity`, which rounds and overflows as Go does.
 """
 
 from collections.abc import Mapping
