@@ -13,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from moorage.api.pod import Pod
+
 MAX_SCORE: Final = 100
 MIN_SCORE: Final = 0
 
@@ -77,10 +79,16 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Nominated(msgspec.Struct, frozen=True):
-    """PostFilter: room is being made for the pod on this node. The empty name withdraws."""
+    """PostFilter: room is being made for the pod on this node. The empty name withdraws.
+
+    `victims` are to be evicted, the most important first; `cleared` are the uids of pods that
+    lose their own nomination.
+    """
 
     node: str
     message: str = ""
+    victims: tuple[Pod, ...] = ()
+    cleared: tuple[str, ...] = ()
 
 
 class SchedulingError(Exception):
