@@ -8,6 +8,7 @@ from moorage.framework.plugin import Plugin
 from moorage.framework.points import points_of
 from moorage.framework.registry import Registry
 from moorage.plugins.default_binder import DefaultBinder
+from moorage.plugins.default_preemption import DefaultPreemption
 from moorage.plugins.image_locality import ImageLocality
 from moorage.plugins.node_affinity import NodeAffinity
 from moorage.plugins.node_name import NodeName
@@ -21,6 +22,7 @@ from moorage.plugins.taint_toleration import TaintToleration
 
 BUILT_IN: tuple[type[Plugin], ...] = (
     DefaultBinder,
+    DefaultPreemption,
     ImageLocality,
     NodeAffinity,
     NodeName,
