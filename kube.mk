@@ -2,8 +2,6 @@
 .PHONY: kube oracle bench-peer
 
 kube: | $(READY)
-	@tests/kube/build.sh kube
-	@tests/kube/build.sh oracle
 
-oracle bench-peer:
+kube oracle bench-peer:
 	@tests/kube/build.sh $@

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts what Moorage is tested against in .kube-assets/bin: build.sh kube | oracle | bench-peer
-#   kube        etcd, kube-apiserver and kube-scheduler; nothing where KUBEBUILDER_ASSETS holds them
+#   kube        etcd, kube-apiserver, kube-scheduler and the oracle; nothing where KUBEBUILDER_ASSETS holds the first three
 #   oracle      kube-scheduler's decisions on conformance cases
 #   bench-peer  kube-scheduler's throughput in process
 # The release is the one go.mod requires. Where it cannot be had, that is one line and not a failure, unless
@@ -64,6 +64,7 @@ kube() {
 		build "$bin/" "${programs[@]}"
 		echo "$version" >"$stamp"
 	fi
+	oracle
 }
 
 # program NAME DIR PACKAGE: Go itself knows whether there is anything to do; without Go, what is there will do.
@@ -76,11 +77,12 @@ program() {
 	build "$bin/$1" "$3"
 }
 
+oracle() { program oracle tests/kube ./oracle; }
+bench-peer() { program bench-peer bench/peer .; }
+
 target=${1:-kube}
 case $target in
-kube) kube ;;
-oracle) program oracle tests/kube ./oracle ;;
-bench-peer) program bench-peer bench/peer . ;;
+kube | oracle | bench-peer) "$target" ;;
 *)
 	echo "build.sh: no such target: $target (kube, oracle or bench-peer)" >&2
 	exit 2
