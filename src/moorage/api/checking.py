@@ -43,7 +43,7 @@ def checker(annotation: Any) -> Check | None:
     if origin is Annotated:
         return _check_text if is_quantity(annotation) else checker(args[0])
     if origin in (Union, types.UnionType):
-        return _optional(checker(next(arg for arg in args if arg is not type(None))))
+        return checker(next(arg for arg in args if arg is not type(None)))
     if origin is tuple:
         return _list_checker(checker(args[0]))
     if origin is dict:
@@ -73,17 +73,6 @@ def _check_map(texts: dict[str, str], check_text: CheckText) -> None:
             raise MisplacedQuantityError(str(error), name) from None
 
 
-def _optional(check: Check | None) -> Check | None:
-    if check is None:
-        return None
-
-    def optional(value: Any, check_text: CheckText) -> None:
-        if value is not None:
-            check(value, check_text)
-
-    return optional
-
-
 def _list_checker(check: Check | None) -> Check | None:
     if check is None:
         return None
@@ -99,6 +88,7 @@ def _list_checker(check: Check | None) -> Check | None:
 
 
 def _struct_checker(struct: type[msgspec.Struct]) -> Check | None:
+    """Check the fields that hold quantities, passing over the absent and the empty."""
     fields = ((f, checker(f.type)) for f in msgspec.structs.fields(struct))
     plan = tuple((f.name, f.encode_name, check) for f, check in fields if check is not None)
 

@@ -22,6 +22,19 @@ class ContainerPort(ApiStruct):
     protocol: str = ""
 
 
+class ContainerRestartRule(ApiStruct):
+    """What is done when a container ends in a certain way."""
+
+    action: str = ""
+
+
+class VolumeMount(ApiStruct):
+    """A volume's place in a container."""
+
+    name: str = ""
+    bind_mount_options: tuple[str, ...] = ()
+
+
 class Container(ApiStruct):
     """A container; an init container that restarts always is a sidecar."""
 
@@ -30,6 +43,8 @@ class Container(ApiStruct):
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str | None = None
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
+    volume_mounts: tuple[VolumeMount, ...] = ()
 
 
 class ContainerStatus(ApiStruct):

@@ -41,6 +41,8 @@ def test_every_kind_decodes_from_nothing_and_encodes_to_nothing(kind: Kind) -> N
         ("Pod", {"spec": {"volumes": [{"azureDisk": {"diskURI": "a"}}]}}),
         ("Pod", {"spec": {"volumes": [{"awsElasticBlockStore": {"volumeID": "a"}}]}}),
         ("Pod", {"spec": {"volumes": [{"gcePersistentDisk": {"pdName": "a", "readOnly": True}}]}}),
+        ("Pod", {"spec": {"initContainers": [{"restartPolicyRules": [{"action": "Exit"}]}]}}),
+        ("Pod", {"spec": {"volumes": [{"image": {"reference": "busybox"}}]}}),
         ("Pod", {"status": {"hostIP": "10.0.0.1", "podIP": "10.0.0.2"}}),
         ("Node", {"spec": {"providerID": "aws:///a/i-1", "unschedulable": True}}),
         ("Service", {"spec": {"clusterIP": "None", "selector": {"app": "web"}}}),
