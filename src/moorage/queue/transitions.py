@@ -1,0 +1,112 @@
+"""The table of legal transitions. Whatever is not in it raises and changes nothing."""
+
+import enum
+from typing import Final
+
+from moorage.framework.queued import State
+
+OUTSIDE, ACTIVE, GATED = State.OUTSIDE, State.ACTIVE, State.GATED
+BACKOFF, ERROR_BACKOFF = State.BACKOFF, State.ERROR_BACKOFF
+UNSCHEDULABLE, IN_FLIGHT = State.UNSCHEDULABLE, State.IN_FLIGHT
+
+
+class Trigger(enum.Enum):
+    """What makes a pod change its state: a call of the queue's, or time."""
+
+    ADD = "add"
+    POP = "pop"
+    DONE = "done"
+    PUT_BACK = "put_back"
+    MOVE = "move"
+    ACTIVATE = "activate"
+    UPDATE = "update"
+    DELETE = "delete"
+    BACKOFF_COMPLETE = "backoff completes"
+    FLUSH = "flush"
+
+    __hash__ = object.__hash__
+
+
+Targets = dict[Trigger, frozenset[State]]
+
+_OUT: Final = frozenset({OUTSIDE})
+_IN: Final = frozenset({ACTIVE, GATED})
+_RETRY: Final = frozenset({ACTIVE, BACKOFF, GATED})
+_WAITS_OUT: Final[Targets] = {
+    Trigger.BACKOFF_COMPLETE: frozenset({ACTIVE}),
+    Trigger.ACTIVATE: frozenset({ACTIVE}),
+    Trigger.DELETE: _OUT,
+}
+
+TABLE: Final[dict[State, Targets]] = {
+    OUTSIDE: {
+        Trigger.ADD: _IN,
+        Trigger.UPDATE: _IN,
+        Trigger.PUT_BACK: _RETRY | {ERROR_BACKOFF},
+        Trigger.ACTIVATE: _OUT,
+        Trigger.DONE: _OUT,
+        Trigger.DELETE: _OUT,
+    },
+    ACTIVE: {
+        Trigger.POP: frozenset({IN_FLIGHT}),
+        Trigger.UPDATE: frozenset({ACTIVE}),
+        Trigger.ACTIVATE: frozenset({ACTIVE}),
+        Trigger.DELETE: _OUT,
+    },
+    BACKOFF: {
+        Trigger.POP: frozenset({IN_FLIGHT}),
+        Trigger.UPDATE: frozenset({BACKOFF}),
+        **_WAITS_OUT,
+    },
+    ERROR_BACKOFF: {
+        Trigger.UPDATE: frozenset({ERROR_BACKOFF}),
+        **_WAITS_OUT,
+    },
+    UNSCHEDULABLE: {
+        Trigger.MOVE: _RETRY,
+        Trigger.FLUSH: _RETRY,
+        Trigger.ACTIVATE: _IN,
+        Trigger.UPDATE: _RETRY | {UNSCHEDULABLE},
+        Trigger.DELETE: _OUT,
+    },
+    GATED: {
+        Trigger.MOVE: _RETRY,
+        Trigger.FLUSH: _RETRY,
+        Trigger.ACTIVATE: _IN,
+        Trigger.UPDATE: _RETRY,
+        Trigger.DELETE: _OUT,
+    },
+    IN_FLIGHT: {
+        Trigger.PUT_BACK: _RETRY | {ERROR_BACKOFF, UNSCHEDULABLE, OUTSIDE},
+        Trigger.DONE: _OUT,
+        Trigger.UPDATE: frozenset({IN_FLIGHT}),
+        Trigger.ACTIVATE: frozenset({IN_FLIGHT}),
+        Trigger.DELETE: frozenset({IN_FLIGHT}),
+    },
+}
+
+
+class QueueError(Exception):
+    """The caller broke the table of legal transitions: a bug of ours, never a user's."""
+
+
+def require(pod: str, state: State, trigger: Trigger) -> None:
+    """Raise QueueError unless a pod in this state may meet this trigger."""
+    if trigger not in TABLE[state]:
+        raise QueueError(f"pod {pod} is {state.value}: {trigger.value} is not legal there")
+
+
+def diagram() -> str:
+    """The table as a mermaid state diagram, one line for each pair of states."""
+    between: dict[tuple[State, State], list[str]] = {}
+    for source, targets in TABLE.items():
+        for trigger, reached in targets.items():
+            for target in State:
+                if target in reached and (source, target) != (OUTSIDE, OUTSIDE):
+                    between.setdefault((source, target), []).append(trigger.value)
+    arrows = (f"    {_id(a)} --> {_id(b)}: {', '.join(by)}" for (a, b), by in between.items())
+    return "\n".join(["stateDiagram-v2", *arrows])
+
+
+def _id(state: State) -> str:
+    return "[*]" if state is OUTSIDE else state.value.replace(" ", "_")
