@@ -20,7 +20,7 @@ pods or node changed) and `pod_log` (which pod came or went, where).
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,8 @@ class NodeTable:
         self.node_log: RowLog[int] = RowLog()
         self.usage_log: RowLog[int] = RowLog()
         self.pod_log: RowLog[PodChange] = RowLog()
+        self.derived: dict[str, Any] = {}
+        """What others derive from the logs and keep as long as the table, under their own key."""
         self._free: list[int] = []
         self._labels: dict[str, LabelColumn] = {}
         self._allocate(_INITIAL_ROWS)
