@@ -1,1 +1,91 @@
-"""Moorage: a Kubernetes scheduler that people extend in Python."""
+"""Moorage: a Kubernetes scheduler that people extend in Python.
+
+What a plugin author imports is here. A plugin is a class whose bases are the extension points it
+implements and whose fields are its arguments:
+
+    class QuietNodes(Filter, frozen=True):
+        label: str = "example.com/noise"
+
+        def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+            return unresolvable("node(s) were too loud") if node.labels.get(self.label) else None
+"""
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.cache.columns import Depends
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.plugin import Plugin
+from moorage.framework.points import (
+    Bind,
+    Filter,
+    Permit,
+    PostBind,
+    PostFilter,
+    PreBind,
+    PreEnqueue,
+    PreFilter,
+    PreScore,
+    QueueSort,
+    Reserve,
+    Score,
+)
+from moorage.framework.queued import QueuedPod
+from moorage.framework.verdicts import (
+    MAX_SCORE,
+    MIN_SCORE,
+    SKIP,
+    NodeNames,
+    Nominated,
+    Rejection,
+    Skip,
+    Wait,
+    pending,
+    unresolvable,
+    unschedulable,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MAX_SCORE",
+    "MIN_SCORE",
+    "SKIP",
+    "Action",
+    "Bind",
+    "ClusterEvent",
+    "Cycle",
+    "Depends",
+    "Diagnosis",
+    "EventHint",
+    "Filter",
+    "Hint",
+    "Node",
+    "NodeNames",
+    "Nodes",
+    "Nominated",
+    "Permit",
+    "Plugin",
+    "Pod",
+    "PodInfo",
+    "PostBind",
+    "PostFilter",
+    "PreBind",
+    "PreEnqueue",
+    "PreFilter",
+    "PreScore",
+    "QueueSort",
+    "QueuedPod",
+    "Rejection",
+    "Reserve",
+    "Resource",
+    "Score",
+    "Skip",
+    "Wait",
+    "pending",
+    "unresolvable",
+    "unschedulable",
+]

@@ -62,11 +62,10 @@ class PodInfo:
 def request_vector(
     requests: dict[str, int], resources: Interner[str]
 ) -> tuple[tuple[int, int], ...]:
-    named = sorted(name for name in requests if name not in BASE_RESOURCES and name != "pods")
-    for name in named:
-        resources.intern(name)
-    ordered = [name for name in (*BASE_RESOURCES, *named) if requests.get(name)]
-    return tuple((resources.intern(name), requests[name]) for name in ordered)
+    """Requests as (resource index, amount): cpu, memory, storage, then the others as written."""
+    others = (name for name in requests if name not in BASE_RESOURCES and name != "pods")
+    named = (name for name in (*BASE_RESOURCES, *others) if requests.get(name))
+    return tuple((resources.intern(name), requests[name]) for name in named)
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from moorage.explain.evaluating import evaluate
+from moorage.framework.registry import Registry
 from moorage.plugins import registry
 
 
@@ -31,7 +32,7 @@ def evaluate_command() -> None:
     sys.stdout.buffer.flush()
 
 
-def _outcome(line: bytes, number: int, known: registry.Registry) -> dict[str, object]:
+def _outcome(line: bytes, number: int, known: Registry) -> dict[str, object]:
     try:
         case = msgspec.json.decode(line)
         if not isinstance(case, dict):

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -113,9 +114,12 @@ def _usages(resources: list[Counted], nodes: Nodes) -> Strategy.Usages:
 
 
 def scoring_requests(cls: PodClass) -> dict[str, int]:
-    found = cls.memo.get("scoring requests")
+    """Requests with defaults, of containers alone: kube's Fit scores without pod-level requests."""
+    found: dict[str, int] | None = cls.memo.get("scoring requests")
     if found is None:
-        found = cls.memo["scoring requests"] = pod_scoring_requests(cls.sample)
+        spec = msgspec.structs.replace(cls.sample.spec, resources=None)
+        found = pod_scoring_requests(msgspec.structs.replace(cls.sample, spec=spec))
+        cls.memo["scoring requests"] = found
     return found
 
 

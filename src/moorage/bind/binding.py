@@ -1,0 +1,51 @@
+"""The binding cycle: wait for permission, PreBind, Bind, PostBind."""
+
+from moorage.api.node import Node
+from moorage.bind.permits import WaitingPod, WaitingPods
+from moorage.clock import Clock
+from moorage.cycle.guarding import guard
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.framework.verdicts import SKIP, Rejection, SchedulingError
+
+
+async def wait_for_permits(
+    cycle: Cycle, node: Node, waits: dict[str, float], waiting: WaitingPods, clock: Clock
+) -> Rejection | None:
+    """Hold the pod until every plugin that asked it to wait has let go; None: it may be bound."""
+    if not waits:
+        return None
+    pod = WaitingPod(cycle.pod, node.name, waits)
+    waiting.add(pod)
+    try:
+        return await pod.wait(clock)
+    finally:
+        waiting.remove(cycle.pod.uid)
+
+
+async def bind(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
+    """Bind an assumed pod. None: it is bound. Raises SchedulingError when something failed."""
+    for name, plugin in profile.pre_bind:
+        with guard(name, "PreBind"):
+            if plugin.pre_bind_pre_flight(cycle, cycle.pod, node) is SKIP:
+                continue
+            answer = await plugin.pre_bind(cycle, cycle.pod, node)
+        if answer is not None:
+            return answer.by(name)
+    await _bind(profile, cycle, node)
+    return None
+
+
+def post_bind(profile: Profile, cycle: Cycle, node: Node) -> None:
+    """Tell PostBind plugins; the first that raises is named in the error."""
+    for name, plugin in profile.post_bind:
+        with guard(name, "PostBind"):
+            plugin.post_bind(cycle, cycle.pod, node)
+
+
+async def _bind(profile: Profile, cycle: Cycle, node: Node) -> None:
+    for name, plugin in profile.bind:
+        with guard(name, "Bind"):
+            if await plugin.bind(cycle, cycle.pod, node) is not SKIP:
+                return
+    raise SchedulingError(f"no Bind plugin of profile {profile.scheduler_name!r} binds this pod")

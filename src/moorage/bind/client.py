@@ -1,0 +1,40 @@
+"""What Reserve, PreBind and Bind plugins see of the API server."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from moorage.clock import Clock
+from moorage.watch.surface import RESOURCES, ApiServer
+
+
+class PluginClient:
+    """The API server by resource name, in plain objects."""
+
+    def __init__(self, server: ApiServer, clock: Clock) -> None:
+        self._server = server
+        self._clock = clock
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        await self._server.bind(namespace, name, uid, node)
+
+    async def get(self, resource: str, namespace: str, name: str) -> dict[str, Any]:
+        return await self._server.get(RESOURCES[resource], namespace, name)
+
+    async def patch(
+        self, resource: str, namespace: str, name: str, patch: dict[str, Any]
+    ) -> dict[str, Any]:
+        return await self._server.patch(RESOURCES[resource], namespace, name, patch)
+
+    async def update(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]:
+        return await self._server.update(RESOURCES[resource], obj)
+
+    async def wait_until(
+        self, check: Callable[[], Awaitable[bool]], *, within: float, interval: float = 1.0
+    ) -> bool:
+        """Ask again and again; False when the time is over."""
+        deadline = self._clock.now() + within
+        while not await check():
+            if self._clock.now() >= deadline:
+                return False
+            await self._clock.sleep(interval)
+        return True

@@ -1,0 +1,64 @@
+"""Pods that Permit plugins told to wait: still assumed, not yet bound."""
+
+import asyncio
+
+from moorage.api.pod import Pod
+from moorage.clock import Clock
+from moorage.framework.verdicts import Rejection, unschedulable
+
+TIMED_OUT = "rejected due to timeout after waiting {} at plugin {}"
+
+
+class WaitingPod:
+    """One pod waiting for every plugin that asked it to."""
+
+    def __init__(self, pod: Pod, node: str, seconds: dict[str, float]) -> None:
+        self.pod = pod
+        self.node = node
+        self.pending = dict(seconds)
+        self._answer: asyncio.Future[Rejection | None] = asyncio.get_running_loop().create_future()
+
+    def allow(self, plugin: str) -> None:
+        """One plugin lets go; the last one lets the pod through."""
+        self.pending.pop(plugin, None)
+        if not self.pending:
+            self._settle(None)
+
+    def reject(self, plugin: str, reason: str) -> None:
+        self._settle(unschedulable(reason).by(plugin))
+
+    def _settle(self, answer: Rejection | None) -> None:
+        if not self._answer.done():
+            self._answer.set_result(answer)
+
+    async def wait(self, clock: Clock) -> Rejection | None:
+        """None when the pod was let through; the first time-out or rejection otherwise."""
+        plugin, seconds = min(self.pending.items(), key=lambda item: item[1])
+        timer = asyncio.ensure_future(self._time_out(clock, plugin, seconds))
+        try:
+            return await self._answer
+        finally:
+            timer.cancel()
+
+    async def _time_out(self, clock: Clock, plugin: str, seconds: float) -> None:
+        await clock.sleep(seconds)
+        self.reject(plugin, TIMED_OUT.format(f"{seconds:g}s", plugin))
+
+
+class WaitingPods:
+    """Every waiting pod, for the plugins that allow or reject them."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, WaitingPod] = {}
+
+    def add(self, waiting: WaitingPod) -> None:
+        self._pods[waiting.pod.uid] = waiting
+
+    def remove(self, uid: str) -> None:
+        self._pods.pop(uid, None)
+
+    def get(self, uid: str) -> WaitingPod | None:
+        return self._pods.get(uid)
+
+    def all(self) -> list[WaitingPod]:
+        return list(self._pods.values())

@@ -1,0 +1,175 @@
+"""The census: every pod on a node, counted by its labels and by the affinity terms it carries."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import msgspec
+
+from moorage.cache import affinity_terms
+from moorage.cache.affinity_terms import NO_TERMS, PodTerms
+from moorage.cache.podinfo import PodClass, PodInfo
+from moorage.cache.populations import CarriedTerm, Carrying, LabelGroup
+from moorage.cache.selections import SelectorIndex
+
+_SWEEP_AFTER = 4096
+"""New populations after which those without pods are swept."""
+
+_PARSED_KEPT = 4096
+
+_encode = msgspec.msgpack.Encoder().encode
+_Labels = frozenset[tuple[str, str]]
+_Carried = tuple[CarriedTerm, ...]
+
+
+class Standing:
+    """Where the pods of a class are counted."""
+
+    __slots__ = ("carried", "dying", "generation", "living", "terms")
+
+    def __init__(
+        self, generation: int, living: LabelGroup, terms: PodTerms, carried: _Carried
+    ) -> None:
+        self.generation = generation
+        self.living = living
+        self.dying: LabelGroup | None = None
+        self.terms = terms
+        self.carried = carried
+
+
+class Census:
+    """Populations by labels and by carried terms. `welcome` hears of every new group of labels."""
+
+    __slots__ = (
+        "_carried",
+        "_carriers",
+        "_generation",
+        "_groups",
+        "_new",
+        "_parsed",
+        "_welcome",
+        "terms_version",
+    )
+
+    def __init__(self, welcome: Callable[[LabelGroup], None]) -> None:
+        self._welcome = welcome
+        self._generation = 0
+        self.terms_version = 0
+        """Grows when a carried term appears or disappears."""
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget every pod."""
+        self._generation += 1
+        self.terms_version += 1
+        self._groups: dict[str, dict[tuple[_Labels, bool], LabelGroup]] = {}
+        self._carried: dict[tuple[object, ...], CarriedTerm] = {}
+        self._carriers: SelectorIndex[CarriedTerm] = SelectorIndex()
+        self._parsed: dict[tuple[str, bytes], tuple[PodTerms, _Carried]] = {}
+        self._new = 0
+
+    def count(self, row: int, pod: PodInfo, sign: int) -> None:
+        """A pod came to a row (+1) or left it (-1)."""
+        standing = self.standing(pod.cls)
+        if pod.pod.metadata.deletion_timestamp is None:
+            standing.living.add(row, sign)
+        else:
+            if standing.dying is None:
+                standing.dying = self._group(pod.cls, dying=True)
+            standing.dying.add(row, sign)
+        for term in standing.carried:
+            term.add(row, sign)
+
+    def standing(self, cls: PodClass) -> Standing:
+        """Where pods of a class are, or would be, counted."""
+        known: Standing | None = cls.memo.get("Census")
+        if known is None or known.generation != self._generation:
+            if self._new > _SWEEP_AFTER:
+                self._sweep()
+            terms, carried = self._terms(cls) if affinity_terms.has_terms(cls.sample) else _NONE
+            living = self._group(cls, dying=False)
+            known = cls.memo["Census"] = Standing(self._generation, living, terms, carried)
+        return known
+
+    def groups(self, namespaces: Iterable[str] | None) -> Iterator[LabelGroup]:
+        """The groups in some namespaces (None: in all)."""
+        for namespace in self._groups if namespaces is None else namespaces:
+            yield from self._groups.get(namespace, {}).values()
+
+    def terms_about(
+        self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
+    ) -> list[CarriedTerm]:
+        """The carried terms that mean a pod with this namespace and these labels."""
+        return [
+            carried
+            for carried in self._carriers.candidates(labels)
+            if carried.term.matches(namespace, labels, namespace_labels)
+        ]
+
+    def _group(self, cls: PodClass, dying: bool) -> LabelGroup:
+        groups = self._groups.setdefault(cls.namespace, {})
+        key = (frozenset(cls.labels.items()), dying)
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = LabelGroup(cls.namespace, cls.labels, dying)
+            self._new += 1
+            self._welcome(group)
+        return group
+
+    def _terms(self, cls: PodClass) -> tuple[PodTerms, _Carried]:
+        key = (cls.namespace, _encode(cls.sample.spec.affinity))
+        found = self._parsed.get(key)
+        if found is None:
+            if len(self._parsed) >= _PARSED_KEPT:
+                self._parsed.clear()
+            terms = affinity_terms.parse(cls.sample)
+            found = self._parsed[key] = (terms, tuple(self._carry(terms)))
+        return found
+
+    def _carry(self, terms: PodTerms) -> Iterator[CarriedTerm]:
+        for term in terms.affinity:
+            yield self._population(Carrying.AFFINITY, term, 0)
+        for term in terms.anti_affinity:
+            yield self._population(Carrying.ANTI_AFFINITY, term, 0)
+        for weight, term in terms.preferred:
+            yield self._population(Carrying.PREFERENCE, term, weight)
+        for weight, term in terms.preferred_anti:
+            yield self._population(Carrying.PREFERENCE, term, -weight)
+
+    def _population(
+        self, how: Carrying, term: affinity_terms.AffinityTerm, weight: int
+    ) -> CarriedTerm:
+        key = (how, term, weight)
+        carried = self._carried.get(key)
+        if carried is None:
+            carried = self._carried[key] = CarriedTerm(how, term, weight)
+            self._carriers.add(carried, term.selector.requirements)
+            self._new += 1
+            self.terms_version += 1
+        return carried
+
+    def _sweep(self) -> None:
+        """Forget populations without pods; classes look up their standing anew."""
+        for namespace, groups in list(self._groups.items()):
+            kept = {key: group for key, group in groups.items() if _kept(group)}
+            if kept:
+                self._groups[namespace] = kept
+            else:
+                del self._groups[namespace]
+        for key, carried in list(self._carried.items()):
+            if not _kept(carried):
+                del self._carried[key]
+                self._carriers.remove(carried, carried.term.selector.requirements)
+        self._parsed.clear()
+        self._generation += 1
+        self.terms_version += 1
+        self._new = 0
+
+
+_NONE: tuple[PodTerms, _Carried] = (NO_TERMS, ())
+
+
+def _kept(population: LabelGroup | CarriedTerm) -> bool:
+    if population.rows:
+        return True
+    for tally, _ in list(population.tallies):
+        population.leave(tally)
+    return False

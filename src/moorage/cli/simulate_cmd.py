@@ -1,0 +1,137 @@
+"""`moorage simulate`: the scheduler on an embedded cluster."""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+import yaml
+from rich.console import Console
+
+from moorage.api import kinds
+from moorage.cli import plugin_loading, rendering
+from moorage.cli.failing import failing_clearly
+from moorage.config.loading import Loaded
+from moorage.config.loading import load as load_configuration
+from moorage.framework.registry import Registry
+from moorage.plugins.registry import describe
+from moorage.simulate import manifests, workloads
+from moorage.simulate.manifests import InputError, Manifest
+from moorage.simulate.reporting import Report, report
+from moorage.simulate.running import simulate
+
+_DEFAULT = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+}
+
+
+@click.command("simulate")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--config", "config", metavar="FILE", help="A KubeSchedulerConfiguration.")
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE.py|MODULE:CLASS",
+    help="A plugin to know besides the installed ones; may be repeated.",
+)
+@click.option("--seed", default=0, show_default=True, help="Ties are broken by this seed.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="A table to read, or data to process.",
+)
+@click.option("--strict", is_flag=True, help="Refuse kinds that scheduling does not read.")
+@failing_clearly
+def simulate_command(
+    paths: tuple[str, ...],
+    config: str | None,
+    plugins: tuple[str, ...],
+    seed: int,
+    output: str,
+    strict: bool,
+) -> None:
+    """Schedule the pods of some manifests on an embedded cluster, and show where they went.
+
+    PATHs are files and folders of manifests: nodes, pods, and whatever they refer to, in YAML or
+    JSON. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets become pods. Nothing leaves
+    this machine, and the code that decides is the code that runs in a cluster.
+
+    \b
+    Examples:
+      moorage simulate examples/demo/cluster examples/demo/workloads
+      moorage simulate cluster/ app.yaml --config scheduler.yaml --plugin rules.py -o json
+    """
+    known = plugin_loading.load(plugins)
+    loaded = _configuration(config, known)
+    for warning in loaded.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    objects = _readable(workloads.expand(manifests.read(paths)), strict)
+    told = report(simulate(objects, loaded.configuration, known, seed))
+    _write(told, output)
+
+
+def _configuration(config: str | None, known: Registry) -> Loaded:
+    described = describe(known)
+    if config is None:
+        return load_configuration(_DEFAULT, known=described)
+    path = Path(config)
+    if not path.is_file():
+        raise InputError([f"--config {config}: no such file"])
+    return load_configuration(path.read_bytes(), known=described, source=config)
+
+
+def _readable(found: list[Manifest], strict: bool) -> list[Manifest]:
+    """The manifests that scheduling reads, each object once."""
+    kept: list[Manifest] = []
+    problems: list[str] = []
+    seen: dict[tuple[str, str, str], Manifest] = {}
+    for manifest in found:
+        raw = manifest.raw
+        if not manifest.kind:
+            problems.append(f"{manifest.place}: kind: missing")
+        elif kinds.find(str(raw.get("apiVersion") or ""), manifest.kind) is None:
+            note = f"{manifest.place}: {manifest.kind} {manifest.name} is not read by scheduling"
+            if strict:
+                problems.append(f"{note} (--strict)")
+            else:
+                click.echo(f"warning: {note}; skipped", err=True)
+        else:
+            _keep(manifest, seen, kept, problems)
+    if problems:
+        raise InputError(problems)
+    return kept
+
+
+def _keep(
+    manifest: Manifest,
+    seen: dict[tuple[str, str, str], Manifest],
+    kept: list[Manifest],
+    problems: list[str],
+) -> None:
+    metadata = manifest.raw.get("metadata")
+    if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
+        problems.append(f"{manifest.place}: {manifest.kind}: metadata.name: missing")
+        return
+    key = (manifest.kind, str(metadata.get("namespace") or "default"), manifest.name)
+    first = seen.get(key) if manifest.name else None
+    if first is not None:
+        problems.append(
+            f"{manifest.place}: {manifest.kind} {manifest.name} is already in {first.place}"
+        )
+        return
+    seen[key] = manifest
+    kept.append(manifest)
+
+
+def _write(told: Report, output: str) -> None:
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(told)))
+    elif output == "yaml":
+        click.echo(yaml.safe_dump(told.as_data(), sort_keys=False), nl=False)
+    else:
+        rendering.show(told, Console(width=None if sys.stdout.isatty() else 160))

@@ -1,0 +1,55 @@
+"""Observers: objects with some of these methods; the ones they lack cost nothing."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from moorage.observe.records import Attempt, Bound
+
+
+class Observer(Protocol):
+    """What can be heard. Every method is optional."""
+
+    def attempted(self, attempt: Attempt) -> None:
+        """An attempt ended: the pod was assumed, or put back with its reason."""
+
+    def bound(self, bound: Bound) -> None:
+        """The API server has taken the binding."""
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        """Something went wrong that was not the pod's fault."""
+
+
+HOOKS = ("attempted", "bound", "failed")
+
+
+class Observers:
+    """Calls every observer's hook; one that raises is not called again."""
+
+    def __init__(self, observers: Iterable[Any] = ()) -> None:
+        self._hooks: dict[str, list[Callable[..., None]]] = {hook: [] for hook in HOOKS}
+        self.switched_off: list[tuple[Any, Exception]] = []
+        for observer in observers:
+            self.add(observer)
+
+    def add(self, observer: Any) -> None:
+        for hook in HOOKS:
+            method = getattr(observer, hook, None)
+            if method is not None:
+                self._hooks[hook].append(method)
+
+    def attempted(self, attempt: Attempt) -> None:
+        self._call("attempted", attempt)
+
+    def bound(self, bound: Bound) -> None:
+        self._call("bound", bound)
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        self._call("failed", pod, attempt, error)
+
+    def _call(self, hook: str, *args: Any) -> None:
+        for method in list(self._hooks[hook]):
+            try:
+                method(*args)
+            except Exception as error:
+                self._hooks[hook].remove(method)
+                self.switched_off.append((getattr(method, "__self__", method), error))

@@ -1,0 +1,361 @@
+"""The scheduler: one task group, one loop.
+
+1. Every resource is followed by a task of its own; nothing is attempted before all are synced.
+2. The loop pops a pod, decides, assumes it on its node, and starts a task that binds it.
+3. A pod that fits nowhere, or whose attempt failed, goes back to the queue with its reason; its
+   status and an event say so.
+4. While nothing is ready the loop sleeps until something changes or a back-off ends.
+"""
+
+import asyncio
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from moorage.api.pod import Pod
+from moorage.bind import binding, statuses
+from moorage.bind.client import PluginClient
+from moorage.bind.permits import WaitingPods
+from moorage.bind.recorder import EventRecorder
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.cycle import attempt
+from moorage.cycle.attempt import Decision, Unschedulable
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.framework.queued import QueuedPod
+from moorage.framework.verdicts import Nominated, Rejection, SchedulingError
+from moorage.observe.observers import Observers
+from moorage.observe.records import Attempt, Bound, Result
+from moorage.queue.backoff import Backoff
+from moorage.queue.queue import SchedulingQueue
+from moorage.scheduler import evicting
+from moorage.scheduler.handling import ASSIGNED_POD_DELETE, Handler
+from moorage.scheduler.placing import Placement, place, unplace
+from moorage.watch.errors import ApiError, NotFound
+from moorage.watch.reflector import Reflector
+from moorage.watch.resources import PODS, RESOURCES, Resource
+from moorage.watch.surface import ApiServer
+
+FOLLOWED = tuple(
+    resource
+    for plural, resource in RESOURCES.items()
+    if plural not in {"events", "leases", "configmaps", "podgroups", "elasticquotas"}
+)
+
+
+class Scheduler:
+    """Schedules the pods of its profiles on one API server."""
+
+    def __init__(
+        self,
+        server: ApiServer,
+        profiles: Mapping[str, Profile],
+        *,
+        clock: Clock,
+        rng: random.Random,
+        observers: Iterable[Any] = (),
+        backoff: tuple[float, float] = (1.0, 10.0),
+        followed: Iterable[Resource] = FOLLOWED,
+        instance: str = "moorage",
+    ) -> None:
+        self.server = server
+        self.profiles = dict(profiles)
+        self.clock = clock
+        self.rng = rng
+        self.cache = Cache()
+        self.queue = queue_for(self.profiles, clock, Backoff(*backoff))
+        self.waiting = WaitingPods()
+        self.observers = Observers(observers)
+        self.recorder = EventRecorder(server, clock, instance=instance)
+        self.handler = Handler(self.cache, self.queue, self.profiles, self._pod_gone, clock.now)
+        self.client = PluginClient(server, clock)
+        self.binding = 0
+        self.reflectors = {
+            resource.plural: Reflector(server, resource, clock=clock, rng=rng)
+            for resource in followed
+        }
+        self._unsynced = len(self.reflectors)
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self.attempts = 0
+        self._tasks: asyncio.TaskGroup | None = None
+
+    @property
+    def synced(self) -> bool:
+        """Whether every resource has been listed once."""
+        return self._unsynced == 0
+
+    async def run(self) -> None:
+        """Schedule for ever; ends by cancellation, or with the error of a task that broke."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            for plural, reflector in self.reflectors.items():
+                tasks.create_task(self._follow(reflector), name=f"watch/{plural}")
+            tasks.create_task(self.recorder.run(), name="events")
+            tasks.create_task(self._loop(), name="schedule")
+
+    async def _follow(self, reflector: Reflector) -> None:
+        async for change in reflector.changes():
+            if change.type == "synced":
+                self._unsynced -= 1
+            else:
+                self.handler.apply(change)
+            self._wake.set()
+
+    async def _loop(self) -> None:
+        while not self.synced:
+            await self._wake.wait()
+            self._wake.clear()
+        while True:
+            if self.schedule_one():
+                await asyncio.sleep(0)
+            else:
+                await self._rest()
+
+    async def _rest(self) -> None:
+        """Sleep until something changes or the queue has something to do by itself."""
+        self._wake.clear()
+        when = self.queue.next_wake(self.clock.now())
+        alarm = None
+        if when is not None:
+            pause = max(0.0, when - self.clock.now())
+            alarm = asyncio.ensure_future(self._wake_after(pause))
+        try:
+            await self._wake.wait()
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+
+    async def _wake_after(self, seconds: float) -> None:
+        await self.clock.sleep(seconds)
+        self._wake.set()
+
+    def schedule_one(self) -> bool:
+        """One attempt, if a pod is ready: pop, decide, assume. No `await` in here."""
+        queued = self.queue.pop(self.clock.now())
+        if queued is None:
+            return False
+        pod = queued.info.pod
+        if pod.is_terminating or pod.uid in self.cache.assumed:
+            self._skip(queued)
+            return True
+        began = self.clock.now()
+        profile = self.profiles[pod.spec.scheduler_name]
+        self.attempts += 1
+        cycle = Cycle(
+            self.cache,
+            queued.info,
+            random=self.rng,
+            now=began,
+            attempt=f"{self.attempts:x}",
+            shared=profile.shared,
+            client=self.client,
+        )
+        try:
+            outcome = attempt.run(profile, cycle)
+            placed: Placement | Rejection | Unschedulable = (
+                place(profile, cycle, queued, outcome) if isinstance(outcome, Decision) else outcome
+            )
+        except SchedulingError as error:
+            self._failed(queued, cycle, profile, str(error), began)
+            return True
+        if isinstance(placed, Placement):
+            self._report(queued, cycle, profile, Result.SCHEDULED, began, placed.decision)
+            self._start(self._bind(placed), f"bind/{pod.key}")
+            self.binding += 1
+        else:
+            self._unschedulable(queued, cycle, profile, placed, began)
+        return True
+
+    def _skip(self, queued: QueuedPod) -> None:
+        pod = queued.info.pod
+        if pod.is_terminating:
+            note = f"skip schedule deleting pod: {pod.key}"
+            self._record(pod, "Warning", "FailedScheduling", "Scheduling", note)
+        self.queue.done(pod.uid)
+
+    async def _bind(self, placement: Placement) -> None:
+        queued, profile, cycle, node, _, waits = placement
+        try:
+            refused = await binding.wait_for_permits(cycle, node, waits, self.waiting, self.clock)
+            if refused is None:
+                self.queue.done(queued.info.uid)
+                refused = await binding.bind(profile, cycle, node)
+        except SchedulingError as error:
+            self._undo(placement)
+            self._failed(queued, cycle, profile, str(error), self.clock.now())
+        else:
+            if refused is not None:
+                self._undo(placement)
+                self._unschedulable(queued, cycle, profile, refused, self.clock.now())
+            else:
+                self._bound(placement)
+        finally:
+            self.binding -= 1
+            self._wake.set()
+
+    def _undo(self, placement: Placement) -> None:
+        for error in unplace(placement.profile, placement.cycle, placement.node):
+            self.observers.failed(placement.cycle.pod.key, placement.cycle.attempt, error)
+        self.queue.move(ASSIGNED_POD_DELETE, placement.cycle.pod, None, self.clock.now())
+
+    def _bound(self, placement: Placement) -> None:
+        queued, profile, cycle, node, _, _ = placement
+        pod, now = cycle.pod, self.clock.now()
+        note = f"Successfully assigned {pod.key} to {node.name}"
+        self._record(pod, "Normal", "Scheduled", "Binding", note)
+        self.observers.bound(
+            Bound(
+                attempt=cycle.attempt,
+                pod=pod.key,
+                uid=pod.uid,
+                profile=profile.scheduler_name,
+                node=node.name,
+                time=now,
+                attempts=queued.attempts,
+                since_added=now - queued.entered,
+            )
+        )
+        try:
+            binding.post_bind(profile, cycle, node)
+        except SchedulingError as error:
+            self.observers.failed(pod.key, cycle.attempt, error)
+
+    def _failed(
+        self, queued: QueuedPod, cycle: Cycle, profile: Profile, message: str, began: float
+    ) -> None:
+        self._report(queued, cycle, profile, Result.ERROR, began, None, message)
+        self._put_back(queued, (), (), error=True)
+        self._say_why(cycle.pod, profile, "SchedulerError", message)
+
+    def _unschedulable(
+        self,
+        queued: QueuedPod,
+        cycle: Cycle,
+        profile: Profile,
+        why: Unschedulable | Rejection,
+        began: float,
+    ) -> None:
+        if isinstance(why, Unschedulable):
+            rejected, pending = why.diagnosis.unschedulable_plugins, why.diagnosis.pending_plugins
+            message, nominated = why.message, why.nominated
+        else:
+            rejected, pending = {why.plugin}, set()
+            message, nominated = f"0/1 nodes are available: 1 {why.message}.", None
+        self._report(queued, cycle, profile, Result.UNSCHEDULABLE, began, None, message)
+        if nominated is not None:
+            self._make_room(cycle, profile, nominated)
+        self._put_back(queued, rejected, pending)
+        self._say_why(cycle.pod, profile, "Unschedulable", message)
+
+    def _put_back(
+        self,
+        queued: QueuedPod,
+        rejected_by: Iterable[str],
+        pending: Iterable[str],
+        *,
+        error: bool = False,
+    ) -> None:
+        """Back to the queue, as the pod is now; a pod that is gone or bound is let go."""
+        known = self.reflectors[PODS.plural].known.get(queued.info.pod.key)
+        if not isinstance(known, Pod) or known.uid != queued.info.uid or known.spec.node_name:
+            self.queue.done(queued.info.uid)
+            return
+        queued.latest = self.cache.info(known)
+        self.queue.put_back(queued, rejected_by, pending, error, self.clock.now())
+
+    def _make_room(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
+        pod = cycle.pod
+        self.cache.nominations.put(cycle.incoming, nominated.node)
+        for uid in nominated.cleared:
+            self.cache.nominations.remove(uid)
+        status = statuses.nominated(nominated.node)
+        self._start(self._patch_status(pod, status), f"nominate/{pod.key}")
+        for victim in nominated.victims:
+            eviction = evicting.evict(
+                self.server,
+                self.recorder,
+                self.clock,
+                profile.scheduler_name,
+                pod,
+                victim,
+                nominated.node,
+            )
+            self._start(self._guarded(eviction, pod, cycle.attempt), f"evict/{victim.key}")
+
+    async def _guarded(self, work: Any, pod: Pod, attempt_id: str) -> None:
+        try:
+            await work
+        except ApiError as error:
+            self.observers.failed(pod.key, attempt_id, error)
+
+    def _say_why(self, pod: Pod, profile: Profile, reason: statuses.Reason, message: str) -> None:
+        self._record(pod, "Warning", "FailedScheduling", "Scheduling", message)
+        patch = statuses.not_scheduled(pod, reason, message, self.clock.now())
+        if patch is not None:
+            self._start(self._patch_status(pod, patch), f"status/{pod.key}")
+
+    async def _patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
+        try:
+            await self.server.patch_pod_status(pod.namespace, pod.name, patch, pod.uid)
+        except NotFound:
+            pass
+        except ApiError as error:
+            self.observers.failed(pod.key, "", error)
+
+    def _record(self, pod: Pod, type_: Any, reason: str, action: str, note: str) -> None:
+        self.recorder.record(pod.spec.scheduler_name, pod, type_, reason, action, note)
+
+    def _report(
+        self,
+        queued: QueuedPod,
+        cycle: Cycle,
+        profile: Profile,
+        result: Result,
+        began: float,
+        decision: Decision | None,
+        message: str = "",
+    ) -> None:
+        self.observers.attempted(
+            Attempt(
+                id=cycle.attempt,
+                pod=cycle.pod.key,
+                uid=cycle.pod.uid,
+                profile=profile.scheduler_name,
+                result=result,
+                time=began,
+                seconds=self.clock.now() - began,
+                node=decision.node if decision else "",
+                score=decision.score if decision else 0,
+                feasible=decision.feasible if decision else 0,
+                evaluated=decision.evaluated if decision else 0,
+                attempts=queued.attempts,
+                message=message,
+            )
+        )
+
+    def _pod_gone(self, pod: Pod) -> None:
+        waiting = self.waiting.get(pod.uid)
+        if waiting is not None:
+            waiting.reject("", "the pod was deleted")
+
+    def _start(self, work: Any, name: str) -> None:
+        if self._tasks is None:
+            raise RuntimeError("the scheduler is not running")
+        self._tasks.create_task(work, name=name)
+
+
+def queue_for(profiles: Mapping[str, Profile], clock: Clock, backoff: Backoff) -> SchedulingQueue:
+    """The queue that serves all profiles; QueueSort is the same in each of them."""
+    _, sort = next(iter(profiles.values())).queue_sort[0]
+    return SchedulingQueue(
+        sort.sort_key,
+        {name: profile.pre_enqueue for name, profile in profiles.items()},
+        {
+            name: {plugin: made.events() for plugin, made in profile.plugins.items()}
+            for name, profile in profiles.items()
+        },
+        now=clock.now,
+        backoff=backoff,
+    )

@@ -1,0 +1,136 @@
+"""Run the scheduler on an embedded cluster until nothing is left to do."""
+
+import asyncio
+import random
+from collections.abc import Iterable, Mapping
+
+from moorage.api.pod import Pod
+from moorage.clock import VirtualClock, run_virtual
+from moorage.config.resolving import resolve
+from moorage.config.types import SchedulerConfiguration
+from moorage.cycle import profile
+from moorage.cycle.profile import Profile
+from moorage.framework.plugin import Plugin
+from moorage.memory.cluster import MemoryCluster
+from moorage.observe.records import Attempt, Result
+from moorage.plugins.registry import describe
+from moorage.scheduler import Scheduler
+from moorage.simulate.manifests import InputError, Manifest
+from moorage.watch.errors import ApiError
+from moorage.watch.resources import PODS
+
+START = 1_767_225_600.0
+"""Virtual time begins with the year 2026."""
+
+_SETTLED_SECONDS = 12.0
+"""Longer than the longest back-off: who has not come back by then waits for an event."""
+
+
+class Simulation:
+    """A finished run: the cluster as it ended, and the last attempt at each pod."""
+
+    def __init__(self, cluster: MemoryCluster, scheduler: Scheduler, story: "Story") -> None:
+        self.cluster = cluster
+        self.scheduler = scheduler
+        self.story = story
+
+
+class Story:
+    """An observer that keeps the last attempt at each pod, and every error."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, Attempt] = {}
+        self.errors: list[str] = []
+        self.attempts = 0
+
+    def attempted(self, attempt: Attempt) -> None:
+        self.attempts += 1
+        self.last[attempt.uid] = attempt
+        if attempt.result is Result.ERROR:
+            self.errors.append(f"{attempt.pod}: {attempt.message}")
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        self.errors.append(f"{pod}: {error}")
+
+
+def build_profiles(
+    configuration: SchedulerConfiguration, known: Mapping[str, type[Plugin]]
+) -> dict[str, Profile]:
+    """Every profile of a configuration, ready to run."""
+    described = describe(known)
+    return {
+        configured.scheduler_name: profile.build(
+            resolve(configured, described),
+            known,
+            _percentage(configuration.percentage_of_nodes_to_score)
+            if configured.percentage_of_nodes_to_score is None
+            else _percentage(configured.percentage_of_nodes_to_score),
+        )
+        for configured in configuration.profiles
+    }
+
+
+def _percentage(given: int | None) -> int | None:
+    """Moorage looks at all nodes unless a user asks for fewer; kube's 0 means "you decide"."""
+    return given or None
+
+
+def load(manifests: Iterable[Manifest], clock: VirtualClock, rng: random.Random) -> MemoryCluster:
+    """An embedded cluster that holds the objects; every one that is refused is reported."""
+    cluster = MemoryCluster(clock=clock, rng=rng)
+    problems = []
+    for manifest in manifests:
+        try:
+            cluster.apply(manifest.raw)
+        except ApiError as error:
+            problems.append(f"{manifest.place}: {error}")
+    if problems:
+        raise InputError(problems)
+    return cluster
+
+
+def simulate(
+    manifests: Iterable[Manifest],
+    configuration: SchedulerConfiguration,
+    known: Mapping[str, type[Plugin]],
+    seed: int = 0,
+) -> Simulation:
+    """Schedule everything that can be scheduled."""
+    rng = random.Random(seed)
+    clock = VirtualClock(START)
+    cluster = load(manifests, clock, rng)
+    profiles = build_profiles(configuration, known)
+    backoff = (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds)
+
+    async def main() -> Simulation:
+        story = Story()
+        scheduler = Scheduler(
+            cluster,
+            profiles,
+            clock=clock,
+            rng=rng,
+            observers=(story,),
+            backoff=(float(backoff[0]), float(backoff[1])),
+        )
+        await _until_settled(scheduler, clock)
+        return Simulation(cluster, scheduler, story)
+
+    return run_virtual(main(), clock)
+
+
+async def _until_settled(scheduler: Scheduler, clock: VirtualClock) -> None:
+    """Let time pass until no attempt was made for longer than any back-off lasts."""
+    running = asyncio.ensure_future(scheduler.run())
+    seen = -1
+    while not running.done() and (seen != scheduler.attempts or scheduler.binding):
+        seen = scheduler.attempts
+        await clock.sleep(_SETTLED_SECONDS)
+    if running.done():
+        running.result()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+def pods(simulation: Simulation) -> list[Pod]:
+    """Every pod of the cluster as it ended."""
+    return [pod for pod in simulation.cluster.objects(PODS) if isinstance(pod, Pod)]
