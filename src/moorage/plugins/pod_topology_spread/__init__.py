@@ -1,0 +1,13 @@
+"""PodTopologySpread: how evenly the pods of a kind spread over zones, nodes, or any node label.
+
+plugin        the plugin: its arguments and its hooks
+constraints   constraints compiled for a pod, and the nodes they count
+defaults      constraints for pods that bring none, and whose pods they are about
+filtering     hard constraints: which nodes would make the skew too large
+scoring       soft constraints: the fewer pods in a node's domains, the better
+hints         which events may let a refused pod through
+"""
+
+from moorage.plugins.pod_topology_spread.plugin import PodTopologySpread
+
+__all__ = ["PodTopologySpread"]
