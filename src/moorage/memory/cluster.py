@@ -18,6 +18,7 @@ from moorage.memory import (
 )
 from moorage.memory.paging import Lister
 from moorage.memory.registry import Options, Registry, isolated
+from moorage.memory.specs import Specs
 from moorage.memory.stamps import Stamps
 from moorage.memory.store import Store
 from moorage.watch.resources import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
@@ -42,7 +43,9 @@ class MemoryCluster:
         self.clock = clock or SystemClock()
         options = options or Options()
         stamps = Stamps(self.clock, rng or random.Random())
-        self.registry = Registry(Store(options.history), stamps, options)
+        store = Store(options.history)
+        specs = Specs(store.table(PRIORITY_CLASSES))
+        self.registry = Registry(store, stamps, specs, options)
         self._lister = Lister(self.registry.store, options.snapshots)
         creating.create(self.registry, NAMESPACES, {"metadata": {"name": "default"}})
         for name in priority.SYSTEM_CLASSES:

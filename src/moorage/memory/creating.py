@@ -6,7 +6,6 @@ from typing import Final
 from moorage.memory import (
     defaults,
     facts,
-    labelkeys,
     namespaces,
     poddefaults,
     podrules,
@@ -49,10 +48,10 @@ def _create(registry: Registry, resource: Resource, raw: Raw) -> Entry:
     raw = {**raw, "metadata": metadata}
     if (status := facts.CREATED_STATUS.get(resource.plural)) is not None:
         raw["status"] = status
-    return add(registry, resource, raw, admit=True)
+    return add(registry, resource, raw)
 
 
-def add(registry: Registry, resource: Resource, raw: Raw, *, admit: bool) -> Entry:
+def add(registry: Registry, resource: Resource, raw: Raw, *, restored: bool = False) -> Entry:
     """Name, fill and store an object whose metadata dict is the caller's own."""
     metadata = raw["metadata"]
     if resource.namespaced:
@@ -61,11 +60,12 @@ def add(registry: Registry, resource: Resource, raw: Raw, *, admit: bool) -> Ent
     else:
         metadata.pop("namespace", None)
     key = _named(registry, resource, metadata)
-    raw = filled(registry, resource, raw, admit=admit)
-    if resource == PODS:
+    raw = filled(registry, resource, raw, restored=restored)
+    new_pod = resource == PODS and not restored
+    if new_pod:
         raw = podrules.checked_new(raw, registry.stamps.now())
     table = registry.store.table(resource)
-    entry = registry.store.create(table, key, raw)
+    entry = registry.store.create(table, key, raw, trusted=new_pod)
     if resource == EVENTS and len(table.entries) > registry.options.events:
         registry.store.remove(table, next(iter(table.entries.values())))
     return entry
@@ -92,13 +92,14 @@ def _named(registry: Registry, resource: Resource, metadata: Raw) -> str:
     return key
 
 
-def filled(registry: Registry, resource: Resource, raw: Raw, *, admit: bool) -> Raw:
-    """The object with defaults filled in and, if it is a pod to `admit`, its priority resolved."""
+def filled(registry: Registry, resource: Resource, raw: Raw, *, restored: bool) -> Raw:
+    """The object with defaults; a pod's priority is resolved, unless restored with one."""
     raw = {"apiVersion": resource.api_version, "kind": resource.kind, **raw}
     if resource == PRIORITY_CLASSES:
-        priority.admit_class(registry, raw)
+        priority.admit_class(registry.store.table(resource), raw)
     if resource != PODS:
         return defaults.fill(registry, resource, raw)
-    metadata = raw["metadata"]
-    spec = labelkeys.merge(poddefaults.fill(raw.get("spec") or {}), metadata.get("labels") or {})
-    return {**raw, "spec": priority.admit(registry, metadata, spec) if admit else spec}
+    spec = raw.get("spec") or {}
+    if restored and spec.get("priority") is not None:
+        return {**raw, "spec": {**priority.NO_CLASS, **poddefaults.fill(spec)}}
+    return {**raw, "spec": registry.specs.admitted(raw["metadata"], spec)}

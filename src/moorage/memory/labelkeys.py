@@ -1,5 +1,6 @@
 """`matchLabelKeys` and `mismatchLabelKeys`: label values of the new pod join its selectors."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from moorage.watch.surface import Raw
@@ -9,13 +10,30 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def merge(spec: Raw, labels: dict[str, str]) -> Raw:
-    """The spec with the keys of its affinity terms and spread constraints made selectors."""
+    """The spec with the keys of its affinity terms and spread constraints made selectors.
+
+    A spec without such keys is returned as it is.
+    """
     merged = spec
-    if constraints := spec.get("topologySpreadConstraints"):
+    constraints = spec.get("topologySpreadConstraints") or ()
+    if any(_has_keys(constraint) for constraint in constraints):
         merged = {**merged, "topologySpreadConstraints": [_term(c, labels) for c in constraints]}
-    if affinity := spec.get("affinity"):
+    affinity = spec.get("affinity") or {}
+    if any(_has_keys(term) for term in _terms(affinity)):
         merged = {**merged, "affinity": _affinity(affinity, labels)}
     return merged
+
+
+def _terms(affinity: Raw) -> Iterator[Raw]:
+    for field in ("podAffinity", "podAntiAffinity"):
+        rules = affinity.get(field) or {}
+        yield from rules.get(_REQUIRED) or ()
+        for preferred in rules.get(_PREFERRED) or ():
+            yield preferred.get("podAffinityTerm") or {}
+
+
+def _has_keys(term: Raw) -> bool:
+    return bool(term.get("matchLabelKeys") or term.get("mismatchLabelKeys"))
 
 
 def _affinity(affinity: Raw, labels: dict[str, str]) -> Raw:

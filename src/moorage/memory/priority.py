@@ -3,7 +3,7 @@
 from typing import Final
 
 from moorage.memory import refusals
-from moorage.memory.registry import Registry
+from moorage.memory.store import Table
 from moorage.watch.resources import PODS, PRIORITY_CLASSES
 from moorage.watch.surface import Raw
 
@@ -13,7 +13,8 @@ SYSTEM_CLASSES: Final[dict[str, int]] = {
     "system-cluster-critical": SYSTEM_CRITICAL,
 }
 _ANY: Final = "PreemptLowerPriority"
-_NO_CLASS: Final = ("", 0, _ANY)
+NO_CLASS: Final[Raw] = {"priority": 0, "preemptionPolicy": _ANY}
+"""What a pod gets that names no class where none is the default."""
 
 
 def system_class(name: str) -> Raw:
@@ -27,9 +28,9 @@ def system_class(name: str) -> Raw:
     }
 
 
-def admit(registry: Registry, metadata: Raw, spec: Raw) -> Raw:
+def admit(classes: Table, metadata: Raw, spec: Raw) -> Raw:
     """The pod's spec with priority and preemption policy as its class has them."""
-    name, priority, policy = _establish(registry, metadata, spec.get("priorityClassName") or "")
+    name, priority, policy = _establish(classes, metadata, spec.get("priorityClassName") or "")
     _refuse_another(metadata, spec, priority, policy)
     admitted = {**spec, "priority": priority, "preemptionPolicy": policy}
     if name:
@@ -37,12 +38,11 @@ def admit(registry: Registry, metadata: Raw, spec: Raw) -> Raw:
     return admitted
 
 
-def _establish(registry: Registry, metadata: Raw, name: str) -> tuple[str, int, str]:
-    classes = registry.store.table(PRIORITY_CLASSES).entries
+def _establish(classes: Table, metadata: Raw, name: str) -> tuple[str, int, str]:
     if not name:
-        default = default_class(registry)
-        return _NO_CLASS if default is None else _of(default)
-    entry = classes.get(name)
+        default = default_class(classes)
+        return ("", 0, _ANY) if default is None else _of(default)
+    entry = classes.entries.get(name)
     if entry is None:
         raise refusals.forbidden(PODS, metadata, f"no PriorityClass with name {name} was found")
     return _of(entry.raw)
@@ -52,10 +52,10 @@ def _of(raw: Raw) -> tuple[str, int, str]:
     return raw["metadata"]["name"], raw.get("value") or 0, raw.get("preemptionPolicy") or _ANY
 
 
-def default_class(registry: Registry) -> Raw | None:
+def default_class(classes: Table) -> Raw | None:
     """The class of pods that name none: the global default, the lowest if there are several."""
-    classes = registry.store.table(PRIORITY_CLASSES).entries.values()
-    defaults = [entry.raw for entry in classes if entry.raw.get("globalDefault")]
+    entries = classes.entries.values()
+    defaults = [entry.raw for entry in entries if entry.raw.get("globalDefault")]
     return min(defaults, key=lambda raw: raw.get("value") or 0, default=None)
 
 
@@ -75,9 +75,9 @@ def _refuse_another(metadata: Raw, spec: Raw, priority: int, policy: str) -> Non
         raise refusals.forbidden(PODS, metadata, why)
 
 
-def admit_class(registry: Registry, raw: Raw) -> None:
+def admit_class(classes: Table, raw: Raw) -> None:
     """Refuse a second global default."""
-    default = default_class(registry) if raw.get("globalDefault") else None
+    default = default_class(classes) if raw.get("globalDefault") else None
     if default is not None and default["metadata"]["name"] != raw["metadata"]["name"]:
         why = (
             f"PriorityClass {default['metadata']['name']} is already marked as default. "

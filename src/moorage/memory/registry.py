@@ -6,6 +6,7 @@ import msgspec
 
 from moorage.memory import refusals
 from moorage.memory.entries import Entry
+from moorage.memory.specs import Specs
 from moorage.memory.stamps import Stamps
 from moorage.memory.store import Store, Table
 from moorage.watch.resources import Resource
@@ -28,10 +29,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Registry(NamedTuple):
-    """The store, what it stamps objects with, and its options."""
+    """The store, what it stamps objects with, the pod specs it has seen, and its options."""
 
     store: Store
     stamps: Stamps
+    specs: Specs
     options: Options
 
     def find(self, resource: Resource, namespace: str, name: str) -> tuple[Table, Entry]:
@@ -47,12 +49,3 @@ def isolated(raw: Raw) -> Raw:
     """A copy that shares nothing, as if it had travelled over the wire."""
     copy: Raw = msgspec.json.decode(msgspec.json.encode(raw))
     return copy
-
-
-def with_metadata(raw: Raw, **fields: object) -> Raw:
-    """The object with metadata fields set, or removed where None."""
-    metadata = {**raw["metadata"], **fields}
-    for field, value in fields.items():
-        if value is None:
-            del metadata[field]
-    return {**raw, "metadata": metadata}

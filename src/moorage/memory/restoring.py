@@ -1,14 +1,18 @@
 """Restoring an object: it is taken as it is written, the way a backup is read back.
 
 Status, identity, times and priority are kept where they are given; what is missing is added as if
-the object were new. Nothing is refused but what cannot be decoded.
+the object were new.
 """
+
+from typing import Final
 
 from moorage.memory import creating, facts, views
 from moorage.memory.entries import Entry
 from moorage.memory.registry import Registry
-from moorage.watch.resources import POD_DISRUPTION_BUDGETS, PODS, Resource
+from moorage.watch.resources import POD_DISRUPTION_BUDGETS, Resource
 from moorage.watch.surface import Raw
+
+_ADDRESS: Final = ("name", "namespace", "resourceVersion")
 
 
 def restore(registry: Registry, resource: Resource, raw: Raw) -> Entry:
@@ -34,9 +38,9 @@ def _restore(registry: Registry, resource: Resource, raw: Raw) -> Entry:
     raw = {**raw, "metadata": metadata}
     _complete_status(resource, raw)
     if old is None:
-        return creating.add(registry, resource, raw, admit=not _has_priority(resource, raw))
-    metadata["resourceVersion"] = known["resourceVersion"]
-    raw = creating.filled(registry, resource, raw, admit=not _has_priority(resource, raw))
+        return creating.add(registry, resource, raw, restored=True)
+    metadata.update({field: known[field] for field in _ADDRESS if field in known})
+    raw = creating.filled(registry, resource, raw, restored=True)
     return registry.store.replace(table, old, raw)
 
 
@@ -46,7 +50,3 @@ def _complete_status(resource: Resource, raw: Raw) -> None:
         status.setdefault("observedGeneration", raw["metadata"]["generation"])
     if status:
         raw["status"] = status
-
-
-def _has_priority(resource: Resource, raw: Raw) -> bool:
-    return resource == PODS and (raw.get("spec") or {}).get("priority") is not None

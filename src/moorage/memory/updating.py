@@ -131,7 +131,7 @@ def _prepared(registry: Registry, table: Table, old: Entry, raw: Raw) -> Raw:
         raw["spec"] = _pod_spec(old.raw["spec"], raw.get("spec") or {})
         podrules.check_update(old.raw, raw)
     if resource == PRIORITY_CLASSES:
-        priority.admit_class(registry, raw)
+        priority.admit_class(table, raw)
     if resource.plural in facts.WITH_GENERATION and _asked(raw) != _asked(old.raw):
         raw["metadata"]["generation"] = raw["metadata"].get("generation", 0) + 1
     return raw

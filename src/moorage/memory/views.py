@@ -8,7 +8,7 @@ from moorage.api.decode import KINDS, DecodeError, decode_object
 from moorage.api.meta import KubeObject
 from moorage.memory.entries import Decode, Entry
 from moorage.watch.errors import ApiError, BadRequest, ServerError
-from moorage.watch.resources import Resource
+from moorage.watch.resources import PODS, Resource
 from moorage.watch.surface import Raw
 
 MISSHAPEN: Final = (AttributeError, LookupError, TypeError, ValueError)
@@ -36,6 +36,14 @@ def check(entry: Entry, resource: Resource) -> None:
         entry.see(_checked(entry.raw, resource))
     except DecodeError as error:
         raise _refusal(resource, error) from None
+
+
+def check_pod(pod: Raw) -> None:
+    """Refuse a pod that cannot be decoded, or has quantities an API server would not take."""
+    try:
+        decode_object(pod, "Pod", strict=True)
+    except DecodeError as error:
+        raise _refusal(PODS, error) from None
 
 
 def misshapen(raw: Raw, resource: Resource, cause: Exception) -> ApiError:
