@@ -19,7 +19,7 @@ from moorage.cycle.profile import Profile
 from moorage.cycle.scoring import Scoring
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
-from moorage.framework.verdicts import Nominated, Rejection, SchedulingError
+from moorage.framework.verdicts import Nominated, SchedulingError
 
 NO_NODES = "no nodes available to schedule pods"
 
@@ -97,13 +97,18 @@ def post_filter(
 ) -> Nominated | None:
     """Ask PostFilter plugins for room; their words end the diagnosis."""
     cycle.refuses = lambda row: filtering.refusal_with_nominated_pods(cycle, outcome.active, row)
-    said = []
+    said: list[str] = []
+    nominated: Nominated | None = None
     for name, plugin in profile.post_filter:
         with guard(name, "PostFilter"):
             answer = plugin.post_filter(cycle, cycle.pod, diagnosis)
+        if answer is None:
+            continue
+        said.append(answer.message)
         if isinstance(answer, Nominated):
-            return answer
-        if isinstance(answer, Rejection):
-            said.append(answer.message)
+            nominated = answer
+            if answer.node:
+                said = [answer.message]
+                break
     diagnosis.post_filter_message = ", ".join(message for message in said if message)
-    return None
+    return nominated

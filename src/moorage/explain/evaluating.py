@@ -16,6 +16,7 @@ from moorage.framework.cycle import Cycle, Random
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.plugin import Plugin
 from moorage.framework.verdicts import Rejection
+from moorage.plugins import default_preemption
 from moorage.plugins.registry import describe
 
 KINDS = {
@@ -126,4 +127,18 @@ def _names(cycle: Cycle, found: Filtering) -> list[str]:
 def _preemption(
     chosen: Profile, cycle: Cycle, found: Filtering, diagnosis: Diagnosis
 ) -> dict[str, Any]:
-    return {"eligible": False, "candidates": {}, "chosen": []}
+    if not any(name == "DefaultPreemption" for name, _ in chosen.post_filter):
+        return {"eligible": False, "candidates": {}, "chosen": []}
+    cycle.refuses = lambda row: filtering.refusal_with_nominated_pods(cycle, found.active, row)
+    outcome = default_preemption.evaluate(cycle, diagnosis)
+    return {
+        "eligible": outcome.eligible,
+        "candidates": {
+            node: {
+                "victims": [pod.key for pod in victims.pods],
+                "pdbViolations": victims.violations,
+            }
+            for node, victims in outcome.candidates.items()
+        },
+        "chosen": sorted(outcome.chosen),
+    }
