@@ -33,6 +33,11 @@ class Client(Protocol):
 
     async def update(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]: ...
 
+    async def wait_until(self, check: Callable[[], bool], seconds: float) -> bool:
+        """Ask `check` as the cache changes, at least every second, until it says True; False
+        once so many seconds have passed without that. What `check` raises ends the wait."""
+        ...
+
 
 class Cycle:
     """kube-scheduler's CycleState and Handle in one: lives as long as one attempt.

@@ -9,34 +9,46 @@ from moorage.framework.points import points_of
 from moorage.framework.registry import Registry
 from moorage.plugins.default_binder import DefaultBinder
 from moorage.plugins.default_preemption import DefaultPreemption
+from moorage.plugins.dynamic_resources import DynamicResources
 from moorage.plugins.image_locality import ImageLocality
 from moorage.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.plugins.node_affinity import NodeAffinity
+from moorage.plugins.node_declared_features import NodeDeclaredFeatures
 from moorage.plugins.node_name import NodeName
 from moorage.plugins.node_ports import NodePorts
 from moorage.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from moorage.plugins.node_resources_fit import NodeResourcesFit
 from moorage.plugins.node_unschedulable import NodeUnschedulable
+from moorage.plugins.node_volume_limits import NodeVolumeLimits
 from moorage.plugins.pod_topology_spread import PodTopologySpread
 from moorage.plugins.priority_sort import PrioritySort
 from moorage.plugins.scheduling_gates import SchedulingGates
 from moorage.plugins.taint_toleration import TaintToleration
+from moorage.plugins.volume_binding import VolumeBinding
+from moorage.plugins.volume_restrictions import VolumeRestrictions
+from moorage.plugins.volume_zone import VolumeZone
 
 BUILT_IN: tuple[type[Plugin], ...] = (
     DefaultBinder,
     DefaultPreemption,
+    DynamicResources,
     ImageLocality,
     InterPodAffinity,
     NodeAffinity,
+    NodeDeclaredFeatures,
     NodeName,
     NodePorts,
     NodeResourcesBalancedAllocation,
     NodeResourcesFit,
     NodeUnschedulable,
+    NodeVolumeLimits,
     PodTopologySpread,
     PrioritySort,
     SchedulingGates,
     TaintToleration,
+    VolumeBinding,
+    VolumeRestrictions,
+    VolumeZone,
 )
 
 ENTRY_POINT = "moorage.plugins"

@@ -1,0 +1,158 @@
+"""NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes where it is declared."""
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod, PodSpec
+from moorage.cache.columns import Depends
+from moorage.cache.interning import Interner
+from moorage.cache.table import NodeTable
+from moorage.cache.view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.points import Filter, PreFilter
+from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable
+
+UNSATISFIED: Final = "node(s) didn't match Pod's required features"
+
+RESTART_ALL: Final = "RestartAllContainersOnContainerExits"
+HOST_NETWORK_USERS: Final = "UserNamespacesHostNetworkSupport"
+BIND_MOUNT_OPTIONS: Final = "VolumeBindMountOptions"
+
+REGISTERED: Final = (
+    "DRANodeAllocatableResources",
+    "DRAOptionalNodeOperations",
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "InPlacePodVerticalScalingMemoryBackedVolumes",
+    RESTART_ALL,
+    HOST_NETWORK_USERS,
+    BIND_MOUNT_OPTIONS,
+)
+"""The features kube-scheduler knows of, sorted."""
+
+
+def _restarts_all(spec: PodSpec) -> bool:
+    return any(
+        rule.action == "RestartAllContainers"
+        for container in (*spec.containers, *spec.init_containers)
+        for rule in getattr(container, "restart_policy_rules", ())
+    )
+
+
+def _maps_users_on_host_network(spec: PodSpec) -> bool:
+    return spec.host_network and spec.host_users is False
+
+
+def _sets_mount_options(spec: PodSpec) -> bool:
+    return any(
+        mount.bind_mount_options
+        for container in _all_containers(spec)
+        for mount in getattr(container, "volume_mounts", ())
+    )
+
+
+def _all_containers(spec: PodSpec) -> Iterator[Any]:
+    yield from spec.containers
+    yield from spec.init_containers
+    yield from getattr(spec, "ephemeral_containers", ())
+
+
+_NEEDED_BY: Final[dict[str, Callable[[PodSpec], bool]]] = {
+    RESTART_ALL: _restarts_all,
+    HOST_NETWORK_USERS: _maps_users_on_host_network,
+    BIND_MOUNT_OPTIONS: _sets_mount_options,
+}
+
+
+def required(pod: Pod) -> frozenset[str]:
+    """The features without which the pod cannot run."""
+    return frozenset(name for name, needs in _NEEDED_BY.items() if needs(pod.spec))
+
+
+@lru_cache(maxsize=1024)
+def declared(names: tuple[str, ...]) -> frozenset[str]:
+    """The registered features among those a node declares.
+
+    Nodes declare them sorted. As in kube-scheduler both lists are walked side by side, so that a
+    name out of order is passed over.
+    """
+    found, known = set(), iter(REGISTERED)
+    feature = next(known, None)
+    for name in names:
+        while feature is not None and feature < name:
+            feature = next(known, None)
+        if name == feature:
+            found.add(name)
+            feature = next(known, None)
+    return frozenset(found)
+
+
+class FeatureSets:
+    """The set of features of each row's node, by number.  ids: int32 (row)."""
+
+    def __init__(self) -> None:
+        self.sets: Interner[frozenset[str]] = Interner([frozenset()])
+        self.ids: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._version = -1
+
+    def catch_up(self, table: NodeTable) -> None:
+        log = table.node_log
+        if self._version == log.version:
+            return
+        missing = len(table.alive) - len(self.ids)
+        self.ids = np.concatenate((self.ids, np.zeros(missing, dtype=np.int32)))
+        changed = log.since(self._version) if self._version >= 0 else None
+        for row in range(table.rows) if changed is None else set(changed):
+            node = table.nodes[row]
+            names = node.status.declared_features if node is not None else ()
+            self.ids[row] = self.sets.intern(declared(names))
+        self._version = log.version
+
+
+class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):
+    depends = Depends.NODE
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Skip | None:
+        return None if _required(cycle) else SKIP
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return _required(cycle)
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        features: FeatureSets = cycle.shared.setdefault("NodeDeclaredFeatures", FeatureSets())
+        features.catch_up(cycle.table)
+        needed = _required(cycle)
+        lacking = np.array([not needed <= have for have in features.sets.values])
+        out[lacking[features.ids[nodes.rows]]] = 1
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        return unresolvable(UNSATISFIED)
+
+    def events(self) -> tuple[EventHint, ...]:
+        node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE)
+        pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE)
+        return EventHint(node, after_node_change), EventHint(pod, after_pod_update)
+
+
+def _required(cycle: Cycle) -> frozenset[str]:
+    memo = cycle.incoming.cls.memo
+    if "NodeDeclaredFeatures" not in memo:
+        memo["NodeDeclaredFeatures"] = required(cycle.pod)
+    found: frozenset[str] = memo["NodeDeclaredFeatures"]
+    return found
+
+
+def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
+    unchanged = old is not None and old.status.declared_features == new.status.declared_features
+    return Hint.SKIP if unchanged else Hint.QUEUE
+
+
+def after_pod_update(pod: Pod, old: Pod, new: Pod) -> Hint:
+    return Hint.SKIP if required(old) == required(new) else Hint.QUEUE

@@ -1,0 +1,155 @@
+"""NodeVolumeLimits: a node attaches no more volumes of a CSI driver than the driver can there."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.pod import Pod
+from moorage.api.storage import CSIDriver
+from moorage.cache.objects import Objects
+from moorage.cache.view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
+from moorage.framework.points import Filter, PreFilter
+from moorage.framework.verdicts import (
+    SKIP,
+    PluginError,
+    Rejection,
+    Skip,
+    unresolvable,
+    unschedulable,
+)
+from moorage.plugins import node_volume_limits_hints as hints
+from moorage.plugins.node_volume_limits_counting import Attachments, Name
+from moorage.plugins.node_volume_limits_resolving import (
+    Attachable,
+    Missing,
+    Problem,
+    attachables,
+    is_attachable,
+)
+from moorage.plugins.volume_nodes import CSINodes, csi_nodes
+
+EXCEEDED: Final = "node(s) exceed max volume count"
+NOT_INSTALLED: Final = "{} CSI driver is not installed on the node"
+
+_EXCEEDED = 1
+
+Outcome = Rejection | Problem
+
+
+class Part:
+    """What the pod would attach to one sort of node: with a CSINode, or without."""
+
+    def __init__(self, found: list[Attachable | Missing | Problem], has_csi_node: bool) -> None:
+        shown = [
+            volume
+            for volume in found
+            if isinstance(volume, Missing) or has_csi_node or not volume.migrated
+        ]
+        self.trouble = next((v for v in shown if isinstance(v, Missing | Problem)), None)
+        self.names: set[Name] = {(v.driver, v.handle) for v in shown if isinstance(v, Attachable)}
+        self.drivers = list(dict.fromkeys(v.driver for v in shown if isinstance(v, Attachable)))
+
+    def count(self, driver: str) -> int:
+        return sum(name[0] == driver for name in self.names)
+
+
+class Wanted:
+    """What the pod would attach, and the outcomes that codes stand for."""
+
+    def __init__(self, objects: Objects, pod: Pod) -> None:
+        found = list(attachables(objects, pod))
+        self.on_csi_nodes = Part(found, True)
+        self.elsewhere = Part(found, False)
+        self.outcomes: list[Outcome] = [unschedulable(EXCEEDED)]
+
+    def code(self, outcome: Outcome) -> int:
+        if outcome not in self.outcomes:
+            self.outcomes.append(outcome)
+        return self.outcomes.index(outcome) + 1
+
+
+class NodeVolumeLimits(PreFilter, Filter, frozen=True):
+    """Where pods on a node are wrong beyond counting, the node is refused; if that decides the
+    attempt, it is an error and no refusal."""
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Skip | None:
+        return None if any(map(is_attachable, pod.spec.volumes)) else SKIP
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        wanted, csi = _wanted(cycle), csi_nodes(cycle)
+        present = csi.present[nodes.rows]
+        for part, where in ((wanted.on_csi_nodes, present), (wanted.elsewhere, ~present)):
+            if part.trouble is not None:
+                out[where] = wanted.code(_outcome(part.trouble))
+            else:
+                _require_drivers(cycle, part, where, nodes, out)
+        if wanted.on_csi_nodes.names:
+            _apply_limits(cycle, csi, nodes, out)
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        outcome = _wanted(cycle).outcomes[code - 1]
+        if isinstance(outcome, Problem):
+            raise PluginError("NodeVolumeLimits", "Filter", outcome.message)
+        return outcome
+
+    def events(self) -> tuple[EventHint, ...]:
+        csi_node, claim = Resource.CSI_NODE, Resource.PERSISTENT_VOLUME_CLAIM
+        detached = ClusterEvent(Resource.VOLUME_ATTACHMENT, Action.DELETE)
+        return (
+            EventHint(ClusterEvent(csi_node, Action.ADD)),
+            EventHint(ClusterEvent(csi_node, Action.UPDATE), hints.after_csi_node_update),
+            EventHint(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), hints.after_pod_deleted),
+            EventHint(ClusterEvent(claim, Action.ADD), hints.after_claim_added),
+            EventHint(detached, hints.after_detach),
+        )
+
+
+def _wanted(cycle: Cycle) -> Wanted:
+    found: Wanted | None = cycle.state.get("NodeVolumeLimits")
+    if found is None:
+        found = cycle.state["NodeVolumeLimits"] = Wanted(cycle.cache.objects, cycle.pod)
+    return found
+
+
+def _outcome(trouble: Missing | Problem) -> Outcome:
+    return trouble if isinstance(trouble, Problem) else unresolvable(trouble.message)
+
+
+def _require_drivers(
+    cycle: Cycle, part: Part, where: NDArray[np.bool_], nodes: Nodes, out: NDArray[np.int32]
+) -> None:
+    """A driver that asks for it must be on the node before its volumes are."""
+    for driver in part.drivers:
+        found = cycle.get(CSIDriver, driver)
+        if found is not None and found.spec.prevent_pod_scheduling_if_missing:
+            absent = where & ~csi_nodes(cycle).installed(driver)[nodes.rows] & (out == 0)
+            out[absent] = _wanted(cycle).code(unschedulable(NOT_INSTALLED.format(driver)))
+
+
+def _apply_limits(cycle: Cycle, csi: CSINodes, nodes: Nodes, out: NDArray[np.int32]) -> None:
+    attachments: Attachments = cycle.shared.setdefault("NodeVolumeLimits", Attachments())
+    attachments.catch_up(cycle)
+    part = _wanted(cycle).on_csi_nodes
+    at_most = attachments.at_most[nodes.rows]
+    close = csi.limited[nodes.rows] & (attachments.doubtful[nodes.rows] > 0)
+    for driver in part.drivers:
+        close |= at_most + part.count(driver) > csi.limit(driver)[nodes.rows]
+    positions = np.flatnonzero(close & (out == 0))
+    for position, row in zip(positions.tolist(), nodes.index[positions].tolist(), strict=True):
+        out[position] = _count_on(cycle, csi, attachments, row)
+
+
+def _count_on(cycle: Cycle, csi: CSINodes, attachments: Attachments, row: int) -> int:
+    """The code for one row whose bound passes a limit."""
+    wanted, attached = _wanted(cycle), attachments.on(cycle, row)
+    if attached.problem:
+        return wanted.code(Problem(attached.problem))
+    fresh = wanted.on_csi_nodes.names - attached.by_pods
+    for driver in {driver for driver, _ in fresh}:
+        added = sum(name[0] == driver for name in fresh)
+        if attached.counts.get(driver, 0) + added > csi.limit(driver)[row]:
+            return _EXCEEDED
+    return 0

@@ -1,0 +1,20 @@
+"""VolumeBinding: claims find their volumes together with the pod that needs them.
+
+    plugin         the extension points
+    claims         the pod's claims: bound, to be bound here, or in the way
+    assuming       volumes and claims as they will be once what is under way is done
+    shelving       volumes by class, capacities by class
+    matching       which volumes can serve a claim
+    provisioning   where a volume can be made for it
+    searching      the rule itself, for all nodes at once
+    scoring        how full the storage would be
+    binding        reserving a node's volumes, writing them to the API server, waiting for them
+    hints          which events help a refused pod
+
+Law of the package: deciding reads the assumed state and changes nothing; only Reserve assumes; only
+PreBind writes.
+"""
+
+from moorage.plugins.volume_binding.plugin import VolumeBinding
+
+__all__ = ["VolumeBinding"]

@@ -1,0 +1,106 @@
+"""How full the storage of each class would be, through the shape that the arguments give.
+
+Where volumes were found, their use counts: what claims ask for against what the volumes hold. Where
+all are to be made, it is what claims ask for against the pool they would be drawn from.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api import quantity
+from moorage.api.storage import PersistentVolumeClaim
+from moorage.config.plugin_args import UtilizationShapePoint
+from moorage.framework.verdicts import MAX_SCORE
+from moorage.plugins.volume_affinity import Mask
+from moorage.plugins.volume_binding.matching import Numbers
+from moorage.plugins.volume_binding.searching import Found
+from moorage.plugins.volume_binding.shelving import STORAGE
+from moorage.plugins.volume_offers import NOTHING
+
+Amounts = NDArray[np.int64]
+Shape = tuple[UtilizationShapePoint, ...]
+
+_FULL = 100
+_MAX_SHAPE_SCORE = 10
+
+
+class Usage:
+    """Of one storage class, what would be used and what there is.  int64 (node)."""
+
+    def __init__(self, count: int) -> None:
+        self.used: Amounts = np.zeros(count, dtype=np.int64)
+        self.offered: Amounts = np.zeros(count, dtype=np.int64)
+        self.counts: Mask = np.zeros(count, dtype=bool)
+
+    def score(self, line: Amounts) -> Amounts:
+        fits = (self.offered != 0) & (self.used <= self.offered)
+        percent = self.used * _FULL // np.where(fits, self.offered, 1)
+        scores: Amounts = line[np.clip(np.where(fits, percent, _FULL), 0, _FULL)]
+        return scores * self.counts
+
+
+def score(found: Found, numbers: Numbers, shape: Shape) -> Amounts:
+    """int64 (node): 0 to 100, the mean over classes, rounded to the nearest."""
+    line = broken_line(shape)
+    has_volume = np.zeros(len(found.codes), dtype=bool)
+    for _, things in found.taken:
+        has_volume |= things != NOTHING
+    of_volumes = _mean(_of_volumes(found, numbers), line, len(found.codes))
+    return np.where(has_volume, of_volumes, _mean(_of_pools(found), line, len(found.codes)))
+
+
+def _mean(usages: Iterable[Usage], line: Amounts, count: int) -> Amounts:
+    total, classes = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    for usage in usages:
+        total += usage.score(line)
+        classes += usage.counts
+    return np.floor(total / np.maximum(classes, 1) + 0.5).astype(np.int64)
+
+
+def _of_volumes(found: Found, numbers: Numbers) -> Iterable[Usage]:
+    names = [shelved.volume.spec.storage_class_name for shelved in numbers.shelved]
+    texts = [shelved.volume.spec.capacity.get(STORAGE, "0") for shelved in numbers.shelved]
+    sizes = np.array([*(quantity.value(text) for text in texts), 0], dtype=np.int64)
+    for name in dict.fromkeys(names):
+        usage = Usage(len(found.codes))
+        of_class = np.array([*(name == other for other in names), False])
+        for claim, things in found.taken:
+            here = of_class[things]
+            usage.used += _asked(claim) * here
+            usage.offered += sizes[things] * here
+            usage.counts |= here
+        yield usage
+
+
+def _of_pools(found: Found) -> Iterable[Usage]:
+    usages: dict[str, Usage] = {}
+    for how, needed, pools in found.made:
+        name = how.claim.spec.storage_class_name or how.class_name
+        usage = usages.setdefault(name, Usage(len(found.codes)))
+        sizes = np.array([*(pool.capacity for pool in how.pools or ()), 0], dtype=np.int64)
+        here = needed & (pools != NOTHING)
+        usage.used += _asked(how.claim) * here
+        usage.offered = np.where(here, sizes[pools], usage.offered)
+        usage.counts |= here
+    return usages.values()
+
+
+def _asked(claim: PersistentVolumeClaim) -> int:
+    return quantity.value(claim.spec.resources.requests.get(STORAGE, "0"))
+
+
+def broken_line(shape: Shape) -> Amounts:
+    """The shape's score at 0 to 100 percent, in whole numbers, truncated towards zero."""
+    points = [(p.utilization, p.score * (MAX_SCORE // _MAX_SHAPE_SCORE)) for p in shape]
+    return np.array([_line_at(points, percent) for percent in range(_FULL + 1)], dtype=np.int64)
+
+
+def _line_at(points: list[tuple[int, int]], percent: int) -> int:
+    for (left, low), (right, high) in pairwise(points):
+        if left < percent <= right:
+            rise, run = (high - low) * (percent - left), right - left
+            return low + (rise // run if rise >= 0 else -(-rise // run))
+    return points[0][1] if percent <= points[0][0] else points[-1][1]
