@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Mapping
-from typing import BinaryIO
 
 import click
 
@@ -21,7 +20,7 @@ def config_command() -> None:
 
 
 @config_command.command("check")
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option(
     "--unknown-plugins",
     type=click.Choice(["error", "warn"]),
@@ -29,7 +28,7 @@ def config_command() -> None:
     show_default=True,
     help="What to do about plugins that are not known; `warn` leaves them out.",
 )
-def check_command(file: BinaryIO, unknown_plugins: UnknownPlugins) -> None:
+def check_command(file: str, unknown_plugins: UnknownPlugins) -> None:
     """Check a configuration and print it with every default filled in.
 
     FILE is a KubeSchedulerConfiguration (v1, v1beta3 or v1beta2), alone, among other documents or
@@ -53,9 +52,11 @@ def check_command(file: BinaryIO, unknown_plugins: UnknownPlugins) -> None:
       error: binpack.yaml:9: profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported
       value: "MostAlocated": supported values: "LeastAllocated", "MostAllocated", ...
     """
-    source = "" if file.name == "<stdin>" else str(file.name)
+    with click.open_file(file, "rb") as stream:
+        text = stream.read()
+    source = "" if file == "-" else file
     try:
-        loaded = load(file.read(), known=_known(), source=source, unknown_plugins=unknown_plugins)
+        loaded = load(text, known=_known(), source=source, unknown_plugins=unknown_plugins)
     except ConfigError as error:
         for problem in error.problems:
             click.echo(f"error: {problem}", err=True)

@@ -25,13 +25,13 @@ _GONE: Final = ("healthzBindAddress", "metricsBindAddress")
 
 
 class Removed(NamedTuple):
-    """A plugin that kube-scheduler no longer has, and what covers it now, if something does."""
+    """A plugin that kube-scheduler no longer has, what takes its place, and what to do."""
 
     instead: str | None
-    why: str
+    advice: str
 
 
-_LIMITS: Final = Removed("NodeVolumeLimits", "it counts the volumes of every driver")
+_LIMITS: Final = Removed("NodeVolumeLimits", "NodeVolumeLimits counts the volumes of every driver")
 _SCORER: Final = "NodeResourcesFit scores by its scoringStrategy"
 REMOVED: Final = {
     "AzureDiskLimits": _LIMITS,

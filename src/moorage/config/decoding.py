@@ -78,6 +78,8 @@ class _Decoding:
     def _known_part(self, value: Any, info: inspect.Type, at: Path) -> Any:
         """Copy `value` without the fields, at any depth, that its type does not have."""
         info = _fitting(value, info)
+        if value is None and isinstance(info, inspect.StructType):
+            return {}
         if isinstance(value, dict):
             if isinstance(info, inspect.StructType):
                 return self._known_fields(value, info, at)
@@ -106,7 +108,9 @@ class _Decoding:
         message, place = parts.group(1), self._place(parts.group(2) or "$", wanted)
         missing = _MISSING.fullmatch(message)
         if missing:
-            self._report.problem((*self._path, *place, missing.group(1)), required())
+            at = (*self._path, *place, missing.group(1))
+            if not self._report.blames(at):
+                self._report.problem(at, required())
         else:
             self._report.problem((*self._path, *place), _worded(message))
         if not place:

@@ -62,9 +62,11 @@ class Catalogue:
 
 
 def closest(name: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that looks most like `name`, whatever its case, if any does."""
+    """Return the choice that looks most like `name`, or begins with it, whatever their case."""
     by_lower = {choice.lower(): choice for choice in sorted(choices)}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
+    if not found and len(name) > 3:
+        found = [choice for choice in by_lower if choice.startswith(name.lower())]
     return by_lower[found[0]] if found else None
 
 

@@ -58,6 +58,10 @@ class Report:
             self._blamed.add(original)
             self.problems.append(self._placed(original, message))
 
+    def blames(self, path: Path) -> bool:
+        """Say whether a problem was recorded at this very place."""
+        return self.places.original(path) in self._blamed
+
     def warn(self, path: Path, message: str) -> None:
         """Record something the user should know but that stops nothing."""
         self.warnings.append(str(self._placed(self.places.original(path), message)))

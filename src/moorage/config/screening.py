@@ -47,12 +47,12 @@ class Screen:
             return False
         gone = REMOVED[name]
         if self._converted:
-            fate = f"replaced by {gone.instead}" if gone.instead else "left out"
-            self.report.warn(path, f'plugin "{name}" no longer exists and is {fate}: {gone.why}')
+            fate = f"{gone.instead} takes its place" if gone.instead else "it is left out"
+            self.report.warn(path, f'plugin "{name}" no longer exists, {fate}: {gone.advice}')
         else:
             detail = (
                 f'was invalid in version "v1" (KubeSchedulerConfiguration is version '
-                f'"{API_VERSION}"): {gone.why}'
+                f'"{API_VERSION}"): {gone.advice}'
             )
             self.report.problem(path, invalid(name, detail))
         return True
@@ -75,9 +75,7 @@ class Screen:
             if not self._runs(ref, point, at):
                 continue
             if ref.name in seen:
-                self.report.problem(
-                    at, f'plugin "{ref.name}" already registered as "{_plugin_type(point)}"'
-                )
+                self.report.problem(at, f'plugin "{ref.name}" already registered{_as(point)}')
             seen.add(ref.name)
             yield ref
 
@@ -94,7 +92,7 @@ class Screen:
             self.report.warn(path, f"{detail}, only {where}")
             return False
         if ref.weight < 0 and point in (*WEIGHTED, MULTI_POINT):
-            detail = "is negative: the nodes this plugin scores higher are avoided"
+            detail = "is negative, which kube-scheduler mostly refuses: what scores high is avoided"
             self.report.warn((*path, "weight"), detail)
         return True
 
@@ -120,6 +118,10 @@ class Screen:
             else:
                 similar = hint(self.catalogue.similar(ref.name))
                 self.report.warn((*path, i), f'plugin "{ref.name}" is not known{similar}')
+
+
+def _as(point: str) -> str:
+    return "" if point == MULTI_POINT else f' as "{_plugin_type(point)}"'
 
 
 def _plugin_type(point: str) -> str:
