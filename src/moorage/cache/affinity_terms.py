@@ -39,7 +39,7 @@ class AffinityTerm(msgspec.Struct, frozen=True, cache_hash=True):
 Weighted = tuple[tuple[int, AffinityTerm], ...]
 
 
-class PodTerms(msgspec.Struct, frozen=True):
+class PodTerms(msgspec.Struct, frozen=True, cache_hash=True):
     """All terms of a pod. A list that cannot be parsed counts as empty, and leaves an error."""
 
     affinity: tuple[AffinityTerm, ...] = ()

@@ -66,6 +66,11 @@ class Census:
         self._parsed: dict[tuple[str, bytes], tuple[PodTerms, _Carried]] = {}
         self._new = 0
 
+    @property
+    def has_terms(self) -> bool:
+        """Whether any pod carries a term."""
+        return bool(self._carried)
+
     def count(self, row: int, pod: PodInfo, sign: int) -> None:
         """A pod came to a row (+1) or left it (-1)."""
         standing = self.standing(pod.cls)

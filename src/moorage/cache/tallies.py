@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.cache.topologies import NO_DOMAIN, Domains
+from moorage.cache.view import Nodes
 
 NO_LEAST: Final = (1 << 31) - 1
 """The least sum where there is no domain: kube-scheduler's math.MaxInt32."""
@@ -66,7 +67,7 @@ class Tally:
 class Sums:
     """A tally summed over domains, with its least and its greatest sum.
 
-    values: int64 (domain); entry 0 gathers rows that are in no domain and means nothing.
+    values: int64 (domain); entry 0, for rows in no domain, stays 0.
     """
 
     __slots__ = ("_at_least", "_known", "_least", "_most", "domains", "tally", "values")
@@ -81,6 +82,7 @@ class Sums:
         of_row, count = self.domains.of_row[:rows], self.tally.count[:rows]
         summed = np.bincount(of_row, weights=count, minlength=self.domains.width)
         self.values: NDArray[np.int64] = summed.astype(np.int64)
+        self.values[NO_DOMAIN] = 0
         self._known = False
 
     def widen(self, width: int) -> None:
@@ -90,10 +92,12 @@ class Sums:
 
     def add(self, row: int, amount: int) -> None:
         domain = self.domains.of_row.item(row)
+        if domain == NO_DOMAIN:
+            return
         old = self.values.item(domain)
         new = old + amount
         self.values[domain] = new
-        if self._known and domain != NO_DOMAIN:
+        if self._known:
             self._follow(old, new)
 
     def move(self, row: int, old: int, new: int) -> None:
@@ -101,6 +105,7 @@ class Sums:
         amount = self.tally.count.item(row)
         self.values[old] -= amount
         self.values[new] += amount
+        self.values[NO_DOMAIN] = 0
         self._known = False
 
     @property
@@ -117,8 +122,11 @@ class Sums:
             self._measure()
         return self._most
 
-    def at(self, domain: int) -> int:
-        return self.values.item(domain)
+    def occupied(self, nodes: Nodes) -> NDArray[np.bool_]:
+        """bool (node): the sum of the node's domain is above 0."""
+        if self.domains.every_node_alone:
+            return self.tally.count[nodes.rows] > 0
+        return (self.values > 0)[self.domains.of_row[nodes.rows]]
 
     def _measure(self) -> None:
         found = self.values[self.domains.members > 0]

@@ -54,6 +54,16 @@ class Domains:
         """Domain ids are below this."""
         return len(self.members)
 
+    @property
+    def covers_all(self) -> bool:
+        """Whether every node is in a domain."""
+        return self.counted == len(self.table.row_of)
+
+    @property
+    def every_node_alone(self) -> bool:
+        """Whether every node is in a domain of its own, as with hostnames."""
+        return self.present == len(self.table.row_of)
+
     def refresh(self, rows: Sequence[int]) -> None:
         """Look again at rows whose node changed."""
         for row, domain in zip(rows, self._now(rows), strict=True):
@@ -124,11 +134,6 @@ class Topology(Domains):
         self._free: list[int] = []
         self._next = NO_DOMAIN + 1
         self.rebuild()
-
-    @property
-    def covers_all(self) -> bool:
-        """Whether every node has the label."""
-        return self.counted == len(self.table)
 
     def domain_of(self, value: str) -> int:
         """The domain of a label value; 0 where no node has it."""

@@ -12,8 +12,8 @@ from moorage.plugins.inter_pod_affinity.incoming import Required
 
 Mask = NDArray[np.bool_]
 
-AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = 1, 2, 3
-"""Codes in the order in which kube-scheduler asks."""
+AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = 1, 2, 4
+"""Bits of a code, in the order in which kube-scheduler asks: the lowest one set is the reason."""
 
 
 def is_repelled(counters: PodCounters, said: Said) -> bool:
@@ -24,27 +24,24 @@ def is_repelled(counters: PodCounters, said: Said) -> bool:
 def refuse(
     counters: PodCounters, required: Required, said: Said, nodes: Nodes, out: NDArray[np.int32]
 ) -> None:
-    """Write the first code that applies to each node: the last written here wins."""
+    """Write the bits of what refuses each node."""
+    bits = np.zeros(nodes.count, dtype=np.int8)
     for key, terms in said.away:
-        _refuse_near(counters, key, counters.carrying(terms), nodes, EXISTING_ANTI_AFFINITY, out)
+        sums = _sums(counters, key, counters.carrying(terms))
+        if sums.most > 0:
+            _mark(bits, sums.occupied(nodes), EXISTING_ANTI_AFFINITY)
     for key, selection in required.away:
-        _refuse_near(counters, key, counters.selected(selection), nodes, ANTI_AFFINITY, out)
+        sums = _sums(counters, key, counters.selected(selection))
+        if sums.most > 0:
+            _mark(bits, sums.occupied(nodes), ANTI_AFFINITY)
     if required.near is not None:
         near = _is_near(counters, required, counters.selected(required.near), nodes)
-        np.copyto(out, AFFINITY, where=~near)
+        _mark(bits, ~near, AFFINITY)
+    out[:] = bits
 
 
-def _refuse_near(
-    counters: PodCounters,
-    key: str,
-    tally: Tally,
-    nodes: Nodes,
-    code: int,
-    out: NDArray[np.int32],
-) -> None:
-    sums = _sums(counters, key, tally)
-    if sums.most > 0:
-        np.copyto(out, code, where=_holds_any(sums, nodes))
+def _mark(bits: NDArray[np.int8], refused: Mask, bit: int) -> None:
+    bits |= refused.view(np.int8) * np.int8(bit)
 
 
 def _is_near(counters: PodCounters, required: Required, tally: Tally, nodes: Nodes) -> Mask:
@@ -55,18 +52,16 @@ def _is_near(counters: PodCounters, required: Required, tally: Tally, nodes: Nod
     """
     every = [_sums(counters, key, tally) for key in required.near_keys]
     alone = required.meets_own and all(sums.most <= 0 for sums in every)
-    near = np.ones(nodes.count, dtype=bool)
-    for sums in every:
-        near &= sums.domains.of_row[nodes.rows] != NO_DOMAIN if alone else _holds_any(sums, nodes)
+    masks = [_is_labelled(sums, nodes) if alone else sums.occupied(nodes) for sums in every]
+    near = masks[0]
+    for mask in masks[1:]:
+        near &= mask
     return near
+
+
+def _is_labelled(sums: Sums, nodes: Nodes) -> Mask:
+    return sums.domains.of_row[nodes.rows] != NO_DOMAIN
 
 
 def _sums(counters: PodCounters, key: str, tally: Tally) -> Sums:
     return tally.over(counters.topologies.topology(key))
-
-
-def _holds_any(sums: Sums, nodes: Nodes) -> Mask:
-    """bool (node): the node's domain holds a pod."""
-    occupied = sums.values > 0
-    occupied[NO_DOMAIN] = False
-    return occupied[sums.domains.of_row[nodes.rows]]

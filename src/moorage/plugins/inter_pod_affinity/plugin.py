@@ -13,9 +13,9 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
-from moorage.plugins.inter_pod_affinity import filtering, hints, incoming, scoring
+from moorage.plugins.inter_pod_affinity import filtering, hints, scoring
 from moorage.plugins.inter_pod_affinity.existing import Said, Sayings
-from moorage.plugins.inter_pod_affinity.incoming import Clauses
+from moorage.plugins.inter_pod_affinity.incoming import Wishes
 
 AFFINITY_MISMATCH = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_MISMATCH = "node(s) didn't match pod anti-affinity rules"
@@ -28,11 +28,11 @@ _WORTH = "PreScoreInterPodAffinity"
 class _Shared:
     """What outlives an attempt, under one profile."""
 
-    __slots__ = ("clauses", "sayings")
+    __slots__ = ("sayings", "wishes")
 
     def __init__(self) -> None:
-        self.clauses = Clauses()
         self.sayings = Sayings()
+        self.wishes = Wishes()
 
 
 def _shared(cycle: Cycle) -> _Shared:
@@ -52,11 +52,12 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         terms, group = standing.terms, standing.living
         if terms.errors:
             return unresolvable(f"parsing pod: {_joined(terms.errors)}")
-        said = self._said(cycle, counters, group)
-        if not terms.requires and not filtering.is_repelled(counters, said):
+        if not terms.requires and not (
+            counters.census.has_terms
+            and filtering.is_repelled(counters, self._said(cycle, counters, group))
+        ):
             return SKIP
-        shared = _shared(cycle)
-        required = incoming.required(terms, group, shared.clauses, cycle.cache.objects)
+        required = _shared(cycle).wishes.required(terms, group, cycle.cache.objects)
         cycle.state[_NAME] = (required, group)
         return None
 
@@ -66,20 +67,22 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         filtering.refuse(counters, required, self._said(cycle, counters, group), nodes, out)
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
-        if code == filtering.AFFINITY:
+        if code & filtering.AFFINITY:
             return unresolvable(AFFINITY_MISMATCH)
-        if code == filtering.ANTI_AFFINITY:
+        if code & filtering.ANTI_AFFINITY:
             return unschedulable(ANTI_AFFINITY_MISMATCH)
         return unschedulable(EXISTING_ANTI_AFFINITY_MISMATCH)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         counters = PodCounters.of(cycle.table)
         standing = counters.census.standing(cycle.incoming.cls)
-        terms = standing.terms
-        if self.ignore_preferred_terms_of_existing_pods and not terms.prefers:
+        terms, heard = standing.terms, not self.ignore_preferred_terms_of_existing_pods
+        if not terms.prefers and not (heard and counters.census.has_terms):
             return SKIP
         said = self._said(cycle, counters, standing.living)
-        preferred = incoming.preferred(terms, _shared(cycle).clauses, cycle.cache.objects)
+        if not terms.prefers and not said.scored:
+            return SKIP
+        preferred = _shared(cycle).wishes.preferred(terms, cycle.cache.objects)
         worth = scoring.worth(counters, preferred, said)
         if not worth:
             return SKIP
@@ -87,10 +90,10 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         return None
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        scoring.score(PodCounters.of(cycle.table), cycle.state[_WORTH], nodes, out)
+        scoring.score(cycle.state[_WORTH], nodes, out)
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
-        scoring.normalize(scores)
+        scoring.normalize(cycle.state[_WORTH], nodes, scores)
 
     def _said(self, cycle: Cycle, counters: PodCounters, group: LabelGroup) -> Said:
         return _shared(cycle).sayings.about(

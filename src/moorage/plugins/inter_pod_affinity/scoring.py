@@ -1,52 +1,74 @@
 """Preferred terms: every pod in a node's domain that a term means adds the term's weight."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.cache.counters import PodCounters
 from moorage.cache.tallies import Tally
-from moorage.cache.topologies import NO_DOMAIN
+from moorage.cache.topologies import Topology
 from moorage.cache.view import Nodes
 from moorage.framework.verdicts import MAX_SCORE
 from moorage.plugins.inter_pod_affinity.existing import Said
 from moorage.plugins.inter_pod_affinity.incoming import Preferred
 
-ByDomain = dict[str, NDArray[np.int64]]
-"""Topology key -> what being in a domain is worth.  int64 (domain)."""
+
+class Worth(NamedTuple):
+    """What being in each domain of a topology is worth.  values: int64 (domain)."""
+
+    topology: Topology
+    values: NDArray[np.int64]
 
 
-def worth(counters: PodCounters, preferred: Iterable[Preferred], said: Said) -> ByDomain:
-    """What each domain is worth to the pod, of the topologies that make a difference."""
-    found: ByDomain = {}
-    for wish in preferred:
-        tally = counters.selected(wish.selection)
-        _add(found, counters, wish.topology_key, tally, wish.weight)
+def worth(counters: PodCounters, preferred: Iterable[Preferred], said: Said) -> list[Worth]:
+    """What domains are worth to the pod, for each topology in which that makes a difference."""
+    found: dict[str, NDArray[np.int64]] = {}
+    for weight, key, selection in preferred:
+        _add(found, counters, key, counters.selected(selection), weight)
     for key, terms in said.scored:
         _add(found, counters, key, counters.carrying(terms), 1)
-    return {key: values for key, values in found.items() if values.any()}
+    topology = counters.topologies.topology
+    return [Worth(topology(key), values) for key, values in found.items() if values.any()]
 
 
-def _add(found: ByDomain, counters: PodCounters, key: str, tally: Tally, weight: int) -> None:
-    values = tally.over(counters.topologies.topology(key)).values * weight
-    values[NO_DOMAIN] = 0
+def _add(
+    found: dict[str, NDArray[np.int64]],
+    counters: PodCounters,
+    key: str,
+    tally: Tally,
+    weight: int,
+) -> None:
+    values = tally.over(counters.topologies.topology(key)).values
     known = found.get(key)
-    found[key] = values if known is None else known + values
+    if known is None:
+        found[key] = values * weight
+    else:
+        known += values * weight
 
 
-def score(counters: PodCounters, found: ByDomain, nodes: Nodes, out: NDArray[np.int64]) -> None:
-    for key, values in found.items():
-        out += values[counters.topologies.topology(key).of_row[nodes.rows]]
+def score(found: list[Worth], nodes: Nodes, out: NDArray[np.int64]) -> None:
+    topology, values = found[0]
+    values.take(topology.of_row[nodes.rows], out=out, mode="clip")
+    for topology, values in found[1:]:
+        out += values[topology.of_row[nodes.rows]]
 
 
-def normalize(scores: NDArray[np.int64]) -> None:
+def normalize(found: list[Worth], nodes: Nodes, scores: NDArray[np.int64]) -> None:
     """Scale lowest..highest to 0..100, truncating; all equal is all 0. In place."""
-    lowest, highest = int(scores.min()), int(scores.max())
+    lowest, highest = int(np.minimum.reduce(scores)), int(np.maximum.reduce(scores))
     if lowest == highest:
         scores.fill(0)
-        return
-    scores -= lowest
-    shares = scores / np.float64(highest - lowest)
+    elif len(found) == 1:
+        topology, values = found[0]
+        shares = _shares(values, lowest, highest).astype(np.int64)
+        shares.take(topology.of_row[nodes.rows], out=scores, mode="clip")
+    else:
+        scores[:] = _shares(scores, lowest, highest)
+
+
+def _shares(values: NDArray[np.int64], lowest: int, highest: int) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = (values - lowest) / np.float64(highest - lowest)
     shares *= MAX_SCORE
-    scores[:] = shares
+    return shares

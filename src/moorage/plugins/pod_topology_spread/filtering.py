@@ -18,17 +18,17 @@ from moorage.cache.topologies import NO_DOMAIN
 from moorage.cache.view import Nodes
 from moorage.plugins.pod_topology_spread.constraints import Constraint, Plan
 
-FITS, UNLABELLED, SKEWED = 0, 1, 2
+FITS, SKEWED, UNLABELLED = 0, 1, 2
 
 
 class Trial:
     """What trials since PreFilter did to pods that are not counted.  row -> how many, per hard
     constraint."""
 
-    __slots__ = ("_namespace", "_plan", "_seen", "moved")
+    __slots__ = ("_namespace", "_seen", "moved", "plan")
 
     def __init__(self, plan: Plan, namespace: str, table: NodeTable) -> None:
-        self._plan = plan
+        self.plan = plan
         self._namespace = namespace
         self._seen = table.pod_log.version
         self.moved: list[dict[int, int]] = [{} for _ in plan.hard]
@@ -38,7 +38,7 @@ class Trial:
             changes = table.pod_log.since(self._seen)
             self._seen = table.pod_log.version
             if changes is None:
-                self.moved = [{} for _ in self._plan.hard]
+                self.moved = [{} for _ in self.plan.hard]
             else:
                 self._follow(changes)
 
@@ -47,7 +47,7 @@ class Trial:
             pod = info.pod
             if pod.namespace != self._namespace:
                 continue
-            for constraint, moved in zip(self._plan.hard, self.moved, strict=True):
+            for constraint, moved in zip(self.plan.hard, self.moved, strict=True):
                 uncounted = pod.is_terminating or constraint.selector.selects_everything
                 if uncounted and constraint.selector.matches(pod.labels):
                     left = moved.pop(row, 0) + sign
@@ -63,13 +63,11 @@ class Spread(NamedTuple):
     most: int
 
 
-def refuse(
-    counters: PodCounters, plan: Plan, trial: Trial, nodes: Nodes, out: NDArray[np.int32]
-) -> None:
+def refuse(counters: PodCounters, trial: Trial, nodes: Nodes, out: NDArray[np.int32]) -> None:
     """Write UNLABELLED or SKEWED for each node that the first unmet constraint refuses."""
     trial.catch_up(nodes.table)
     untouched = True
-    for constraint, moved in zip(plan.hard, trial.moved, strict=True):
+    for constraint, moved in zip(trial.plan.hard, trial.moved, strict=True):
         verdicts = _by_domain(counters, constraint, moved)
         if verdicts is None:
             continue
@@ -93,7 +91,7 @@ def _by_domain(
     limit = constraint.max_skew - constraint.selects_self + least
     if 0 <= limit >= spread.most and topology.covers_all:
         return None
-    verdicts = np.where(spread.values > limit, np.int32(SKEWED), np.int32(FITS))
+    verdicts = (spread.values > limit).astype(np.int32)
     verdicts[NO_DOMAIN] = UNLABELLED
     return verdicts
 
@@ -102,6 +100,7 @@ def _with_trial(sums: Sums, moved: dict[int, int]) -> Spread:
     values = sums.values.copy()
     for row, amount in moved.items():
         values[sums.domains.of_row[row]] += amount
+    values[NO_DOMAIN] = 0
     present = values[sums.domains.members > 0]
     least = int(present.min(initial=NO_LEAST))
     return Spread(values, least, int(present.max(initial=0)))

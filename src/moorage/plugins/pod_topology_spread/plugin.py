@@ -22,6 +22,7 @@ MISMATCH = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{MISMATCH} (missing required label)"
 
 _NAME = "PodTopologySpread"
+_PLAN, _TRIAL, _WEIGHED = "PodTopologySpread", "PodTopologySpread/trial", "PodTopologySpread/score"
 
 
 class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
@@ -38,13 +39,11 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
             raise plan.hard_error
         if not plan.hard:
             return SKIP
-        trial = filtering.Trial(plan, pod.namespace, cycle.table)
-        cycle.state[_NAME] = (plan, trial)
+        cycle.state[_TRIAL] = filtering.Trial(plan, pod.namespace, cycle.table)
         return None
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        plan, trial = cycle.state[_NAME]
-        filtering.refuse(PodCounters.of(cycle.table), plan, trial, nodes, out)
+        filtering.refuse(PodCounters.of(cycle.table), cycle.state[_TRIAL], nodes, out)
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         if code == filtering.UNLABELLED:
@@ -58,17 +57,25 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
         if not plan.soft:
             return SKIP
         counters = PodCounters.of(cycle.table)
-        cycle.state["PreScorePodTopologySpread"] = scoring.weigh(counters, plan, nodes)
+        cycle.state[_WEIGHED] = scoring.weigh(counters, plan, nodes)
         return None
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        weighed = cycle.state["PreScorePodTopologySpread"]
+        weighed = cycle.state[_WEIGHED]
         scoring.score(PodCounters.of(cycle.table), weighed, nodes, out)
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
-        scoring.normalize(cycle.state["PreScorePodTopologySpread"], scores)
+        counters = PodCounters.of(cycle.table)
+        scoring.normalize(counters, cycle.state[_WEIGHED], nodes, scores)
 
     def _plan(self, cycle: Cycle) -> Plan:
+        """The pod's constraints compiled, once per attempt."""
+        plan: Plan | None = cycle.state.get(_PLAN)
+        if plan is None:
+            plan = cycle.state[_PLAN] = self._compile(cycle)
+        return plan
+
+    def _compile(self, cycle: Cycle) -> Plan:
         """The pod's constraints compiled, or the defaults where it brings none."""
         pod = cycle.pod
         group = PodCounters.of(cycle.table).census.standing(cycle.incoming.cls).living

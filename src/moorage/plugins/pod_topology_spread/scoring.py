@@ -20,53 +20,75 @@ _ALMOST_HALF = math.nextafter(0.5, 0.0)
 
 
 class Weighed(NamedTuple):
-    """The soft constraints with their weights, and the nodes left out of scoring (None: none)."""
+    """The soft constraints with their weights, and the nodes left out of scoring (None: none).
+
+    `by_domain` holds the scores of domains where they alone decide.  int64 (domain)
+    """
 
     plan: Plan
     weights: tuple[float, ...]
     ignored: NDArray[np.bool_] | None
+    by_domain: NDArray[np.int64] | None
 
 
 def weigh(counters: PodCounters, plan: Plan, nodes: Nodes) -> Weighed:
     """Weigh each constraint by the number of domains that the feasible nodes are in."""
     ignored = _ignored(counters, plan, nodes) if plan.needs_all_keys else None
     left = nodes.count - (0 if ignored is None else int(np.count_nonzero(ignored)))
-    sizes = (
-        left
-        if each.topology_key == HOSTNAME_LABEL
-        else _size(counters.topologies.topology(each.topology_key), nodes, ignored)
-        for each in plan.soft
+    weights = tuple(
+        natural_log(2 + (left if key == HOSTNAME_LABEL else _size(counters, key, nodes, ignored)))
+        for key in (each.topology_key for each in plan.soft)
     )
-    return Weighed(plan, tuple(natural_log(size + 2) for size in sizes), ignored)
+    by_domain = None
+    if len(plan.soft) == 1 and plan.soft[0].topology_key != HOSTNAME_LABEL:
+        by_domain = _rounded(_domain_scores(counters, plan, plan.soft[0], weights[0]))
+    return Weighed(plan, weights, ignored, by_domain)
 
 
 def score(counters: PodCounters, weighed: Weighed, nodes: Nodes, out: NDArray[np.int64]) -> None:
     """Pods in the node's domains, weighted and summed; ignored nodes get 0."""
-    parts = [
-        _part(counters, weighed.plan, constraint, weight, nodes)
-        for constraint, weight in zip(weighed.plan.soft, weighed.weights, strict=True)
-    ]
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    out[:] = _rounded(total)
-    if weighed.ignored is not None:
-        out[weighed.ignored] = 0
+    plan, weights, ignored, by_domain = weighed
+    if by_domain is not None:
+        by_domain.take(_domains(counters, plan, nodes), out=out, mode="clip")
+    else:
+        total = _part(counters, plan, plan.soft[0], weights[0], nodes)
+        for constraint, weight in zip(plan.soft[1:], weights[1:], strict=True):
+            total += _part(counters, plan, constraint, weight, nodes)
+        out[:] = _rounded(total)
+    if ignored is not None:
+        out[ignored] = 0
 
 
-def normalize(weighed: Weighed, scores: NDArray[np.int64]) -> None:
+def normalize(
+    counters: PodCounters, weighed: Weighed, nodes: Nodes, scores: NDArray[np.int64]
+) -> None:
     """Turn counts round: the lowest gets 100; ignored nodes get 0."""
-    ignored = weighed.ignored
+    plan, _, ignored, by_domain = weighed
     valid = scores if ignored is None else scores[~ignored]
-    highest = int(valid.max(initial=0))
+    highest = int(np.maximum.reduce(valid, initial=0))
     if highest == 0:
         scores.fill(MAX_SCORE)
     else:
-        np.subtract(highest + int(valid.min()), scores, out=scores)
-        scores *= MAX_SCORE
-        scores //= highest
+        both = highest + int(np.minimum.reduce(valid))
+        if by_domain is None:
+            _turn_round(scores, both, highest, scores)
+        else:
+            turned = np.empty_like(by_domain)
+            _turn_round(by_domain, both, highest, turned)
+            turned.take(_domains(counters, plan, nodes), out=scores, mode="clip")
     if ignored is not None:
         scores[ignored] = 0
+
+
+def _turn_round(scores: NDArray[np.int64], both: int, highest: int, out: NDArray[np.int64]) -> None:
+    np.subtract(both, scores, out=out)
+    out *= MAX_SCORE
+    out //= highest
+
+
+def _domains(counters: PodCounters, plan: Plan, nodes: Nodes) -> NDArray[np.intp]:
+    """intp (node): the domain under the only constraint."""
+    return counters.topologies.topology(plan.soft[0].topology_key).of_row[nodes.rows]
 
 
 def _ignored(counters: PodCounters, plan: Plan, nodes: Nodes) -> NDArray[np.bool_] | None:
@@ -81,8 +103,9 @@ def _ignored(counters: PodCounters, plan: Plan, nodes: Nodes) -> NDArray[np.bool
     return either
 
 
-def _size(topology: Topology, nodes: Nodes, ignored: NDArray[np.bool_] | None) -> int:
+def _size(counters: PodCounters, key: str, nodes: Nodes, ignored: NDArray[np.bool_] | None) -> int:
     """How many domains there are; nodes without the label make up one, that of the empty value."""
+    topology = counters.topologies.topology(key)
     if nodes.count == len(nodes.table) and topology.covers_all:
         return topology.present
     domains = topology.of_row[nodes.rows]
@@ -98,21 +121,29 @@ def _part(
 ) -> Floats:
     """What a constraint adds to each node's score; nothing without the label.  float64 (node)."""
     topology = counters.topologies.topology(constraint.topology_key)
-    tally = counters.selected(constraint.counted)
-    if constraint.topology_key == HOSTNAME_LABEL:
-        part = _for_counts(tally.count[nodes.rows], constraint, weight)
-        if not topology.covers_all:
-            part[topology.of_row[nodes.rows] == NO_DOMAIN] = 0.0
-        return part
-    sums = tally.over(counters.topologies.domains(constraint.topology_key, constraint.included))
-    values = sums.values
-    empty = topology.domain_of("")
-    if empty != NO_DOMAIN and not plan.needs_all_keys and not topology.covers_all:
+    if constraint.topology_key != HOSTNAME_LABEL:
+        by_domain = _domain_scores(counters, plan, constraint, weight)
+        return by_domain[topology.of_row[nodes.rows]]
+    on_node = counters.selected(constraint.counted).count[nodes.rows]
+    part = _for_counts(on_node, constraint, weight)
+    if not topology.covers_all:
+        part[topology.of_row[nodes.rows] == NO_DOMAIN] = 0.0
+    return part
+
+
+def _domain_scores(
+    counters: PodCounters, plan: Plan, constraint: Constraint, weight: float
+) -> Floats:
+    """What a constraint adds to the scores of a domain's nodes.  float64 (domain)."""
+    key = constraint.topology_key
+    topology, tally = counters.topologies.topology(key), counters.selected(constraint.counted)
+    values = tally.over(counters.topologies.domains(key, constraint.included)).values
+    if not plan.needs_all_keys and not topology.covers_all:
         values = values.copy()
-        values[empty] += _without_label(topology, constraint, tally.count)
-    by_domain = _for_counts(values, constraint, weight)
-    by_domain[NO_DOMAIN] = 0.0
-    return by_domain[topology.of_row[nodes.rows]]
+        values[topology.domain_of("")] += _without_label(topology, constraint, tally.count)
+    scores = _for_counts(values, constraint, weight)
+    scores[NO_DOMAIN] = 0.0
+    return scores
 
 
 def _for_counts(
