@@ -1,10 +1,14 @@
 """What Reserve, PreBind and Bind plugins see of the API server."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from moorage.clock import Clock
 from moorage.watch.surface import RESOURCES, ApiServer
+
+
+_LOOK_EVERY: Final = 0.1
+"""Seconds between two looks."""
 
 
 class PluginClient:
@@ -28,13 +32,11 @@ class PluginClient:
     async def update(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]:
         return await self._server.update(RESOURCES[resource], obj)
 
-    async def wait_until(
-        self, check: Callable[[], Awaitable[bool]], *, within: float, interval: float = 1.0
-    ) -> bool:
-        """Ask again and again; False when the time is over."""
-        deadline = self._clock.now() + within
-        while not await check():
+    async def wait_until(self, check: Callable[[], bool], seconds: float) -> bool:
+        """Look again and again whether something has come true; False when the time is over."""
+        deadline = self._clock.now() + seconds
+        while not check():
             if self._clock.now() >= deadline:
                 return False
-            await self._clock.sleep(interval)
+            await self._clock.sleep(min(_LOOK_EVERY, seconds))
         return True

@@ -1,7 +1,6 @@
 """`moorage simulate`: the scheduler on an embedded cluster."""
 
 import sys
-from pathlib import Path
 
 import click
 import msgspec
@@ -10,20 +9,12 @@ from rich.console import Console
 
 from moorage.api import kinds
 from moorage.cli import plugin_loading, rendering
+from moorage.cli.configuration import configuration
 from moorage.cli.failing import failing_clearly
-from moorage.config.loading import Loaded
-from moorage.config.loading import load as load_configuration
-from moorage.framework.registry import Registry
-from moorage.plugins.registry import describe
 from moorage.simulate import manifests, workloads
 from moorage.simulate.manifests import InputError, Manifest
 from moorage.simulate.reporting import Report, report
 from moorage.simulate.running import simulate
-
-_DEFAULT = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-}
 
 
 @click.command("simulate")
@@ -67,22 +58,10 @@ def simulate_command(
       moorage simulate cluster/ app.yaml --config scheduler.yaml --plugin rules.py -o json
     """
     known = plugin_loading.load(plugins)
-    loaded = _configuration(config, known)
-    for warning in loaded.warnings:
-        click.echo(f"warning: {warning}", err=True)
+    loaded = configuration(config, known)
     objects = _readable(workloads.expand(manifests.read(paths)), strict)
     told = report(simulate(objects, loaded.configuration, known, seed))
     _write(told, output)
-
-
-def _configuration(config: str | None, known: Registry) -> Loaded:
-    described = describe(known)
-    if config is None:
-        return load_configuration(_DEFAULT, known=described)
-    path = Path(config)
-    if not path.is_file():
-        raise InputError([f"--config {config}: no such file"])
-    return load_configuration(path.read_bytes(), known=described, source=config)
 
 
 def _readable(found: list[Manifest], strict: bool) -> list[Manifest]:

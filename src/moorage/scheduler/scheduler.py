@@ -28,10 +28,10 @@ from moorage.framework.verdicts import Nominated, Rejection, SchedulingError
 from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Bound, Result
 from moorage.queue.backoff import Backoff
-from moorage.queue.queue import SchedulingQueue
 from moorage.scheduler import evicting
 from moorage.scheduler.handling import ASSIGNED_POD_DELETE, Handler
 from moorage.scheduler.placing import Placement, place, unplace
+from moorage.scheduler.queueing import queue_for
 from moorage.watch.errors import ApiError, NotFound
 from moorage.watch.reflector import Reflector
 from moorage.watch.resources import PODS, RESOURCES, Resource
@@ -64,7 +64,7 @@ class Scheduler:
         self.clock = clock
         self.rng = rng
         self.cache = Cache()
-        self.queue = queue_for(self.profiles, clock, Backoff(*backoff))
+        self.queue = queue_for(self.profiles, clock.now, Backoff(*backoff))
         self.waiting = WaitingPods()
         self.observers = Observers(observers)
         self.recorder = EventRecorder(server, clock, instance=instance)
@@ -344,18 +344,3 @@ class Scheduler:
         if self._tasks is None:
             raise RuntimeError("the scheduler is not running")
         self._tasks.create_task(work, name=name)
-
-
-def queue_for(profiles: Mapping[str, Profile], clock: Clock, backoff: Backoff) -> SchedulingQueue:
-    """The queue that serves all profiles; QueueSort is the same in each of them."""
-    _, sort = next(iter(profiles.values())).queue_sort[0]
-    return SchedulingQueue(
-        sort.sort_key,
-        {name: profile.pre_enqueue for name, profile in profiles.items()},
-        {
-            name: {plugin: made.events() for plugin, made in profile.plugins.items()}
-            for name, profile in profiles.items()
-        },
-        now=clock.now,
-        backoff=backoff,
-    )

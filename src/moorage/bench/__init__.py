@@ -1,0 +1,8 @@
+"""Throughput of the decision itself: pop, filter, score, choose, assume, for every pod.
+
+    kinds        the workloads, each a cluster and the pods that arrive at it
+    measuring    the loop, timed; the work, counted
+
+Law of the package: no API server, no binding, no events; the queue, the cache and the plugins are
+the real ones.
+"""

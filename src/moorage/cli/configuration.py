@@ -1,0 +1,25 @@
+"""`--config FILE`, or the default configuration."""
+
+from pathlib import Path
+
+import click
+
+from moorage.config.loading import Loaded, load
+from moorage.config.types import API_VERSION, KIND
+from moorage.framework.registry import Registry
+from moorage.plugins.registry import describe
+from moorage.simulate.manifests import InputError
+
+
+def configuration(file: str | None, known: Registry) -> Loaded:
+    """The configuration in a file, with its warnings said; without a file, kube's default."""
+    described = describe(known)
+    if file is None:
+        return load({"apiVersion": API_VERSION, "kind": KIND}, known=described)
+    path = Path(file)
+    if not path.is_file():
+        raise InputError([f"--config {file}: no such file"])
+    loaded = load(path.read_bytes(), known=described, source=file)
+    for warning in loaded.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return loaded
