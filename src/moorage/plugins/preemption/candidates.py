@@ -12,10 +12,10 @@ import numpy as np
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.verdicts import Code, Rejection
-from moorage.plugins.preemption import columnwise, imagined, kept, reprieving, settling
+from moorage.plugins.preemption import columnwise, ground, kept, reprieving, settling
 from moorage.plugins.preemption.explaining import Explanation
+from moorage.plugins.preemption.ground import Ground
 from moorage.plugins.preemption.imagined import Rows
-from moorage.plugins.preemption.kept import Kept
 from moorage.plugins.preemption.victims import Verdict, Victims
 
 _LATER_CHUNK = 64
@@ -74,7 +74,7 @@ def _search(cycle: Cycle, rows: Rows, wanted: int) -> Search:
         return search
     known = kept.of(cycle)
     try:
-        for row, verdict in _verdicts(cycle, known, rows, wanted, search.explanation):
+        for row, verdict in _verdicts(ground.survey(cycle, known), rows, wanted, search):
             search.add(row, verdict, wanted)
             if search.is_over(wanted):
                 break
@@ -83,19 +83,16 @@ def _search(cycle: Cycle, rows: Rows, wanted: int) -> Search:
     return search
 
 
-def _verdicts(
-    cycle: Cycle, known: Kept, rows: Rows, wanted: int, explanation: Explanation
-) -> Iterator[tuple[int, Verdict]]:
+def _verdicts(on: Ground, rows: Rows, wanted: int, search: Search) -> Iterator[tuple[int, Verdict]]:
     """What a dry run says of each row that is not out of the question, in order."""
-    rules = imagined.rules(cycle)
-    rows = settling.promising(cycle, known, rules, rows, explanation)
-    if not rules.complete:
-        budgets = known.budgets(cycle)
+    rows = settling.promising(on, rows, search.explanation)
+    if not on.rules.complete:
+        budgets = on.kept.budgets(on.cycle)
         for row in rows.tolist():
-            yield row, reprieving.dry_run(cycle, row, budgets)
+            yield row, reprieving.dry_run(on.cycle, row, budgets)
         return
     start, size = 0, max(wanted, _LATER_CHUNK)
     while start < len(rows):
         chunk = rows[start : start + size]
-        yield from zip(chunk.tolist(), columnwise.dry_run(cycle, known, rules, chunk), strict=True)
+        yield from zip(chunk.tolist(), columnwise.dry_run(on, chunk), strict=True)
         start, size = start + size, _LATER_CHUNK

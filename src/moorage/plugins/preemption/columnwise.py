@@ -2,82 +2,108 @@
 
 The same steps as a trial, one victim of every row at a time: the most important comes back on all
 rows, the rule about resources says on which of them the pod still fits, then the next one comes.
+
+A verdict holds for equal pods until the row changes, unless other pods were promised the row.
 """
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.framework.cycle import Cycle
 from moorage.framework.points import Filter
-from moorage.plugins.preemption import imagined, settling
+from moorage.plugins.preemption import imagined
 from moorage.plugins.preemption.budgets import Budgets
-from moorage.plugins.preemption.imagined import Rows, Rules
-from moorage.plugins.preemption.kept import Kept, RankedRow
+from moorage.plugins.preemption.ground import Ground
+from moorage.plugins.preemption.imagined import Rows
+from moorage.plugins.preemption.kept import RankedRow
 from moorage.plugins.preemption.lower import Amounts, Usage
-from moorage.plugins.preemption.reprieving import in_order, reprieve_order
-from moorage.plugins.preemption.victims import Verdict, verdict
+from moorage.plugins.preemption.reprieving import conclude, reprieve_order
+from moorage.plugins.preemption.victims import Verdict
 
 Mask = NDArray[np.bool_]
 
 
 class Lineup(NamedTuple):
-    """The victims of a row in the order in which they may come back."""
+    """The victims of a row, who of them a budget protects, and the order to come back in."""
 
     row: RankedRow
-    order: list[int] | None
     violating: list[bool]
+    order: list[int] | None = None
 
 
-def dry_run(cycle: Cycle, kept: Kept, rules: Rules, rows: Rows) -> list[Verdict]:
+def dry_run(ground: Ground, rows: Rows) -> list[Verdict]:
     """Who must leave each row; equal to a trial of each."""
-    priority = cycle.incoming.priority
-    budgets = kept.budgets(cycle)
-    lineups = [_line_up(kept.ranked(row, priority), budgets) for row in rows.tolist()]
-    amounts, present = _stack(lineups, len(cycle.table.requested))
-    usage = settling.without(cycle, kept.lower.below(priority), rows)
-    resources = [plugin for plugin in rules.leading if imagined.reads_sums(plugin)]
-    evicted = _reprieve(cycle, resources, rows, usage, amounts, present)
-    return _verdicts(cycle, rows, lineups, evicted)
+    budgets = ground.kept.budgets(ground.cycle)
+    known = ground.kept.verdicts(_sign(ground))
+    crowded = _crowded(ground, rows)
+    asked = rows.tolist()
+    new = [row for row in asked if row in crowded or row not in known]
+    fresh = _fresh(ground, new, budgets)
+    known.update({row: verdict for row, verdict in fresh.items() if row not in crowded})
+    return [fresh[row] if row in fresh else known[row] for row in asked]
+
+
+def _sign(ground: Ground) -> Hashable:
+    """What of the pod a verdict depends on."""
+    cycle = ground.cycle
+    return cycle.incoming.priority, *(plugin.sign(cycle) for plugin in _resource_rules(ground))
+
+
+def _resource_rules(ground: Ground) -> list[Filter]:
+    return [plugin for plugin in ground.rules.leading if imagined.reads_sums(plugin)]
+
+
+def _crowded(ground: Ground, rows: Rows) -> set[int]:
+    """Rows promised to other pods: that may end without a change of the row."""
+    if ground.promised is None:
+        return set()
+    return set(rows[ground.promised.pods[rows] > 0].tolist())
+
+
+def _fresh(ground: Ground, rows: list[int], budgets: Budgets) -> dict[int, Verdict]:
+    if not rows:
+        return {}
+    priority = ground.cycle.incoming.priority
+    lineups = [_line_up(ground.kept.ranked(row, priority), budgets) for row in rows]
+    evicted = _reprieve(ground, np.asarray(rows, dtype=np.intp), *_stack(lineups))
+    steps: list[list[int]] = [[] for _ in rows]
+    for place, step in zip(*(axis.tolist() for axis in np.nonzero(evicted.T)), strict=True):
+        steps[place].append(step)
+    return {
+        row: _conclude(ground.cycle.table.node(row).name, lineup, gone)
+        for row, lineup, gone in zip(rows, lineups, steps, strict=True)
+    }
 
 
 def _line_up(row: RankedRow, budgets: Budgets) -> Lineup:
-    if budgets:
-        violating = budgets.violated_by(victim.info for victim in row.victims)
-        if any(violating):
-            return Lineup(row, reprieve_order(violating), violating)
-    return Lineup(row, None, [])
+    violating = budgets.violated_by(row.ranking.infos) if budgets else []
+    return Lineup(row, violating, reprieve_order(violating) if any(violating) else None)
 
 
-def _stack(lineups: list[Lineup], height: int) -> tuple[Amounts, Mask]:
+def _stack(lineups: list[Lineup]) -> tuple[Amounts, Mask]:
     """int64 (victim, resource, row) and bool (victim, row): who comes back at which step."""
-    longest = max(len(lineup.row.victims) for lineup in lineups)
+    longest = max(len(lineup.row.amounts) for lineup in lineups)
+    height = lineups[0].row.amounts.shape[1]
     amounts = np.zeros((longest, height, len(lineups)), dtype=np.int64)
     present = np.zeros((longest, len(lineups)), dtype=bool)
-    for position, (row, order, _) in enumerate(lineups):
-        count = len(row.victims)
-        amounts[:count, :, position] = row.amounts if order is None else row.amounts[order]
-        present[:count, position] = True
+    for place, ((_, _, asked), _, order) in enumerate(lineups):
+        amounts[: len(asked), :, place] = asked if order is None else asked[order]
+        present[: len(asked), place] = True
     return amounts, present
 
 
-def _reprieve(
-    cycle: Cycle,
-    resources: list[Filter],
-    rows: Rows,
-    usage: Usage,
-    amounts: Amounts,
-    present: Mask,
-) -> Mask:
+def _reprieve(ground: Ground, rows: Rows, amounts: Amounts, present: Mask) -> Mask:
     """bool (victim, row): who has to leave for good."""
-    others = imagined.promised(cycle, rows)
+    resource_rules = _resource_rules(ground)
+    usage = ground.emptied(rows)
     evicted = np.zeros_like(present)
     for step, here in enumerate(present):
-        back = Usage(usage.pods + here, usage.requested + amounts[step])
+        back = usage.plus(Usage(here.astype(np.int64), amounts[step]))
         stays = here.copy()
-        for plugin in resources:
-            stays &= imagined.codes(cycle, plugin, rows, back, others) == 0
+        for plugin in resource_rules:
+            stays &= imagined.codes(ground.cycle, plugin, rows, back, ground.promised) == 0
         usage = Usage(
             np.where(stays, back.pods, usage.pods),
             np.where(stays, back.requested, usage.requested),
@@ -86,18 +112,7 @@ def _reprieve(
     return evicted
 
 
-def _verdicts(cycle: Cycle, rows: Rows, lineups: list[Lineup], evicted: Mask) -> list[Verdict]:
-    steps: list[list[int]] = [[] for _ in lineups]
-    for position, step in zip(*(axis.tolist() for axis in np.nonzero(evicted.T)), strict=True):
-        steps[position].append(step)
-    names = (cycle.table.node(row).name for row in rows.tolist())
-    return [_verdict(*of_row) for of_row in zip(names, lineups, steps, strict=True)]
-
-
-def _verdict(name: str, lineup: Lineup, steps: list[int]) -> Verdict:
-    victims, order = lineup.row.victims, lineup.order
-    if order is None:
-        return verdict(name, [victims[step] for step in steps], 0)
-    positions = [order[step] for step in steps]
-    gone = in_order([victims[position] for position in positions], lineup.violating)
-    return verdict(name, gone, sum(lineup.violating[position] for position in positions))
+def _conclude(node: str, lineup: Lineup, steps: list[int]) -> Verdict:
+    ranking, order = lineup.row.ranking, lineup.order
+    evicted = steps if order is None else [order[step] for step in steps]
+    return conclude(node, ranking, lineup.violating or [False] * len(ranking.infos), evicted)

@@ -80,22 +80,20 @@ def reads_sums(plugin: Filter) -> bool:
     return known and is_vector(plugin, "filter_all")
 
 
-def promised(cycle: Cycle, rows: Rows) -> Usage | None:
-    """What other pods were promised on these rows, as far as the pod must yield to them."""
-    nominations, row_of = cycle.cache.nominations, cycle.table.row_of
-    known = {row_of[name]: name for name in nominations.nodes() if name in row_of}
-    if not known:
+def promised(cycle: Cycle) -> Usage | None:
+    """What other pods were promised on each row, as far as the pod must yield to them."""
+    nominations, table = cycle.cache.nominations, cycle.table
+    if not len(nominations):
         return None
-    height = len(cycle.table.requested)
-    usage = Usage(
-        np.zeros(len(rows), dtype=np.int64), np.zeros((height, len(rows)), dtype=np.int64)
-    )
-    for position in np.flatnonzero(np.isin(rows, list(known))).tolist():
-        for info in nominations.on(known[int(rows[position])]):
+    height, capacity = table.requested.shape
+    usage = Usage(np.zeros(capacity, dtype=np.int64), np.zeros((height, capacity), dtype=np.int64))
+    for name in nominations.nodes():
+        row = table.row_of.get(name)
+        for info in nominations.on(name) if row is not None else ():
             if _yields_to(cycle, info):
-                usage.pods[position] += 1
+                usage.pods[row] += 1
                 for resource, amount in info.requests:
-                    usage.requested[resource, position] += amount
+                    usage.requested[resource, row] += amount
     return usage if usage.pods.any() else None
 
 
@@ -113,8 +111,7 @@ def codes(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage, others: Usage 
     alone = _ask(cycle, plugin, rows, usage)
     if others is None or reads_the_node(plugin):
         return alone
-    together = Usage(usage.pods + others.pods, usage.requested + others.requested)
-    crowded = _ask(cycle, plugin, rows, together)
+    crowded = _ask(cycle, plugin, rows, usage.plus(others.at(rows)))
     return np.where(crowded != 0, crowded, alone)
 
 

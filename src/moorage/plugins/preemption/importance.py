@@ -16,11 +16,16 @@ from moorage.plugins.preemption import go_sort
 Key = tuple[int, float, int]
 
 
-class Victim(NamedTuple):
-    """A pod that may have to go; the smaller the key, the more important it is."""
+class Ranking(NamedTuple):
+    """Pods that may have to go, the most important first, and by what that was told."""
 
-    key: Key
-    info: PodInfo
+    infos: list[PodInfo]
+    keys: list[Key]
+
+    def in_order(self, positions: list[int]) -> list[int]:
+        """Some of the positions, sorted anew."""
+        order = go_sort.order([self.keys[position] for position in positions])
+        return [positions[place] for place in order]
 
 
 def started(pod: Pod) -> float:
@@ -29,18 +34,16 @@ def started(pod: Pod) -> float:
     return math.inf if start is None else start.timestamp()
 
 
-def ranked(pods: Iterable[PodInfo]) -> list[Victim]:
-    """Pods as they came to their node, put in order: the most important first."""
-    return sort(
-        [Victim(_key(info, arrival), info) for arrival, info in enumerate(pods)],
-    )
-
-
-def sort(victims: list[Victim]) -> list[Victim]:
-    return [victims[position] for position in go_sort.order([victim.key for victim in victims])]
+def rank(pods: Iterable[PodInfo]) -> Ranking:
+    """Put pods in order that stand as they came to their node."""
+    infos = list(pods)
+    keys = [_key(info, arrival) for arrival, info in enumerate(infos)]
+    order = go_sort.order(keys)
+    return Ranking([infos[place] for place in order], [keys[place] for place in order])
 
 
 def _key(info: PodInfo, arrival: int) -> Key:
+    """The smaller, the more important; equal for pods that `sort.Slice` may exchange."""
     start = info.pod.status.start_time
     if start is None:
         return -info.priority, math.inf, arrival

@@ -24,6 +24,15 @@ class Usage(NamedTuple):
     pods: Amounts
     requested: Amounts
 
+    def at(self, rows: NDArray[np.intp]) -> "Usage":
+        return Usage(self.pods[rows], self.requested[:, rows])
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(self.pods + other.pods, self.requested + other.requested)
+
+    def minus(self, other: "Usage") -> "Usage":
+        return Usage(self.pods - other.pods, self.requested - other.requested)
+
 
 class LowerUsage:
     """Usage by priority, kept up to date pod by pod.

@@ -7,11 +7,12 @@
 All of it on the live table, and all of it undone.
 """
 
+from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
-from moorage.framework.verdicts import Rejection, SchedulingError
+from moorage.framework.verdicts import SchedulingError
 from moorage.plugins.preemption import importance
 from moorage.plugins.preemption.budgets import Budgets
-from moorage.plugins.preemption.importance import Victim
+from moorage.plugins.preemption.importance import Ranking
 from moorage.plugins.preemption.victims import NO_VICTIMS, Verdict, verdict
 
 
@@ -38,30 +39,22 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
         refused = cycle.refuses(row)
         if refused is not None:
             return refused
-        candidates = importance.ranked(lower)
-        violating = budgets.violated_by(victim.info for victim in candidates)
-        evicted, violations = _reprieve(cycle, row, candidates, violating)
-    return verdict(cycle.table.node(row).name, evicted, violations)
+        ranking = importance.rank(lower)
+        violating = budgets.violated_by(ranking.infos)
+        evicted = [
+            position
+            for position in reprieve_order(violating)
+            if not _may_stay(cycle, row, ranking.infos[position])
+        ]
+    return conclude(cycle.table.node(row).name, ranking, violating, evicted)
 
 
-def _reprieve(
-    cycle: Cycle, row: int, candidates: list[Victim], violating: list[bool]
-) -> tuple[list[Victim], int]:
-    evicted, violations = [], 0
-    for position in reprieve_order(violating):
-        victim = candidates[position]
-        if not _may_stay(cycle, row, victim):
-            evicted.append(victim)
-            violations += violating[position]
-    return in_order(evicted, violating), violations
-
-
-def _may_stay(cycle: Cycle, row: int, victim: Victim) -> bool:
-    cycle.cache.place_on(row, victim.info)
-    refused: Rejection | None = cycle.refuses(row)
-    if refused is not None:
-        cycle.cache.displace(victim.info)
-    return refused is None
+def _may_stay(cycle: Cycle, row: int, info: PodInfo) -> bool:
+    cycle.cache.place_on(row, info)
+    if cycle.refuses(row) is None:
+        return True
+    cycle.cache.displace(info)
+    return False
 
 
 def reprieve_order(violating: list[bool]) -> list[int]:
@@ -70,7 +63,12 @@ def reprieve_order(violating: list[bool]) -> list[int]:
     return first + [position for position, violates in enumerate(violating) if not violates]
 
 
-def in_order(evicted: list[Victim], violating: list[bool]) -> list[Victim]:
-    """The evicted by importance; only where two groups were gone through are they out of order."""
-    mixed = any(violating) and not all(violating)
-    return importance.sort(evicted) if mixed else evicted
+def conclude(node: str, ranking: Ranking, violating: list[bool], evicted: list[int]) -> Verdict:
+    """The verdict on a row, given who may not come back.
+
+    Where budgets split the victims in two groups, the evicted must be put in order again.
+    """
+    if any(violating) and not all(violating):
+        evicted = ranking.in_order(evicted)
+    violations = sum(violating[position] for position in evicted)
+    return verdict(node, [ranking.infos[position] for position in evicted], violations)

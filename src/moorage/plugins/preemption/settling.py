@@ -5,37 +5,24 @@ them gone is refused by the first such rule, and so settled, as long as no rule 
 have to be tried.
 """
 
-import numpy as np
-
-from moorage.framework.cycle import Cycle
+from moorage.plugins.preemption import imagined
 from moorage.plugins.preemption.explaining import Explanation
-from moorage.plugins.preemption.imagined import Rows, Rules, codes, promised
-from moorage.plugins.preemption.kept import Kept
-from moorage.plugins.preemption.lower import Usage
+from moorage.plugins.preemption.ground import Ground
+from moorage.plugins.preemption.imagined import Rows
 from moorage.plugins.preemption.victims import NO_VICTIMS
 
 
-def promising(cycle: Cycle, kept: Kept, rules: Rules, rows: Rows, explanation: Explanation) -> Rows:
+def promising(ground: Ground, rows: Rows, explanation: Explanation) -> Rows:
     """The rows where evictions may help, in the order given; the others are explained."""
-    lower = kept.lower.below(cycle.incoming.priority)
-    bare = lower.pods[rows] == 0
+    cycle = ground.cycle
+    bare = ground.lower.pods[rows] == 0
     explanation.refuse(rows[bare], NO_VICTIMS)
     rows = rows[~bare]
-    for plugin in rules.leading:
+    for plugin in ground.rules.leading:
         if not len(rows):
             break
-        usage = without(cycle, lower, rows)
-        written = codes(cycle, plugin, rows, usage, promised(cycle, rows))
-        refused = written != 0
-        explanation.refuse_by(cycle, plugin, rows[refused], written[refused])
+        codes = imagined.codes(cycle, plugin, rows, ground.emptied(rows), ground.promised)
+        refused = codes != 0
+        explanation.refuse_by(cycle, plugin, rows[refused], codes[refused])
         rows = rows[~refused]
     return rows
-
-
-def without(cycle: Cycle, lower: Usage, rows: Rows) -> Usage:
-    """What is in use on these rows once all pods of lower priority are gone."""
-    table = cycle.table
-    return Usage(
-        np.asarray(table.pod_count[rows] - lower.pods[rows]),
-        table.requested[:, rows] - lower.requested[:, rows],
-    )

@@ -1,19 +1,53 @@
-"""The pods that would have to leave one node."""
-
-from typing import NamedTuple
+"""The pods that would have to leave one node, and how much that hurts."""
 
 from moorage.api.pod import Pod
+from moorage.cache.podinfo import PodInfo
 from moorage.framework.verdicts import Rejection, unresolvable
-from moorage.plugins.preemption.importance import Victim
+from moorage.plugins.preemption import importance
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 
+Cost = tuple[int, int, int, int, float]
 
-class Victims(NamedTuple):
+_ABOVE_ZERO = 2**31
+
+
+class Victims:
     """Who would be evicted, the most important first, and how many against a budget's will."""
 
-    pods: tuple[Pod, ...]
-    violations: int = 0
+    __slots__ = ("_cost", "pods", "violations")
+
+    def __init__(self, pods: tuple[Pod, ...], violations: int = 0) -> None:
+        self.pods = pods
+        self.violations = violations
+        self._cost: Cost | None = None
+
+    @property
+    def cost(self) -> Cost:
+        """The less, the better: what tells one node from another, in this order.
+
+        Evictions against a budget's will; the priority of the most important victim; the sum of
+        priorities, each raised above zero so that more victims never cost less; the number of
+        victims; and how long the oldest of the highest priority has been running.
+        """
+        if self._cost is None:
+            priorities = [pod.priority for pod in self.pods]
+            count = len(priorities)
+            total = sum(priorities) + _ABOVE_ZERO * count
+            self._cost = self.violations, priorities[0], total, count, -self._oldest(priorities)
+        return self._cost
+
+    def _oldest(self, priorities: list[int]) -> float:
+        highest = max(priorities)
+        return min(
+            importance.started(pod)
+            for pod, priority in zip(self.pods, priorities, strict=True)
+            if priority == highest
+        )
+
+    def __repr__(self) -> str:
+        names = ", ".join(pod.key for pod in self.pods)
+        return f"Victims([{names}], violations={self.violations})"
 
 
 class DryRunError(Exception):
@@ -27,7 +61,7 @@ Verdict = Victims | Rejection | Exception
 """What a dry run says of a row: who must go, why that would not help, or what went wrong."""
 
 
-def verdict(node: str, victims: list[Victim], violations: int) -> Verdict:
-    if not victims:
+def verdict(node: str, evicted: list[PodInfo], violations: int) -> Verdict:
+    if not evicted:
         return DryRunError(node)
-    return Victims(tuple(victim.info.pod for victim in victims), violations)
+    return Victims(tuple([info.pod for info in evicted]), violations)
