@@ -15,19 +15,24 @@ def not_scheduled(pod: Pod, reason: Reason, message: str, now: float) -> dict[st
             if (condition.reason, condition.message) == (reason, message):
                 return None
             break
-    return {"conditions": [_condition("PodScheduled", "False", reason, message, pod, now)]}
+    return _status(conditions=[_condition("PodScheduled", "False", reason, message, pod, now)])
 
 
 def disrupted(pod: Pod, scheduler: str, now: float) -> dict[str, Any]:
     """A patch that marks a victim of preemption."""
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
     reason = "PreemptionByScheduler"
-    return {"conditions": [_condition("DisruptionTarget", "True", reason, message, pod, now)]}
+    return _status(conditions=[_condition("DisruptionTarget", "True", reason, message, pod, now)])
 
 
 def nominated(node: str) -> dict[str, Any]:
     """A patch that promises a node, or takes the promise back."""
-    return {"nominatedNodeName": node or None}
+    return _status(nominatedNodeName=node or None)
+
+
+def _status(**fields: Any) -> dict[str, Any]:
+    """A patch of a pod that changes these fields of its status."""
+    return {"status": fields}
 
 
 def _condition(
