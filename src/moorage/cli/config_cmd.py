@@ -1,17 +1,13 @@
 """`moorage config`: look at a configuration without running it."""
 
-import importlib
-from collections.abc import Mapping
-
 import click
 
+from moorage.cli import plugin_loading
+from moorage.cli.failing import failing_clearly
 from moorage.config import dumping
-from moorage.config.known import PluginInfo
 from moorage.config.loading import load
-from moorage.config.problems import ConfigError
 from moorage.config.screening import UnknownPlugins
-
-_INVALID = 2
+from moorage.plugins.registry import describe
 
 
 @click.group("config")
@@ -22,13 +18,21 @@ def config_command() -> None:
 @config_command.command("check")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE.py|MODULE:CLASS",
+    help="A plugin to know besides the installed ones; may be repeated.",
+)
+@click.option(
     "--unknown-plugins",
     type=click.Choice(["error", "warn"]),
     default="error",
     show_default=True,
     help="What to do about plugins that are not known; `warn` leaves them out.",
 )
-def check_command(file: str, unknown_plugins: UnknownPlugins) -> None:
+@failing_clearly
+def check_command(file: str, plugins: tuple[str, ...], unknown_plugins: UnknownPlugins) -> None:
     """Check a configuration and print it with every default filled in.
 
     FILE is a KubeSchedulerConfiguration (v1, v1beta3 or v1beta2), alone, among other documents or
@@ -54,23 +58,9 @@ def check_command(file: str, unknown_plugins: UnknownPlugins) -> None:
     """
     with click.open_file(file, "rb") as stream:
         text = stream.read()
+    known = describe(plugin_loading.load(plugins))
     source = "" if file == "-" else file
-    try:
-        loaded = load(text, known=_known(), source=source, unknown_plugins=unknown_plugins)
-    except ConfigError as error:
-        for problem in error.problems:
-            click.echo(f"error: {problem}", err=True)
-        raise click.exceptions.Exit(_INVALID) from None
+    loaded = load(text, known=known, source=source, unknown_plugins=unknown_plugins)
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
     click.echo(dumping.dump(loaded.configuration), nl=False)
-
-
-def _known() -> Mapping[str, PluginInfo] | None:
-    """Describe the plugins that are installed; without a registry any name is accepted."""
-    try:
-        registry = importlib.import_module("moorage.plugins.registry")
-    except ModuleNotFoundError:
-        return None
-    known: Mapping[str, PluginInfo] = registry.known()
-    return known

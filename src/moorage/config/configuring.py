@@ -78,7 +78,8 @@ def _arguments(
 
 def _check(wanted: Any, args: dict[str, Any], report: Report, path: Path) -> None:
     """Let a plugin say what is wrong with arguments that decode well: `place: message` each."""
-    for fault in wanted.check(args) if hasattr(wanted, "check") else ():
+    check = getattr(wanted, "check", None)
+    for fault in check(args) if callable(check) else ():
         place, colon, message = fault.partition(": ")
         if colon and " " not in place:
             report.problem((*path, *places.parse(place)), message)
@@ -106,11 +107,13 @@ def _default_arguments(
         return {}
     own = Report()
     decoded = decoding.decode({}, wanted, own)
-    if decoded is None:
-        needed = ", ".join(problem.place for problem in own.problems)
+    args = {} if decoded is None else decoding.encode(decoded)
+    if decoded is not None:
+        _check(wanted, args, own, ())
+    if own.problems:
+        needed = ", ".join(str(problem) for problem in own.problems)
         report.problem(path, f'plugin "{name}" needs arguments: {needed}')
-        return {}
-    return decoding.encode(decoded)
+    return args
 
 
 def _without_null(value: Any) -> Any:

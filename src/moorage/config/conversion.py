@@ -64,7 +64,7 @@ def convert(value: dict[str, Any], report: Report) -> dict[str, Any]:
             detail = "ignored: the command line says where health and metrics are served"
             report.warn((name,), detail)
     _hoist_extenders(out, report)
-    if version in _CONVERTED:
+    if isinstance(version, str) and version in _CONVERTED:
         report.warn(("apiVersion",), f"{version} is {_CONVERTED[version]}")
     return out
 
@@ -72,7 +72,7 @@ def convert(value: dict[str, Any], report: Report) -> dict[str, Any]:
 def _hoist_extenders(value: dict[str, Any], report: Report) -> None:
     """Move extenders written inside profiles to the top; those written several times, once."""
     profiles = value.get("profiles")
-    if not isinstance(profiles, list):
+    if not isinstance(profiles, list) or not isinstance(value.get("extenders") or [], list):
         return
     value["profiles"] = profiles = list(profiles)
     for i, profile in enumerate(profiles):
@@ -97,19 +97,21 @@ def adopt_strategy(profile: Profile, report: Report, path: Path) -> Profile:
     """
     enabled = (*profile.plugins.score.enabled, *profile.plugins.multi_point.enabled)
     scorer = next((ref.name for ref in enabled if ref.name in _STRATEGIES), None)
-    configs = list(profile.plugin_config)
-    at = {config.name: i for i, config in enumerate(configs)}
-    fit = at.setdefault("NodeResourcesFit", len(configs))
-    if fit == len(configs):
+    configs = [*profile.plugin_config]
+    at = {config.name: i for i, config in reversed([*enumerate(configs)])}
+    if "NodeResourcesFit" not in at:
+        at["NodeResourcesFit"] = len(configs)
         configs.append(PluginConfig("NodeResourcesFit"))
+    fit = at["NodeResourcesFit"]
     args = configs[fit].args
     if scorer is None or "scoringStrategy" in args:
         return profile
+    given: dict[str, Any] = {}
     if scorer in at:
-        origin: Path = (*path, "pluginConfig", at[scorer], "args")
+        given, origin = configs[at[scorer]].args, (*path, "pluginConfig", at[scorer], "args")
         report.places.move(origin, (*path, "pluginConfig", fit, "args", "scoringStrategy"))
-    strategy = _strategy(scorer, configs[at[scorer]].args if scorer in at else {})
-    configs[fit] = PluginConfig("NodeResourcesFit", {**args, "scoringStrategy": strategy})
+    args = {**args, "scoringStrategy": _strategy(scorer, given)}
+    configs[fit] = PluginConfig("NodeResourcesFit", args)
     return msgspec.structs.replace(profile, plugin_config=tuple(configs))
 
 

@@ -126,26 +126,31 @@ class _Decoding:
         del container[place[-1]]
 
     def _place(self, steps: str, wanted: type) -> Path:
+        """Read the place msgspec names; where that says `[...]`, find which key it means."""
         place: Path = ()
-        for step in places.parse(steps.removeprefix("$").removeprefix(".")):
-            place = (*place, self._misfit_key(place, wanted) if step == "..." else step)
-        return place
-
-    def _misfit_key(self, place: Path, wanted: type) -> str:
-        """Find the key of the mapping at `place` that does not fit; msgspec does not say."""
-        mapping = self._at(place)
-        entries = dict(mapping)
-        try:
-            for key, value in entries.items():
-                mapping.clear()
-                mapping[key] = value
-                try:
-                    msgspec.convert(self._value, wanted, dec_hook=durations.decode_hook)
-                except msgspec.ValidationError:
-                    return str(key)
-        finally:
+        reduced: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        for step in places.parse(steps.removeprefix("$")):
+            if step == "...":
+                mapping = self._at(place)
+                reduced.append((mapping, dict(mapping)))
+                before = steps[: _nth_index(steps, "[...]", len(reduced))]
+                step = self._misfit_key(mapping, before, wanted)
+            place = (*place, step)
+        for mapping, entries in reduced:
             mapping.clear()
             mapping.update(entries)
+        return place
+
+    def _misfit_key(self, mapping: dict[str, Any], before: str, wanted: type) -> str:
+        """Reduce the mapping to its first entry that does not fit, and return its key."""
+        for key, value in dict(mapping).items():
+            mapping.clear()
+            mapping[key] = value
+            try:
+                msgspec.convert(self._value, wanted, dec_hook=durations.decode_hook)
+            except msgspec.ValidationError as misfit:
+                if f"`{before}[...]" in str(misfit):
+                    return key
         raise AssertionError("each entry of the mapping fits")
 
     def _at(self, place: Path) -> Any:
@@ -165,6 +170,11 @@ def _fitting(value: Any, info: inspect.Type) -> inspect.Type:
         if isinstance(value, list) and hasattr(member, "item_type"):
             return member
     return info
+
+
+def _nth_index(text: str, part: str, n: int) -> int:
+    """Return where `part` begins in `text` for the n-th time."""
+    return len(part.join(text.split(part)[:n]))
 
 
 def _takes_null(info: inspect.Type) -> bool:

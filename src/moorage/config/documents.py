@@ -52,8 +52,8 @@ def _of_kind(text: Text, kind: str, source: str) -> Iterator[Document]:
 
 
 def _in_config_map(text: Text, kind: str, source: str) -> Iterator[Document]:
-    name = (text.value.get("metadata") or {}).get("name", "")
-    for key, entry in (text.value.get("data") or {}).items():
+    name = _mapping(text.value, "metadata").get("name", "")
+    for key, entry in _mapping(text.value, "data").items():
         if not isinstance(entry, str) or kind not in entry:
             continue
         within = f"ConfigMap {name} data[{key}]" if name else f"ConfigMap data[{key}]"
@@ -63,6 +63,11 @@ def _in_config_map(text: Text, kind: str, source: str) -> Iterator[Document]:
             lines = each.lines if is_literal or not text.lines else {}
             for found in _of_kind(each._replace(lines=lines), kind, source):
                 yield found._replace(within=within)
+
+
+def _mapping(value: dict[str, Any], key: str) -> dict[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _kinds(text: str | bytes | Mapping[str, Any]) -> str:

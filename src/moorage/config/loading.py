@@ -86,7 +86,8 @@ def _with_profiles(configuration: SchedulerConfiguration, screen: Screen) -> Sch
 
 
 def _profile(profile: Profile, ignored: list[str], screen: Screen, path: Path) -> Profile:
-    profile = conversion.adopt_strategy(profile, screen.report, path)
+    if screen.converted:
+        profile = conversion.adopt_strategy(profile, screen.report, path)
     named = screen.plugins(profile.plugins, (*path, "plugins"))
     plugins = merging.merge(defaults.PLUGINS, named)
     configs = configuring.configure(profile, plugins, screen, (*path, "pluginConfig"))

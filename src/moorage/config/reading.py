@@ -10,11 +10,16 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+try:
+    from yaml import CSafeLoader as _Base
+except ImportError:  # PyYAML without libyaml
+    from yaml import SafeLoader as _Base  # type: ignore[assignment]
+
 from moorage.config.places import Path
 from moorage.config.problems import ConfigError, Problem
 
-_MOST_VALUES: Final = 100_000
-"""More values than any configuration has; stops anchors that multiply."""
+_MOST_REPEATS: Final = 100_000
+"""How many values may come from aliases; stops aliases of aliases that multiply."""
 
 
 class Text(NamedTuple):
@@ -35,14 +40,13 @@ class _Refusal(Exception):
         self.line = line
 
 
-class _Loader(yaml.SafeLoader):
-    """SafeLoader with the scalars that Kubernetes knows."""
+class _Loader(_Base):
+    """A safe loader with the scalars that Kubernetes knows."""
 
 
+_KEPT: Final = {f"tag:yaml.org,2002:{name}" for name in ("bool", "null", "merge")}
 _Loader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern) for tag, pattern in resolvers if tag.rsplit(":", 1)[-1] in "bool null merge"
-    ]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag in _KEPT]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver(
@@ -99,7 +103,8 @@ class _Build:
         self._lines: dict[Path, int] = {}
         self._literals: set[Path] = set()
         self._above: list[yaml.Node] = []
-        self._count = 0
+        self._seen: set[int] = set()
+        self._repeats = 0
 
     def document(self, node: yaml.Node) -> Text:
         """Build the document whose root is `node`."""
@@ -107,8 +112,9 @@ class _Build:
         return Text(self._value(node, ()), self._lines, frozenset(self._literals))
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
-        self._count += 1
-        if any(node is above for above in self._above) or self._count > _MOST_VALUES:
+        self._repeats += id(node) in self._seen
+        self._seen.add(id(node))
+        if any(node is above for above in self._above) or self._repeats > _MOST_REPEATS:
             raise self._refusal(node, "anchors and aliases make it endless")
         self._above.append(node)
         try:
@@ -121,7 +127,7 @@ class _Build:
             self._above.pop()
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
-        self._refuse_duplicates(node, path)
+        self._refuse_duplicates(node)
         self._loader.flatten_mapping(node)
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
@@ -130,7 +136,7 @@ class _Build:
             out[key] = self._value(value_node, (*path, key))
         return out
 
-    def _refuse_duplicates(self, node: yaml.MappingNode, path: Path) -> None:
+    def _refuse_duplicates(self, node: yaml.MappingNode) -> None:
         seen: dict[str, int] = {}
         for key_node, _ in node.value:
             if key_node.tag == "tag:yaml.org,2002:merge":

@@ -34,7 +34,7 @@ class Screen:
         self.catalogue = catalogue
         self.report = report
         self._unknown = unknown
-        self._converted = converted
+        self.converted = converted
 
     def plugins(self, plugins: Plugins, path: Path) -> Plugins:
         """Screen all plugin sets of a profile; `path` leads to its `plugins`."""
@@ -46,7 +46,7 @@ class Screen:
         if name not in REMOVED or name in self.catalogue:
             return False
         gone = REMOVED[name]
-        if self._converted:
+        if self.converted:
             fate = f"{gone.instead} takes its place" if gone.instead else "it is left out"
             self.report.warn(path, f'plugin "{name}" no longer exists, {fate}: {gone.advice}')
         else:

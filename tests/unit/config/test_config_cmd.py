@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from moorage.cli.config_cmd import config_command
@@ -70,6 +71,30 @@ def test_unknown_plugins(option: list[str], exit_code: int, said: str) -> None:
     assert result.exit_code == exit_code
     assert result.stderr.startswith(said)
     assert "Zebra" not in result.stdout
+
+
+PLUGIN = """\
+from moorage.framework.points import Score
+
+class Zebra(Score, frozen=True):
+    stripes: int = 7
+
+    def score(self, cycle, pod, node):
+        return self.stripes
+"""
+
+
+def test_a_plugin_may_be_loaded(tmp_path: Path) -> None:
+    text = GOOD + "profiles: [{plugins: {multiPoint: {enabled: [{name: Zebra}]}}}]"
+    file = tmp_path / "zebra.py"
+    file.write_text(PLUGIN)
+
+    result = CliRunner().invoke(config_command, ["check", "--plugin", str(file), "-"], input=text)
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    profile = yaml.safe_load(result.stdout)["profiles"][0]
+    assert profile["plugins"]["score"]["enabled"][-1] == {"name": "Zebra", "weight": 1}
+    assert {"name": "Zebra", "args": {"stripes": 7}} in profile["pluginConfig"]
 
 
 def test_a_file_that_is_not_there() -> None:

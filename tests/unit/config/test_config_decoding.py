@@ -20,6 +20,7 @@ class Whole(msgspec.Struct, frozen=True, rename="camel"):
     parts: tuple[Part, ...] = ()
     prices: dict[str, float] = {}
     by_name: dict[str, Part] = {}
+    deep: dict[str, dict[str, int]] = {}
     wait: Duration = Duration(0)
     note: str | None = "none"
     affinity: NodeAffinity | None = None
@@ -63,6 +64,22 @@ def decode(value: Any) -> tuple[Whole | None, list[str]]:
                 "args.prices.memory: expected a number, got a list",
             ],
             id="the key of a mapping is named",
+        ),
+        pytest.param(
+            {"prices": {"cpu": 1, "gpu": "dear"}, "wait": 5},
+            [
+                "args.prices.gpu: expected a number, got text",
+                'args.wait: expected a duration such as "15s" or "1m30s"',
+            ],
+            id="and not one that fits, whatever else does not",
+        ),
+        pytest.param(
+            {"deep": {"x": {"a": 1, "b": "c"}, "y": {"d": "e"}}},
+            [
+                "args.deep.x.b: expected an integer, got text",
+                "args.deep.y.d: expected an integer, got text",
+            ],
+            id="keys inside keys",
         ),
         pytest.param(
             {"byName": {"a": {"partName": "a"}, "b": {"partName": "b", "size": 1.5}}},
@@ -125,6 +142,7 @@ def test_a_struct_is_encoded_with_its_defaults_as_plain_values() -> None:
         "parts": [{"partName": "a", "size": 0}],
         "prices": {},
         "byName": {},
+        "deep": {},
         "wait": "1m30s",
         "note": "none",
         "affinity": None,

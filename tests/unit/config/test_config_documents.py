@@ -69,6 +69,11 @@ def test_yaml_errors_inside_a_config_map_name_the_entry_and_the_line() -> None:
     ("written", "message"),
     [
         pytest.param("", 'f: no document with "kind: Thing"', id="an empty file"),
+        pytest.param(
+            "kind: ConfigMap\nmetadata: m\ndata: [Thing]",
+            'f: no document with "kind: Thing"; found kinds: ConfigMap',
+            id="a ConfigMap that is none",
+        ),
         pytest.param("- 1", 'f: no document with "kind: Thing"', id="a list"),
         pytest.param(
             "kind: Pod\n---\na: 1",

@@ -71,6 +71,12 @@ def test_a_configuration_inside_a_config_map() -> None:
     )
 
 
+@pytest.mark.parametrize("version", ["[v1]", "{v: 1}", "1"])
+def test_a_version_that_is_no_text_is_refused(version: str) -> None:
+    with pytest.raises(ConfigError, match=r"^line 1: apiVersion: Unsupported value: "):
+        load(f"apiVersion: {version}\nkind: KubeSchedulerConfiguration\n")
+
+
 def test_an_empty_configuration_is_the_default_one() -> None:
     text = "\n".join(WRITTEN.splitlines()[:2])
 
@@ -101,6 +107,12 @@ def test_a_document_of_another_kind_is_refused() -> None:
             "profiles[0].plugins.score.enabled[1].wait: unknown field\n"
             "line 3: profiles[0].plugins.score.enabled[0]: expected a mapping, got text",
             id="plugins by name alone",
+        ),
+        pytest.param(
+            "profiles: [{extenders: [{}]}]\nextenders: {weight: 1}",
+            "profiles[0].extenders: unknown field\n"
+            "line 4: extenders: expected a list, got a mapping",
+            id="extenders of both kinds",
         ),
         pytest.param("extenders: {}", "extenders: expected a list, got a mapping", id="extenders"),
     ],

@@ -50,7 +50,7 @@ def test_values(text: str, value: Any) -> None:
             'f.yaml:3: key "a" is already set in line 2',
             id="twice, deep down",
         ),
-        pytest.param("a: [1", "f.yaml:1: not YAML: ", id="an open bracket"),
+        pytest.param("a: [1\nb: 2", "f.yaml:2: not YAML: ", id="an open bracket"),
         pytest.param("a:\n  - b\n c: 1", "f.yaml:3: not YAML: ", id="wrong indentation"),
         pytest.param("a: &x [*x]", "f.yaml:1: anchors and aliases make it endless", id="endless"),
         pytest.param("? [a]\n: b", "f.yaml:1: a key must be text", id="a list as key"),
@@ -71,6 +71,10 @@ def test_aliases_that_multiply_are_refused() -> None:
 
     with pytest.raises(ConfigError, match="anchors and aliases make it endless"):
         reading.read("\n".join(lines))
+
+
+def test_a_long_document_is_no_multiplied_one() -> None:
+    assert len(one("- &x 1\n- *x\n" + "- 1\n" * 100_000)) == 100_002
 
 
 def test_lines_are_those_of_keys_and_items() -> None:

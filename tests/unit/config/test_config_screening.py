@@ -213,7 +213,7 @@ def test_what_a_plugin_says_without_a_place_is_placed_at_its_arguments() -> None
 
 def test_a_plugin_that_needs_arguments_and_has_none_is_refused() -> None:
     assert problems(enabled("filter", "TenantZones")) == [
-        'profiles[0].pluginConfig: plugin "TenantZones" needs arguments: zones'
+        'profiles[0].pluginConfig: plugin "TenantZones" needs arguments: zones: Required value'
     ]
 
 

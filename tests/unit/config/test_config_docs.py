@@ -1,0 +1,85 @@
+"""docs/configuration.md names every setting, and its examples are true."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from moorage.config import defaults, load, plugin_args, policy, resolve, types
+from moorage.config.conversion import REMOVED
+from moorage.config.known import PluginInfo
+
+DOC = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text(encoding="utf-8")
+
+STRUCTS: list[type[msgspec.Struct]] = [
+    types.SchedulerConfiguration,
+    types.LeaderElection,
+    types.ClientConnection,
+    types.Profile,
+    types.Plugins,
+    types.PluginSet,
+    types.PluginRef,
+    types.PluginConfig,
+    types.Extender,
+    types.ExtenderTLSConfig,
+    types.ExtenderManagedResource,
+    policy.PolicySpec,
+    *plugin_args.ARGS.values(),
+    plugin_args.ScoringStrategy,
+    plugin_args.ResourceSpec,
+    plugin_args.RequestedToCapacityRatioParam,
+    plugin_args.UtilizationShapePoint,
+]
+
+
+def settings() -> Iterator[str]:
+    for struct in STRUCTS:
+        yield from (field.encode_name for field in msgspec.structs.fields(struct))
+
+
+@pytest.mark.parametrize("setting", sorted({*settings()} - {"apiVersion", "kind"}))
+def test_every_setting_is_documented(setting: str) -> None:
+    assert re.search(rf"`([\w.]+\.)?{setting}`", DOC)
+
+
+@pytest.mark.parametrize("name", sorted(REMOVED))
+def test_every_conversion_is_documented(name: str) -> None:
+    assert name in DOC.split("## Conversion")[1]
+
+
+def test_the_default_plugins_are_listed_in_order() -> None:
+    listed = DOC.split("The default plugins, in order")[1].split("\n\n")[0]
+
+    assert re.findall(r"`(\w+)`", listed) == [ref.name for ref in defaults.ENABLED]
+
+
+def example(after: str) -> str:
+    found = re.search(r"```yaml\n(.*?)```", DOC.split(after, 1)[1], re.DOTALL)
+    assert found is not None
+    return found.group(1)
+
+
+def test_the_precedence_example_runs_what_the_text_says() -> None:
+    said = re.findall(r"`(\w+)` (\d+)", DOC.split("disabled:\n      - name: NodeAffinity\n```")[1])
+    (profile,) = load(example("<!-- precedence example -->")).configuration.profiles
+
+    score = resolve(profile).points["score"]
+
+    assert [(name, str(weight)) for name, weight in score] == said[: len(score)]
+    assert len(score) == 6
+
+
+def test_the_first_example_loads() -> None:
+    known = {"TenantZones": PluginInfo("TenantZones", frozenset({"filter", "score"}))}
+
+    loaded = load(example("# Configuration"), known=known)
+
+    assert resolve(loaded.configuration.profiles[0]).points["score"][-1] == ("TenantZones", 5)
+
+
+def test_the_policy_example_loads() -> None:
+    (batch,) = policy.load(example("## Scheduling policies"))
+
+    assert batch.spec.resource_weights == {"cpu": 70, "memory": 30}
