@@ -1,0 +1,125 @@
+"""What proves who we are: nothing, a fixed token, a token file, a credential plugin."""
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+
+from moorage.kube.exec_plugin import ExecPlugin
+from moorage.kube.kubeconfig import KubeconfigError, Selected
+from moorage.kube.tls import Certificate
+
+REREAD_SECONDS: Final = 60.0
+"""How long a token file is trusted; kubelet renews it long before it expires."""
+
+
+class Credential(msgspec.Struct, frozen=True):
+    """What goes with a request: the Authorization header and, from plugins, a certificate."""
+
+    authorization: str = ""
+    certificate: Certificate | None = None
+
+
+class Credentials(Protocol):
+    """Where credentials come from."""
+
+    async def current(self) -> Credential:
+        """What to use now."""
+        ...
+
+    def refused(self) -> None:
+        """The server did not take them: get new ones."""
+        ...
+
+
+class Fixed:
+    """Credentials that never change."""
+
+    def __init__(self, credential: Credential) -> None:
+        self._credential = credential
+
+    async def current(self) -> Credential:
+        return self._credential
+
+    def refused(self) -> None:
+        """There are no others."""
+
+
+class TokenFile:
+    """A token in a file that is renewed from time to time."""
+
+    def __init__(self, path: str, now: Callable[[], float], where: tuple[str, str]) -> None:
+        self._path = Path(path)
+        self._now = now
+        self._where = where
+        self._credential: Credential | None = None
+        self._read_at = 0.0
+
+    async def current(self) -> Credential:
+        if self._credential is None or self._now() - self._read_at >= REREAD_SECONDS:
+            self._read()
+        return self._credential or Credential()
+
+    def refused(self) -> None:
+        self._read_at = self._now() - REREAD_SECONDS
+
+    def _read(self) -> None:
+        """Take what the file holds; where it cannot be read, the last token serves on."""
+        try:
+            token = self._path.read_text().strip()
+        except OSError as error:
+            if self._credential is not None:
+                return
+            raise KubeconfigError(*self._where, f"{self._path}: {error.strerror}") from None
+        if not token and self._credential is None:
+            raise KubeconfigError(*self._where, f"{self._path}: the file is empty")
+        if token:
+            self._credential = bearer(token)
+            self._read_at = self._now()
+
+
+class FromPlugin:
+    """Credentials that a program prints."""
+
+    def __init__(self, plugin: ExecPlugin) -> None:
+        self._plugin = plugin
+
+    async def current(self) -> Credential:
+        printed = await self._plugin.printed()
+        certificate = None
+        if printed.client_certificate_data:
+            certificate = Certificate(
+                printed.client_certificate_data.encode(), printed.client_key_data.encode()
+            )
+        return Credential(bearer(printed.token).authorization if printed.token else "", certificate)
+
+    def refused(self) -> None:
+        self._plugin.forget()
+
+
+def bearer(token: str) -> Credential:
+    return Credential(f"Bearer {token}")
+
+
+def credentials_of(
+    selected: Selected, now: Callable[[], float], wall: Callable[[], float]
+) -> Credentials:
+    """The credentials of a kubeconfig's user, in client-go's order of precedence."""
+    user, place = selected.user, f"user {selected.user_name!r}"
+    if user.auth_provider is not None:
+        hint = "use an exec plugin, or a token"
+        problem = f"auth providers were removed from Kubernetes clients; {hint}"
+        raise KubeconfigError(selected.file, f"{place}: auth-provider", problem)
+    if user.token_file:
+        where = (selected.file, f"{place}: tokenFile")
+        return TokenFile(user.token_file, now, where)
+    if user.token:
+        return Fixed(bearer(user.token))
+    if user.username:
+        pair = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
+        return Fixed(Credential(f"Basic {pair}"))
+    if user.exec is not None:
+        return FromPlugin(ExecPlugin(selected, user.exec, wall))
+    return Fixed(Credential())

@@ -1,0 +1,85 @@
+"""What we believe beside what the API server holds: the answer to "has the cache drifted?"."""
+
+from collections.abc import Container
+
+from moorage.api.meta import KubeObject
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+from moorage.queue.queue import SchedulingQueue
+from moorage.watch.resources import NODES, PODS, Resource
+from moorage.watch.surface import ApiServer
+
+_PAGE = 500
+
+
+async def compare(
+    cache: Cache,
+    server: ApiServer,
+    queue: SchedulingQueue | None = None,
+    schedulers: Container[str] = (),
+) -> list[str]:
+    """One sentence for each difference; none where the cache, and the queue, are right.
+
+    The API server is read first, so what changes meanwhile may be told as a difference: one that is
+    still there when asked again is real. Pods we have assumed are ahead of the API server by
+    intention.
+    """
+    nodes = {node.name for node in await _all(server, NODES)}
+    listed = [pod for pod in await _all(server, PODS) if isinstance(pod, Pod)]
+    pods = {pod.uid: pod for pod in listed if not pod.is_terminal}
+    found = _nodes(cache, nodes) + _pods(cache, pods)
+    if queue is not None:
+        found += _waiting(cache, queue, pods, schedulers)
+    return sorted(found)
+
+
+async def _all(server: ApiServer, resource: Resource) -> list[KubeObject]:
+    items: list[KubeObject] = []
+    token = ""
+    while True:
+        page = await server.list_page(resource, limit=_PAGE, continue_token=token)
+        items += page.items
+        token = page.continue_token
+        if not token:
+            return items
+
+
+def _nodes(cache: Cache, held: set[str]) -> list[str]:
+    known = set(cache.table.row_of)
+    return [f"node {name} is not in the cache" for name in held - known] + [
+        f"node {name} is in the cache only" for name in known - held
+    ]
+
+
+def _pods(cache: Cache, held: dict[str, Pod]) -> list[str]:
+    found = []
+    for uid, pod in held.items():
+        node = pod.spec.node_name
+        believed = cache.node_of(uid)
+        if node and believed is None:
+            found.append(f"pod {pod.key} is on node {node} and not in the cache")
+        elif node and believed != node:
+            found.append(f"pod {pod.key} is on node {node}, in the cache on {believed}")
+        elif believed is not None and not node and uid not in cache.assumed:
+            found.append(f"pod {pod.key} is on no node, in the cache on {believed}")
+    for node, info in cache.pods():
+        if info.uid not in held:
+            found.append(f"pod {info.pod.key} is in the cache only, on node {node}")
+    return found
+
+
+def _waiting(
+    cache: Cache, queue: SchedulingQueue, held: dict[str, Pod], schedulers: Container[str]
+) -> list[str]:
+    ours = {
+        uid: pod
+        for uid, pod in held.items()
+        if not pod.spec.node_name and pod.spec.scheduler_name in schedulers
+    }
+    lost = [
+        pod for uid, pod in ours.items() if queue.find(uid) is None and uid not in cache.assumed
+    ]
+    stale = [queued.info for queued in queue if queued.info.uid not in ours]
+    return [f"pod {pod.key} waits and is not in the queue" for pod in lost] + [
+        f"pod {info.pod.key} is in the queue only" for info in stale
+    ]

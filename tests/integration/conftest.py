@@ -1,0 +1,42 @@
+"""Fixtures for tests against a real kube-apiserver."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.control_plane import MISSING, ControlPlane, assets
+
+
+@pytest.fixture(scope="session")
+def programs() -> Path:
+    """Where Kubernetes' programs are; without them the tests that need them are skipped."""
+    found = assets()
+    if found is None:
+        if os.environ.get("REQUIRE_KUBE") == "1":
+            pytest.fail(f"{MISSING}, and REQUIRE_KUBE=1")
+        pytest.skip(MISSING)
+    return found
+
+
+@pytest.fixture(scope="session")
+def control_plane(
+    programs: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ControlPlane]:
+    with ControlPlane(programs, tmp_path_factory.mktemp("control-plane")) as plane:
+        yield plane
+
+
+@pytest.fixture
+def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """The control plane all tests share; what a test leaves there is deleted after it."""
+    yield control_plane
+    control_plane.clear()
+
+
+@pytest.fixture
+def own_plane(programs: Path, tmp_path: Path) -> Iterator[ControlPlane]:
+    """A control plane of the test's own, to break."""
+    with ControlPlane(programs, tmp_path / "control-plane") as plane:
+        yield plane
