@@ -5,12 +5,15 @@
 | `alive`          | (row)             | bool  | the row holds a node                              |
 | `allocatable`    | (resource, row)   | int64 | millicores, bytes, counts                         |
 | `requested`      | (resource, row)   | int64 | the sum over the node's pods                      |
-| `nonzero`        | (cpu memory, row) | int64 | the same, with kube's defaults for pods asking none|
+| `nonzero`        | (cpu memory, row) | int64 | the same, with kube's defaults for none asked     |
 | `allowed_pods`   | (row)             | int64 | `status.allocatable.pods`                         |
 | `pod_count`      | (row)             | int64 | pods on the node                                  |
 | `unschedulable`  | (row)             | bool  | `spec.unschedulable`                              |
 | `taint_set`      | (row)             | int32 | id in `taint_sets`                                |
 | `label(key).ids` | (row)             | int32 | id of the node's value of that label, 0 = none    |
+
+`allocatable_f8`, `requested_f8` and `nonzero_f8` hold the same numbers as float64, for kernels that
+divide; where nothing is allocatable, `allocatable_f8` is 1, so that nothing divides by zero.
 
 Resources come first in the two-dimensional columns, so that one resource over all nodes is
 contiguous. Rows are reused after deletion; `rows` is the number of rows ever in use at once.
@@ -37,6 +40,17 @@ from moorage.cache.rowlog import RowLog
 
 _INITIAL_ROWS = 64
 _INITIAL_RESOURCES = 4
+
+
+_BY_RESOURCE = (
+    "allocatable",
+    "requested",
+    "nonzero",
+    "allocatable_f8",
+    "requested_f8",
+    "nonzero_f8",
+)
+_FILL = {"allocatable_f8": 1}
 
 
 class PodChange(NamedTuple):
@@ -75,6 +89,13 @@ class NodeTable:
         self.nonzero = np.zeros((2, capacity), dtype=np.int64)
         self.allowed_pods = np.zeros(capacity, dtype=np.int64)
         self.pod_count = np.zeros(capacity, dtype=np.int64)
+        self.allocatable_f8 = np.ones((_INITIAL_RESOURCES, capacity), dtype=np.float64)
+        self.requested_f8 = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.float64)
+        self.nonzero_f8 = np.zeros((2, capacity), dtype=np.float64)
+        self.largest: list[int] = [0] * _INITIAL_RESOURCES
+        """By resource, the most any node ever offered."""
+        self.lacking: list[int] = [0] * _INITIAL_RESOURCES
+        """By resource, how many nodes offer none."""
         self.unschedulable: NDArray[np.bool_] = np.zeros(capacity, dtype=bool)
         self.taint_set: NDArray[np.int32] = np.zeros(capacity, dtype=np.int32)
 
@@ -113,8 +134,8 @@ class NodeTable:
             self.remove_pod(row, pod)
         self.images.remove(row)
         self.nodes[row] = None
+        self._offer(row, {}, counted=False)
         self.alive[row] = False
-        self.allocatable[:, row] = 0
         self.allowed_pods[row] = 0
         self.unschedulable[row] = False
         self.taint_set[row] = 0
@@ -133,15 +154,16 @@ class NodeTable:
         self._count(row, pod, -1)
 
     def _count(self, row: int, pod: PodInfo, sign: int) -> None:
-        requested = self.requested
+        requested, mirror = self.requested, self.requested_f8
         for resource, amount in pod.requests:
             if resource >= len(requested):
                 self._grow_resources()
-                requested = self.requested
-            requested[resource, row] += sign * amount
-        cpu, memory = pod.nonzero
-        self.nonzero[0, row] += sign * cpu
-        self.nonzero[1, row] += sign * memory
+                requested, mirror = self.requested, self.requested_f8
+            total = requested.item(resource, row) + sign * amount
+            requested[resource, row] = mirror[resource, row] = total
+        for index, amount in enumerate(pod.nonzero):
+            total = self.nonzero.item(index, row) + sign * amount
+            self.nonzero[index, row] = self.nonzero_f8[index, row] = total
         self.pod_count[row] += sign
         if pod.cls.ports:
             self.ports.count(row, pod.cls.ports, sign)
@@ -164,22 +186,28 @@ class NodeTable:
     def _fill(self, row: int, node: Node) -> None:
         allocatable = node_allocatable(node)
         self.nodes[row] = node
-        self.alive[row] = True
         self.allowed_pods[row] = allocatable.pop("pods", 0)
-        self._fill_allocatable(row, allocatable)
+        self._offer(row, allocatable, counted=True)
+        self.alive[row] = True
         self.unschedulable[row] = node.spec.unschedulable
         self.taint_set[row] = self.taint_sets.intern(node.taints)
         for key, column in self._labels.items():
             column.set(row, node.labels.get(key))
         self.images.put(row, node)
 
-    def _fill_allocatable(self, row: int, amounts: Mapping[str, int]) -> None:
-        indices = [self.resources.intern(name) for name in amounts]
+    def _offer(self, row: int, amounts: Mapping[str, int], *, counted: bool) -> None:
+        """Write what a row offers; `counted` is False where the row is being freed."""
+        offered = {self.resources.intern(name): amount for name, amount in amounts.items()}
         while len(self.resources) > len(self.allocatable):
             self._grow_resources()
-        self.allocatable[:, row] = 0
-        for resource, amount in zip(indices, amounts.values(), strict=True):
+        was_counted = bool(self.alive[row])
+        for resource in range(len(self.allocatable)):
+            amount = offered.get(resource, 0)
+            before = self.allocatable.item(resource, row)
+            self.lacking[resource] += (counted and not amount) - (was_counted and not before)
+            self.largest[resource] = max(self.largest[resource], amount)
             self.allocatable[resource, row] = amount
+            self.allocatable_f8[resource, row] = amount or 1
 
     def _log_node(self, row: int) -> None:
         self.node_log.append(row)
@@ -192,9 +220,9 @@ class NodeTable:
             grown = np.zeros(capacity, dtype=old.dtype)
             grown[: len(old)] = old
             setattr(self, name, grown)
-        for name in ("allocatable", "requested", "nonzero"):
+        for name in _BY_RESOURCE:
             old = getattr(self, name)
-            grown = np.zeros((len(old), capacity), dtype=old.dtype)
+            grown = np.full((len(old), capacity), _FILL.get(name, 0), dtype=old.dtype)
             grown[:, : old.shape[1]] = old
             setattr(self, name, grown)
         for column in self._labels.values():
@@ -202,8 +230,13 @@ class NodeTable:
 
     def _grow_resources(self) -> None:
         height = max(2 * len(self.allocatable), len(self.resources))
-        for name in ("allocatable", "requested"):
+        added = height - len(self.allocatable)
+        for name in _BY_RESOURCE:
+            if name.startswith("nonzero"):
+                continue
             old = getattr(self, name)
-            grown = np.zeros((height, old.shape[1]), dtype=np.int64)
+            grown = np.full((height, old.shape[1]), _FILL.get(name, 0), dtype=old.dtype)
             grown[: len(old)] = old
             setattr(self, name, grown)
+        self.largest += [0] * added
+        self.lacking += [int(np.count_nonzero(self.alive))] * added

@@ -30,6 +30,8 @@ def _rebuilt(cache: Cache) -> NodeTable:
 
 
 def _check_rows(table: NodeTable) -> None:
+    lacking = (table.allocatable[:, table.alive] == 0).sum(axis=1).tolist()
+    assert table.lacking == lacking, f"lacking: {table.lacking} != {lacking}"
     alive = set(np.flatnonzero(table.alive).tolist())
     assert alive == set(table.row_of.values()), "alive rows are not the rows of known nodes"
     assert table.rows == len(table.nodes) == len(table.pods), "row lists differ in length"
@@ -46,6 +48,12 @@ def _check_row(name: str, table: NodeTable, row: int, fresh: NodeTable, other: i
         same = np.array_equal(ours[:height], theirs[:height]) and not ours[height:].any()
         assert same, f"{column} of {name}: {ours} != {theirs}"
     assert np.array_equal(table.nonzero[:, row], fresh.nonzero[:, other]), f"nonzero of {name}"
+    for column in ("requested", "nonzero"):
+        mirror = getattr(table, f"{column}_f8")[:, row]
+        assert np.array_equal(getattr(table, column)[:, row], mirror), f"{column}_f8 of {name}"
+    offered = np.maximum(table.allocatable[:, row], 0)
+    mirror = table.allocatable_f8[:, row]
+    assert np.array_equal(np.where(offered == 0, 1, offered), mirror), f"allocatable_f8 of {name}"
     for column in ("allowed_pods", "pod_count", "unschedulable"):
         ours, theirs = getattr(table, column)[row], getattr(fresh, column)[other]
         assert ours == theirs, f"{column} of {name}: {ours} != {theirs}"

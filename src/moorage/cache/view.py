@@ -78,6 +78,21 @@ class Nodes:
         return self.table.nonzero[:, self.rows]
 
     @property
+    def allocatable_f8(self) -> NDArray[np.float64]:
+        """(resource, node)"""
+        return self.table.allocatable_f8[:, self.rows]
+
+    @property
+    def requested_f8(self) -> NDArray[np.float64]:
+        """(resource, node)"""
+        return self.table.requested_f8[:, self.rows]
+
+    @property
+    def nonzero_f8(self) -> NDArray[np.float64]:
+        """(cpu memory, node)"""
+        return self.table.nonzero_f8[:, self.rows]
+
+    @property
     def allowed_pods(self) -> NDArray[np.int64]:
         return self.table.allowed_pods[self.rows]
 

@@ -11,15 +11,13 @@
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.cache.columns import Depends
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.view import Nodes
-from moorage.cycle.guarding import guard
+from moorage.cycle.guarding import blame, guard
 from moorage.cycle.profile import FilterEntry, Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import NARROWED_OUT, Diagnosis
@@ -63,22 +61,25 @@ def pre_filter(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
     """Run PreFilter plugins; leaves in `outcome` who filters and where."""
     skipped: set[str] = set()
     refused: Rejection | None = None
-    for name, plugin in profile.pre_filter:
-        with guard(name, "PreFilter"):
-            answer = plugin.pre_filter(cycle, cycle.pod)
-        if answer is None:
-            continue
-        if answer is SKIP:
-            skipped.add(name)
-        elif isinstance(answer, NodeNames):
-            if _narrow(outcome, name, answer):
-                return
-        elif isinstance(answer, Rejection):
-            refused = answer.by(name)
-            if refused.code is not Code.UNSCHEDULABLE:
-                break
-        else:
-            raise PluginError(name, "PreFilter", f"answered {answer!r}")
+    pod, name = cycle.pod, ""
+    try:
+        for name, plugin in profile.pre_filter:
+            answer = plugin.pre_filter(cycle, pod)
+            if answer is None:
+                continue
+            if answer is SKIP:
+                skipped.add(name)
+            elif isinstance(answer, NodeNames):
+                if _narrow(outcome, name, answer):
+                    return
+            elif isinstance(answer, Rejection):
+                refused = answer.by(name)
+                if refused.code is not Code.UNSCHEDULABLE:
+                    break
+            else:
+                raise PluginError(name, "PreFilter", f"answered {answer!r}")
+    except Exception as error:
+        raise blame(name, "PreFilter", error) from error
     outcome.active = [entry for entry in profile.filter if entry.name not in skipped]
     if refused is not None:
         outcome.diagnosis.pre_filter = refused
@@ -109,7 +110,9 @@ def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
     feasible = table.alive[: table.rows] & _searched(cycle, outcome)
     for entry in outcome.active:
         if entry.vector:
-            feasible &= codes(profile, cycle, entry) == 0
+            refused = codes(profile, cycle, entry)
+            if refused is not None:
+                feasible &= refused == 0
     for entry in outcome.active:
         if not entry.vector:
             for row in np.flatnonzero(feasible).tolist():
@@ -132,38 +135,37 @@ def _searched(cycle: Cycle, outcome: Filtering) -> Mask | bool:
     return mask
 
 
-def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int32]:
-    """int32 (row): what a vector rule writes for every row, from the cache where it signs."""
-    plugin, table = entry.plugin, cycle.table
-
-    def compute(nodes: Nodes, out: NDArray[Any]) -> None:
-        with guard(entry.name, "Filter"):
-            plugin.filter_all(cycle, cycle.pod, nodes, out)
-
-    with guard(entry.name, "Filter"):
-        sign = plugin.sign(cycle)
-    if sign is None or plugin.depends & Depends.EVERYTHING:
+def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int32] | None:
+    """int32 (row): what a vector rule writes for every row; None where it refuses none."""
+    table, plugin, rule = cycle.table, entry.plugin, entry.rule
+    try:
+        sign = None if rule is None else plugin.sign(cycle)
+        if rule is not None and sign is not None:
+            column = profile.columns.get(rule, sign, table, cycle, cycle.pod)
+            return None if column.is_zero else column.values
         out = np.zeros(table.rows, dtype=np.int32)
-        compute(Nodes.all(table), out)
-        return out
-    key = ("filter", entry.name, sign)
-    return profile.columns.get(table, key, plugin.depends, np.int32, compute).values
+        plugin.filter_all(cycle, cycle.pod, Nodes.all(table), out)
+    except Exception as error:
+        raise blame(entry.name, "Filter", error) from error
+    return out if out.any() else None
 
 
 def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection | None:
     """The first plugin in configured order that refuses one row, as things stand now."""
     nodes = Nodes.one(cycle.table, row)
+    out = np.zeros(1, dtype=np.int32)
     for entry in active:
-        if entry.vector:
-            out = np.zeros(1, dtype=np.int32)
-            with guard(entry.name, "Filter"):
-                entry.plugin.filter_all(cycle, cycle.pod, nodes, out)
-            if out[0]:
-                return _decoder(cycle, entry)(int(out[0]))
-        else:
+        if not entry.vector:
             answer = _ask_scalar(cycle, entry, row)
             if answer is not None:
                 return answer
+            continue
+        try:
+            entry.plugin.filter_all(cycle, cycle.pod, nodes, out)
+        except Exception as error:
+            raise blame(entry.name, "Filter", error) from error
+        if out[0]:
+            return _decoder(cycle, entry)(int(out[0]))
     return None
 
 
@@ -232,9 +234,10 @@ def diagnose(profile: Profile, cycle: Cycle, outcome: Filtering) -> Diagnosis:
         if not len(rows):
             break
         if entry.vector:
-            found = codes(profile, cycle, entry)[rows]
-            refused = found != 0
-            if refused.any():
+            written = codes(profile, cycle, entry)
+            if written is not None:
+                found = written[rows]
+                refused = found != 0
                 diagnosis.refuse(rows[refused], found[refused], _decoder(cycle, entry))
         else:
             for row in rows.tolist():

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
 
-from moorage.cache.columns import ColumnCache
+from moorage.cache.columns import ColumnCache, Compute, Depends, Rule
+from moorage.config.durations import decode_hook
 from moorage.config.resolving import ResolvedProfile
 from moorage.framework import points
 from moorage.framework.plugin import Plugin
@@ -15,20 +17,26 @@ P = TypeVar("P", bound=Plugin)
 
 
 class FilterEntry(NamedTuple):
-    """One Filter plugin in its configured place."""
+    """One Filter plugin in its configured place; `rule` where its codes may be kept."""
 
     name: str
     plugin: points.Filter
     vector: bool
+    rule: Rule | None
 
 
 class ScoreEntry(NamedTuple):
-    """One Score plugin with its weight."""
+    """One Score plugin with its weight; `rule` where its scores may be kept.
+
+    `normalizes` and `checked` tell whether it normalises, and whether its scores are to be checked.
+    """
 
     name: str
     plugin: points.Score
     weight: int
     vector: bool
+    rule: Rule | None
+    normalizes: bool
     checked: bool
 
 
@@ -57,7 +65,12 @@ class Profile:
         self.queue_sort = listed("queueSort", points.QueueSort)
         self.pre_filter = listed("preFilter", points.PreFilter)
         self.filter = [
-            FilterEntry(name, plugin, is_vector(plugin, "filter_all"))
+            FilterEntry(
+                name,
+                plugin,
+                is_vector(plugin, "filter_all"),
+                _rule("filter", name, plugin, plugin.filter_all, np.int32),
+            )
             for name, plugin in listed("filter", points.Filter)
         ]
         self.post_filter = listed("postFilter", points.PostFilter)
@@ -69,6 +82,8 @@ class Profile:
                 plugin,
                 weights[name],
                 is_vector(plugin, "score_all"),
+                _rule("score", name, plugin, plugin.score_all, np.int64),
+                type(plugin).normalize is not points.Score.normalize,
                 not type(plugin).__module__.startswith("moorage.plugins."),
             )
             for name, plugin in listed("score", points.Score)
@@ -80,13 +95,21 @@ class Profile:
         self.post_bind = listed("postBind", points.PostBind)
 
 
+def _rule(
+    kind: str, name: str, plugin: Plugin, compute: Compute, dtype: type[np.generic]
+) -> Rule | None:
+    if type(plugin).sign is Plugin.sign or plugin.depends & Depends.EVERYTHING:
+        return None
+    return Rule(f"{kind}/{name}", dtype, bool(plugin.depends & Depends.USAGE), compute)
+
+
 def build(
     resolved: ResolvedProfile, known: Mapping[str, type[Plugin]], percentage: int | None = None
 ) -> Profile:
     """A profile from its configuration: every named plugin made from its arguments."""
     names = {ref.name for refs in resolved.points.values() for ref in refs}
     plugins = {
-        name: msgspec.convert(resolved.args.get(name, {}), known[name])
+        name: msgspec.convert(resolved.args.get(name, {}), known[name], dec_hook=decode_hook)
         for name in sorted(names)
         if name in known
     }

@@ -4,14 +4,11 @@ A column that holds the same value on every row adds the same to every node: it 
 one number and never added up row by row.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
-from moorage.cycle.guarding import guard
+from moorage.cycle.guarding import blame, guard
 from moorage.cycle.profile import Profile, ScoreEntry
 from moorage.framework.cycle import Cycle
 from moorage.framework.verdicts import MAX_SCORE, MIN_SCORE, SKIP, PluginError, Rejection
@@ -55,7 +52,7 @@ def run(profile: Profile, cycle: Cycle, feasible: NDArray[np.bool_], keep: bool 
         else:
             outcome.totals += part
         if keep:
-            outcome.parts[entry.name] = part
+            outcome.parts[entry.name] = part if isinstance(part, int) else part.copy()
     return outcome
 
 
@@ -68,49 +65,60 @@ def _view(cycle: Cycle, feasible: NDArray[np.bool_]) -> Nodes:
 def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
     """Run PreScore plugins; the Score plugins that did not bow out."""
     skipped: set[str] = set()
-    for name, plugin in profile.pre_score:
-        with guard(name, "PreScore"):
-            answer = plugin.pre_score(cycle, cycle.pod, nodes)
-        if answer is SKIP:
-            skipped.add(name)
-        elif isinstance(answer, Rejection):
-            raise PluginError(name, "PreScore", answer.message)
+    pod, name = cycle.pod, ""
+    try:
+        for name, plugin in profile.pre_score:
+            answer = plugin.pre_score(cycle, pod, nodes)
+            if answer is SKIP:
+                skipped.add(name)
+            elif isinstance(answer, Rejection):
+                raise PluginError(name, "PreScore", answer.message)
+    except Exception as error:
+        raise blame(name, "PreScore", error) from error
     return [entry for entry in profile.score if entry.name not in skipped]
 
 
 def _weighted(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores | int:
     raw = _raw(profile, cycle, entry, nodes)
-    scores = np.full(1, raw, dtype=np.int64) if isinstance(raw, int) else raw
-    with guard(entry.name, "NormalizeScore"):
-        entry.plugin.normalize(cycle, cycle.pod, nodes, scores)
+    if isinstance(raw, int):
+        if not entry.normalizes and not entry.checked:
+            return raw * entry.weight
+        scores = np.full(1, raw, dtype=np.int64)
+    else:
+        scores = raw
+    if entry.normalizes:
+        if scores.base is not None or not scores.flags.owndata:
+            scores = scores.copy()
+        with guard(entry.name, "NormalizeScore"):
+            entry.plugin.normalize(cycle, cycle.pod, nodes, scores)
     if entry.checked:
         _check(entry, scores)
-    scores *= entry.weight
-    return int(scores[0]) if isinstance(raw, int) else scores
+    if isinstance(raw, int):
+        return int(scores[0]) * entry.weight
+    return scores * entry.weight if entry.weight != 1 else scores
 
 
 def _raw(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores | int:
-    """A fresh array (node), or one number where the column is uniform."""
+    """The scores (node), or one number where the column is uniform.
+
+    What comes from a kept column is a view of it, never to be written.
+    """
     if not entry.vector:
         return _scalar(cycle, entry, nodes)
-    plugin = entry.plugin
-
-    def compute(some: Nodes, out: NDArray[Any]) -> None:
-        with guard(entry.name, "Score"):
-            plugin.score_all(cycle, cycle.pod, some, out)
-
-    with guard(entry.name, "Score"):
-        sign = plugin.sign(cycle)
-    if sign is None or plugin.depends & Depends.EVERYTHING:
+    plugin, rule = entry.plugin, entry.rule
+    try:
+        sign = None if rule is None else plugin.sign(cycle)
+        if rule is not None and sign is not None:
+            column = profile.columns.get(rule, sign, cycle.table, cycle, cycle.pod)
+            if column.is_zero or column.is_uniform:
+                return int(column.values[0])
+            values: Scores = column.values[nodes.rows]
+            return values
         out = np.zeros(nodes.count, dtype=np.int64)
-        compute(nodes, out)
-        return out
-    key = ("score", entry.name, sign)
-    column = profile.columns.get(cycle.table, key, plugin.depends, np.int64, compute)
-    if column.uniform:
-        return int(column.values[0])
-    values: Scores = column.values[nodes.rows]
-    return values.copy() if isinstance(nodes.rows, slice) else values
+        plugin.score_all(cycle, cycle.pod, nodes, out)
+    except Exception as error:
+        raise blame(entry.name, "Score", error) from error
+    return out
 
 
 def _scalar(cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores:
@@ -118,7 +126,7 @@ def _scalar(cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores:
     for position in range(nodes.count):
         with guard(entry.name, "Score"):
             answer = entry.plugin.score(cycle, cycle.pod, nodes.node(position))
-        if not isinstance(answer, int) or isinstance(answer, bool):
+        if type(answer) is not int:
             raise PluginError(entry.name, "Score", f"answered {answer!r}, not an int")
         if not -(2**63) <= answer < 2**63:
             raise PluginError(entry.name, "Score", f"answered {answer}, beyond 64 bits")

@@ -1,4 +1,4 @@
-"""ImageLocality: prefer nodes that already hold the pod's images, weighed by how common they are."""
+"""ImageLocality: prefer nodes that hold the pod's images, weighed by how common they are."""
 
 from collections.abc import Hashable, Iterator
 
@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
+from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
-from moorage.cache.columns import Depends
 from moorage.framework.points import Score
 from moorage.framework.verdicts import MAX_SCORE
 

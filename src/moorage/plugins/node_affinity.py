@@ -1,4 +1,4 @@
-"""NodeAffinity: spec.nodeSelector, required and preferred node affinity, and what the profile adds."""
+"""NodeAffinity: nodeSelector, required and preferred node affinity, and what the profile adds."""
 
 from collections.abc import Hashable
 
@@ -18,11 +18,11 @@ from moorage.api.node_selectors import (
 )
 from moorage.api.pod import Pod
 from moorage.api.requirements import IN
+from moorage.cache.columns import Depends
 from moorage.cache.podinfo import PodClass
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
-from moorage.cache.columns import Depends
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, NodeNames, Rejection, Skip, unresolvable
 from moorage.plugins import node_selectors

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
+from moorage.cache.columns import Depends
 from moorage.cache.podinfo import host_ports
 from moorage.cache.ports import ANY
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
-from moorage.cache.columns import Depends
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unschedulable
 

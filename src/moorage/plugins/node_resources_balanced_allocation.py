@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
 from moorage.api.resources import pod_requests
-from moorage.cache.columns import ColumnCache, Depends
+from moorage.cache.columns import ColumnCache, Depends, Rule
 from moorage.cache.podinfo import PodClass
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import CPU_AND_MEMORY, ResourceSpec
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import PreScore, Score
 from moorage.framework.verdicts import MAX_SCORE, SKIP, Skip
-from moorage.plugins.resource_scoring import Counted, counted
+from moorage.plugins.resource_scoring import EXACT_BELOW, Counted, counted
 
 _HALF = MAX_SCORE // 2
 
@@ -40,26 +40,33 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
         if not any(requests.get(spec.name) for spec in self.resources):
             return
         resources = counted(self.resources, requests, nodes)
-        out += evenness(resources, nodes, with_pod=True)
-        out -= self._without_pod(cycle, resources, nodes)
-        out += _HALF
-        out >>= 1
-        out += _HALF
+        with_pod = evenness(resources, nodes, with_pod=True)
+        with_pod -= self._without_pod(cycle, resources, nodes)
+        with_pod += _HALF
+        with_pod *= 0.5
+        np.floor(with_pod, out=with_pod)
+        with_pod += _HALF
+        out[:] = with_pod
 
     def _without_pod(
         self, cycle: Cycle, resources: list[Counted], nodes: Nodes
-    ) -> NDArray[np.int64]:
+    ) -> NDArray[np.float64]:
         if nodes.count == 1:
             return evenness(resources, nodes, with_pod=False)
         kept: ColumnCache = cycle.shared.setdefault("evenness", ColumnCache())
-
-        def compute(some: Nodes, out: NDArray[np.int64]) -> None:
-            out[:] = evenness(resources, some, with_pod=False)
-
-        key = ("evenness", tuple(resource.index for resource in resources))
-        column = kept.get(cycle.table, key, Depends.USAGE, np.int64, compute)
-        values: NDArray[np.int64] = column.values[nodes.rows]
+        key = tuple(resource.row for resource in resources)
+        column = kept.get(_EVENNESS, key, cycle.table, resources, None)
+        values: NDArray[np.float64] = column.values[nodes.rows]
         return values
+
+
+def _evenness_without_pod(
+    resources: list[Counted], _: None, nodes: Nodes, out: NDArray[np.float64]
+) -> None:
+    out[:] = evenness(resources, nodes, with_pod=False)
+
+
+_EVENNESS = Rule("evenness", np.float64, True, _evenness_without_pod)
 
 
 def requests_of(cls: PodClass) -> dict[str, int]:
@@ -69,18 +76,36 @@ def requests_of(cls: PodClass) -> dict[str, int]:
     return found
 
 
-def evenness(resources: list[Counted], nodes: Nodes, *, with_pod: bool) -> NDArray[np.int64]:
-    """100 less the standard deviation of the used fractions, in percent.  int64 (node)."""
-    allocatable, requested = nodes.allocatable, nodes.requested
-    fractions, present = [], []
-    for index, _, request in resources:
-        offered = allocatable[index]
-        used = requested[index] + request if with_pod else requested[index]
-        offers = offered != 0
-        fraction = used / (offered if offers.all() else np.where(offers, offered, 1))
-        fractions.append(np.minimum(fraction, 1.0, out=fraction))
-        present.append(offers)
-    return ((1 - _deviation(fractions, present, nodes.count)) * MAX_SCORE).astype(np.int64)
+def evenness(resources: list[Counted], nodes: Nodes, *, with_pod: bool) -> NDArray[np.float64]:
+    """100 less the standard deviation of the used fractions in percent, whole.  float64 (node)."""
+    lacking = nodes.table.lacking
+    if len(resources) == 2 and not any(lacking[resource.row] for resource in resources):
+        first, second = (_fraction(resource, nodes, with_pod) for resource in resources)
+        first -= second
+        first *= 0.5
+        np.abs(first, out=first)
+        even = np.subtract(1.0, first, out=first)
+    else:
+        fractions = [_fraction(resource, nodes, with_pod) for resource in resources]
+        present = [nodes.allocatable[resource.row] != 0 for resource in resources]
+        even = 1 - _deviation(fractions, present, nodes.count)
+    even *= MAX_SCORE
+    np.trunc(even, out=even)
+    return even
+
+
+def _fraction(resource: Counted, nodes: Nodes, with_pod: bool) -> NDArray[np.float64]:
+    """What is used of what is offered, at most 1.  float64 (node)"""
+    index, _, request = resource
+    if request < EXACT_BELOW:
+        used: NDArray[np.float64] = nodes.requested_f8[index] + (
+            float(request) if with_pod else 0.0
+        )
+    else:
+        used = (nodes.requested[index] + request * with_pod).astype(np.float64)
+    used /= nodes.allocatable_f8[index]
+    np.minimum(used, 1.0, out=used)
+    return used
 
 
 def _deviation(

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: the node must have what the pod requests; scored by what would be left or used."""
+"""NodeResourcesFit: a node must have what the pod requests; scored by what is left or used."""
 
 from collections.abc import Hashable
 
@@ -10,15 +10,15 @@ from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.resources import is_extended, node_allocatable, pod_requests, pod_scoring_requests
 from moorage.cache.columns import Depends
-from moorage.cache.podinfo import MEMORY, PodClass
+from moorage.cache.podinfo import PodClass
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import CPU_AND_MEMORY, LEAST_ALLOCATED, ScoringStrategy
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter, Score
 from moorage.framework.verdicts import Rejection, unresolvable, unschedulable
-from moorage.plugins.resource_scoring import Counted, counted
-from moorage.plugins.scoring_strategies import Strategy, strategy_of
+from moorage.plugins.resource_scoring import counted
+from moorage.plugins.scoring_strategies import strategy_of
 
 TOO_MANY_PODS = "Too many pods"
 INSUFFICIENT = "Insufficient {}"
@@ -85,7 +85,7 @@ class NodeResourcesFit(PreFilter, Filter, Score, frozen=True):
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         requests = scoring_requests(cycle.incoming.cls)
         resources = counted(self.scoring_strategy.resources, requests, nodes)
-        strategy_of(self.scoring_strategy)(_usages(resources, nodes), out)
+        strategy_of(self.scoring_strategy)(resources, nodes, out)
 
     def events(self) -> tuple[EventHint, ...]:
         gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
@@ -98,19 +98,6 @@ class NodeResourcesFit(PreFilter, Filter, Score, frozen=True):
             EventHint(shrunk, after_pod_shrunk),
             EventHint(target),
         )
-
-
-def _usages(resources: list[Counted], nodes: Nodes) -> Strategy.Usages:
-    """For each resource: weight, what would be used with the pod there, what is offered."""
-    allocatable, requested, nonzero = nodes.allocatable, nodes.requested, nodes.nonzero
-    return [
-        (
-            weight,
-            (nonzero[index] if index <= MEMORY else requested[index]) + request,
-            allocatable[index],
-        )
-        for index, weight, request in resources
-    ]
 
 
 def scoring_requests(cls: PodClass) -> dict[str, int]:

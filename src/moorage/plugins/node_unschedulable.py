@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.taints import Taint, tolerates
+from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
-from moorage.cache.columns import Depends
 from moorage.framework.points import Filter
 from moorage.framework.verdicts import Rejection, unresolvable
 

@@ -27,7 +27,7 @@ Amounts = NDArray[np.int64]
 class Counted(NamedTuple):
     """One resource that counts for a pod: its row in the columns, its weight, the pod's request."""
 
-    index: int
+    row: int
     weight: int
     request: int
 
@@ -47,8 +47,4 @@ def counted(specs: Iterable[ResourceSpec], requests: dict[str, int], nodes: Node
 
 def percent_of(part: Amounts, whole: Amounts) -> Amounts:
     """100 * part / whole, truncated; part within 0..whole, whole above zero.  int64 (node)."""
-    if int(whole.max(initial=0)) < EXACT_BELOW:
-        quotient = part * float(PERCENT)
-        quotient /= whole
-        return quotient.astype(np.int64)
-    return part * PERCENT // whole
+    return np.asarray(part * PERCENT // whole, dtype=np.int64)

@@ -2,6 +2,9 @@
 
 Each takes, per resource, its weight, what would be used of it and what is offered, and writes the
 weighted mean of per-resource scores. A resource that a node does not offer does not count there.
+
+`exact_mean` is the law: int64, truncating, as in Go. `fast_mean` is the same in float64, for
+resources that every node offers and that are small enough for float64 division to be exact.
 """
 
 from collections.abc import Callable
@@ -10,81 +13,105 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.cache.view import Nodes
 from moorage.config.plugin_args import ScoringStrategy, UtilizationShapePoint
 from moorage.framework.verdicts import MAX_SCORE
-from moorage.plugins.resource_scoring import PERCENT, Amounts, percent_of
+from moorage.plugins.resource_scoring import EXACT_BELOW, PERCENT, Amounts, Counted, percent_of
 
 _MAX_CUSTOM_SCORE = 10
+_CPU_AND_MEMORY = 2
 
-
-class Strategy:
-    """Types of the kernels."""
-
-    Usages = list[tuple[int, Amounts, Amounts]]
-    Kernel = Callable[[Usages, NDArray[np.int64]], None]
+Kernel = Callable[[list[Counted], Nodes, NDArray[np.int64]], None]
+Floats = NDArray[np.float64]
 
 
 @lru_cache(maxsize=64)
-def strategy_of(strategy: ScoringStrategy) -> Strategy.Kernel:
+def strategy_of(strategy: ScoringStrategy) -> Kernel:
+    """The kernel of a configured strategy."""
     if strategy.type == "RequestedToCapacityRatio":
         ratio = strategy.requested_to_capacity_ratio
         return _ratio_kernel(ratio.shape if ratio is not None else ())
-    return _mean_of(least_allocated if strategy.type == "LeastAllocated" else most_allocated)
+    least = strategy.type == "LeastAllocated"
 
-
-def least_allocated(used: Amounts, offered: Amounts) -> Amounts:
-    """The share that would be left, 0 where more is used than offered."""
-    left = offered - used
-    np.maximum(left, 0, out=left)
-    return percent_of(left, offered)
-
-
-def most_allocated(used: Amounts, offered: Amounts) -> Amounts:
-    """The share that would be used, at most all of it."""
-    return percent_of(np.minimum(used, offered), offered)
-
-
-def _mean_of(score: Callable[[Amounts, Amounts], Amounts]) -> Strategy.Kernel:
-    def kernel(usages: Strategy.Usages, out: NDArray[np.int64]) -> None:
-        weights: Amounts | int = 0
-        for weight, used, offered in usages:
-            if offered.all():
-                part, counts = score(used, offered), weight
-            else:
-                present = offered != 0
-                part = score(used, np.where(present, offered, 1)) * present
-                counts = weight * present
-            out += part if weight == 1 else part * weight
-            weights = weights + counts
-        _divide(out, weights)
+    def kernel(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64]) -> None:
+        mean = fast_mean if is_exact_in_float(resources, nodes) else exact_mean
+        mean(resources, nodes, out, least)
 
     return kernel
 
 
-def _divide(out: NDArray[np.int64], weights: Amounts | int) -> None:
-    if isinstance(weights, int):
+def is_exact_in_float(resources: list[Counted], nodes: Nodes) -> bool:
+    """Whether every node offers these resources, in amounts that float64 divides exactly."""
+    table = nodes.table
+    return all(
+        not table.lacking[index] and table.largest[index] < EXACT_BELOW and request < EXACT_BELOW
+        for index, _, request in resources
+    )
+
+
+def exact_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], least: bool) -> None:
+    """Percent left (`least`) or used, weighted by resource, truncated at every step."""
+    weights = np.zeros_like(out)
+    for index, weight, request in resources:
+        offered = nodes.allocatable[index]
+        present = offered != 0
+        whole = np.where(present, offered, 1)
+        part = np.minimum(_used(index, nodes) + request, whole)
+        percent = percent_of(whole - part if least else part, whole)
+        out += percent * present * weight
+        weights += present * weight
+    np.floor_divide(out, np.maximum(weights, 1), out=out)
+
+
+def fast_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], least: bool) -> None:
+    """The same as `exact_mean`, with fewer and cheaper passes."""
+    total: Floats | None = None
+    weights = 0
+    for index, weight, request in resources:
+        offered = nodes.allocatable_f8[index]
+        used = nodes.nonzero_f8 if index < _CPU_AND_MEMORY else nodes.requested_f8
+        if least:
+            part = offered - used[index]
+            part -= request
+            np.maximum(part, 0.0, out=part)
+        else:
+            part = used[index] + request
+            np.minimum(part, offered, out=part)
+        part *= PERCENT
+        part /= offered
+        np.floor(part, out=part)
+        if weight != 1:
+            part *= weight
+        total = part if total is None else np.add(total, part, out=total)
+        weights += weight
+    if total is not None:
         if weights > 1:
-            np.floor_divide(out, weights, out=out)
-    else:
-        np.floor_divide(out, np.maximum(weights, 1), out=out)
+            total /= weights
+        out[:] = total
 
 
-def _ratio_kernel(shape: tuple[UtilizationShapePoint, ...]) -> Strategy.Kernel:
+def _used(index: int, nodes: Nodes) -> Amounts:
+    """What counts as used: with defaults for pods that ask nothing, for cpu and memory."""
+    column: Amounts = (nodes.nonzero if index < _CPU_AND_MEMORY else nodes.requested)[index]
+    return column
+
+
+def _ratio_kernel(shape: tuple[UtilizationShapePoint, ...]) -> Kernel:
     """A broken line over utilisation in percent; resources that score 0 do not weigh."""
     by_percent = _broken_line(shape)
 
-    def kernel(usages: Strategy.Usages, out: NDArray[np.int64]) -> None:
+    def kernel(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64]) -> None:
         weights = np.zeros_like(out)
-        for weight, used, offered in usages:
+        for index, weight, request in resources:
+            offered = nodes.allocatable[index]
             present = offered != 0
             whole = np.where(present, offered, 1)
-            percent = np.where(used > whole, PERCENT, percent_of(np.minimum(used, whole), whole))
-            score = by_percent[percent] * present
+            used = np.minimum(_used(index, nodes) + request, whole)
+            score = by_percent[percent_of(used, whole)] * present
             out += score * weight
             weights += (score > 0) * weight
-        some = weights > 0
         mean = out / np.maximum(weights, 1)
-        out[:] = np.where(some, np.floor(mean + 0.5).astype(np.int64), 0)
+        out[:] = np.where(weights > 0, np.floor(mean + 0.5).astype(np.int64), 0)
 
     return kernel
 

@@ -71,8 +71,8 @@ def build_profiles(
 
 
 def _percentage(given: int | None) -> int | None:
-    """Moorage looks at all nodes unless a user asks for fewer; kube's 0 means "you decide"."""
-    return given or None
+    """All nodes, unless a user asks for fewer; 0 asks for kube's own formula."""
+    return None if given is None or given >= 100 else given
 
 
 def load(manifests: Iterable[Manifest], clock: VirtualClock, rng: random.Random) -> MemoryCluster:
