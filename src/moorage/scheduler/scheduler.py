@@ -10,6 +10,7 @@
 import asyncio
 import random
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from moorage.api.pod import Pod
@@ -45,7 +46,10 @@ FOLLOWED = tuple(
 
 
 class Scheduler:
-    """Schedules the pods of its profiles on one API server."""
+    """Schedules the pods of its profiles on one API server.
+
+    While `active` is cleared everything is followed but nothing attempted: a standby keeps warm.
+    """
 
     def __init__(
         self,
@@ -72,9 +76,17 @@ class Scheduler:
         self.client = PluginClient(server, clock)
         self.binding = 0
         self.reflectors = {
-            resource.plural: Reflector(server, resource, clock=clock, rng=rng)
+            resource.plural: Reflector(
+                server,
+                resource,
+                clock=clock,
+                rng=rng,
+                on_error=partial(self._watch_failed, resource),
+            )
             for resource in followed
         }
+        self.active = asyncio.Event()
+        self.active.set()
         self._unsynced = len(self.reflectors)
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
@@ -108,6 +120,7 @@ class Scheduler:
             await self._wake.wait()
             self._wake.clear()
         while True:
+            await self.active.wait()
             if self.schedule_one():
                 await asyncio.sleep(0)
             else:
@@ -226,8 +239,8 @@ class Scheduler:
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, message: str, began: float
     ) -> None:
         self._report(queued, cycle, profile, Result.ERROR, began, None, message)
-        self._put_back(queued, (), (), error=True)
-        self._say_why(cycle.pod, profile, "SchedulerError", message)
+        if self._put_back(queued, (), (), error=True):
+            self._say_why(cycle.pod, profile, "SchedulerError", message)
 
     def _unschedulable(
         self,
@@ -246,8 +259,8 @@ class Scheduler:
         self._report(queued, cycle, profile, Result.UNSCHEDULABLE, began, None, message)
         if nominated is not None:
             self._make_room(cycle, profile, nominated)
-        self._put_back(queued, rejected, pending)
-        self._say_why(cycle.pod, profile, "Unschedulable", message)
+        if self._put_back(queued, rejected, pending):
+            self._say_why(cycle.pod, profile, "Unschedulable", message)
 
     def _put_back(
         self,
@@ -256,14 +269,15 @@ class Scheduler:
         pending: Iterable[str],
         *,
         error: bool = False,
-    ) -> None:
-        """Back to the queue, as the pod is now; a pod that is gone or bound is let go."""
+    ) -> bool:
+        """Back to the queue, as the pod is now; False: it is gone or bound, and is let go."""
         known = self.reflectors[PODS.plural].known.get(queued.info.pod.key)
         if not isinstance(known, Pod) or known.uid != queued.info.uid or known.spec.node_name:
             self.queue.done(queued.info.uid)
-            return
+            return False
         queued.latest = self.cache.info(known)
         self.queue.put_back(queued, rejected_by, pending, error, self.clock.now())
+        return True
 
     def _make_room(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
         pod = cycle.pod
@@ -334,6 +348,9 @@ class Scheduler:
                 message=message,
             )
         )
+
+    def _watch_failed(self, resource: Resource, error: ApiError, delay: float) -> None:
+        self.observers.failed(f"watch/{resource.plural}", "", error)
 
     def _pod_gone(self, pod: Pod) -> None:
         waiting = self.waiting.get(pod.uid)
