@@ -1,6 +1,7 @@
 """Plugins by name. Built-ins and everyone else's enter by the same door."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import points_of
@@ -18,7 +19,8 @@ class Registry(Mapping[str, type[Plugin]]):
         for plugin in plugins:
             self.add(plugin)
 
-    def add(self, plugin: type[Plugin]) -> None:
+    def add(self, plugin: Any) -> None:
+        """Take in a class, or refuse what is none; the names it brings must be free."""
         if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
             raise RegistryError(
                 f"{plugin!r} is not a plugin: it must derive from Filter, Score ..."

@@ -1,0 +1,13 @@
+"""For tests of plugins: pods and nodes in a line, and an attempt in another.
+
+    cluster = Cluster(node("a").labelled(zone="x"), node("b"), plugins=[MyPlugin(home="x")])
+    assert cluster.place(pod("web").requesting(cpu="500m")) == "a"
+    assert cluster.why_not(pod("huge").requesting(cpu="99")) == "0/2 nodes are available: ..."
+
+The engine is the real one: what holds here holds on a cluster.
+"""
+
+from moorage.testing.builders import NodeBuilder, PodBuilder, node, pod
+from moorage.testing.cluster import Cluster, attempt
+
+__all__ = ["Cluster", "NodeBuilder", "PodBuilder", "attempt", "node", "pod"]
