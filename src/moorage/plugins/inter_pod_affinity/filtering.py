@@ -60,7 +60,8 @@ def _is_near(counters: PodCounters, required: Required, tally: Tally, nodes: Nod
 
 
 def _is_labelled(sums: Sums, nodes: Nodes) -> Mask:
-    return sums.domains.of_row[nodes.rows] != NO_DOMAIN
+    labelled: Mask = sums.domains.of_row[nodes.rows] != NO_DOMAIN
+    return labelled
 
 
 def _sums(counters: PodCounters, key: str, tally: Tally) -> Sums:

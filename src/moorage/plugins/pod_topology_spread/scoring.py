@@ -106,7 +106,7 @@ def _ignored(counters: PodCounters, plan: Plan, nodes: Nodes) -> NDArray[np.bool
 def _size(counters: PodCounters, key: str, nodes: Nodes, ignored: NDArray[np.bool_] | None) -> int:
     """How many domains there are; nodes without the label make up one, that of the empty value."""
     topology = counters.topologies.topology(key)
-    if nodes.count == len(nodes.table) and topology.covers_all:
+    if ignored is None and nodes.count == len(nodes.table) and topology.covers_all:
         return topology.present
     domains = topology.of_row[nodes.rows]
     found = np.bincount(domains if ignored is None else domains[~ignored], minlength=1)
