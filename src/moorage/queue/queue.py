@@ -179,8 +179,8 @@ class SchedulingQueue:
         if len(self._places.backoff) or len(self._places.errors):
             self._places.complete_backoff(now)
         if now >= self._next_flush:
-            self._waking.by_time(now, self._longest)
             self._next_flush = self._flush_after(now)
+            self._waking.by_time(now, self._next_flush - FLUSH_EVERY, self._longest)
 
     def next_wake(self, now: float) -> float | None:
         """When there may be something to pop without anyone's doing; None for never."""
@@ -241,7 +241,7 @@ class SchedulingQueue:
 
     def _drop(self, pod: QueuedPod, step: Step) -> State:
         self._places.shift(pod, State.OUTSIDE, step)
-        del self._places.pods[pod.info.uid]
+        self._places.pods.pop(pod.info.uid, None)
         return State.OUTSIDE
 
     def _count_failure(

@@ -42,7 +42,7 @@ TABLE: Final[dict[State, Targets]] = {
     OUTSIDE: {
         Trigger.ADD: _IN,
         Trigger.UPDATE: _IN,
-        Trigger.PUT_BACK: _RETRY | {ERROR_BACKOFF},
+        Trigger.PUT_BACK: _RETRY | {ERROR_BACKOFF, OUTSIDE},
         Trigger.ACTIVATE: _OUT,
         Trigger.DONE: _OUT,
         Trigger.DELETE: _OUT,

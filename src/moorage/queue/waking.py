@@ -43,17 +43,16 @@ class Waking:
         self._flights.record(Missed(event, old, new, target(event, new)))
         return woken
 
-    def by_time(self, now: float, longest: float) -> int:
-        """Retry pods that no event has woken for longer than that; say how many that was."""
-        stale = self._places.pool.stale(now, longest)
+    def by_time(self, now: float, looked: float, longest: float) -> None:
+        """Retry pods that, at the time of the look, no event had woken for longer than that."""
+        stale = self._places.pool.stale(looked, longest)
         heard = self._hints.hear(UNSCHEDULABLE_TIMEOUT)
-        step, woken = Step(Trigger.FLUSH, heard.name, now), 0
+        step = Step(Trigger.FLUSH, heard.name, now)
         for pod in stale:
-            pod.flushed, pod.flushed_at = True, now
-            woken += self._try(pod, heard, None, None, step)
+            pod.flushed, pod.flushed_at = True, looked
+            self._try(pod, heard, None, None, step)
         if stale:
             self._flights.record(Missed(UNSCHEDULABLE_TIMEOUT, None, None))
-        return woken
 
     def by_activation(self, pod: QueuedPod, now: float) -> bool:
         """Skip hints and backoff; say whether the pod is active now that was not before."""
