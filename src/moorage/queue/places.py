@@ -103,7 +103,7 @@ class Places:
         step, current = Step(Trigger.BACKOFF_COMPLETE, BACKOFF_COMPLETE, now), window(now)
         for heap in (self.backoff, self.errors):
             while (pod := heap.first()) is not None and self.delay.until(pod) < current:
-                heap.discard(pod)
+                heap.pop()
                 self.activate(pod, step, gates=False)
 
     def _key(self, pod: QueuedPod) -> Any:
