@@ -1,18 +1,19 @@
 """Events about pods, in kube-scheduler's words; they never delay a bind.
 
-Recording is a call that returns at once. One task sends what was recorded; a repeated event becomes
-a longer series instead of a new object, and when the API server cannot keep up the oldest events
-are dropped and counted.
+Recording is a call that returns at once. A few tasks send what was recorded; a repeated event
+becomes a longer series instead of a new object, and when the API server cannot keep up the oldest
+events are dropped and counted.
 """
 
 import asyncio
+import contextlib
 from collections import OrderedDict, deque
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple
 
-from moorage.api.meta import KubeObject
+from moorage.api.meta import KubeObject, ObjectMeta
 from moorage.clock import Clock
-from moorage.watch.errors import ApiError
+from moorage.watch.errors import AlreadyExists, ApiError, NotFound, Unreachable
 from moorage.watch.resources import EVENTS
 from moorage.watch.surface import ApiServer
 
@@ -20,13 +21,25 @@ NOTE_LIMIT: Final = 1024
 BACKLOG: Final = 10_000
 SERIES_KEPT: Final = 4_096
 SERIES_SECONDS: Final = 360.0
+SENDERS: Final = 8
+NAME_KEPT: Final = 230
+LOOK_SECONDS: Final = 0.01
+RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0)
+API_VERSIONS: Final = {"Lease": "coordination.k8s.io/v1"}
 
 EventType = Literal["Normal", "Warning"]
 
 
+class Lease(KubeObject):
+    """The lease that replicas agree by, as events refer to it."""
+
+
+def about_lease(namespace: str, name: str) -> Lease:
+    return Lease(metadata=ObjectMeta(namespace=namespace, name=name))
+
+
 class _Event(NamedTuple):
     about: KubeObject
-    kind: str
     type: EventType
     reason: str
     action: str
@@ -54,6 +67,8 @@ class EventRecorder:
         self._backlog: deque[tuple[str, _Event]] = deque(maxlen=BACKLOG)
         self._something = asyncio.Event()
         self._series: OrderedDict[tuple[str, ...], _Series] = OrderedDict()
+        self._senders = 0
+        self._made = 0
         self.dropped = 0
         self.sent = 0
 
@@ -71,40 +86,77 @@ class EventRecorder:
         if len(self._backlog) == BACKLOG:
             self.dropped += 1
         now = self._clock.now()
-        event = _Event(about, type(about).__name__, type_, reason, action, cut(note), now, related)
+        event = _Event(about, type_, reason, action, cut(note), now, related)
         self._backlog.append((controller, event))
         self._something.set()
 
     async def run(self) -> None:
-        """Send events, one after the other, for ever."""
-        while True:
-            await self._something.wait()
-            self._something.clear()
+        """Send events, a few at a time, for ever."""
+        async with asyncio.TaskGroup() as senders:
+            while True:
+                await self._something.wait()
+                self._something.clear()
+                for _ in range(min(len(self._backlog), SENDERS - self._senders)):
+                    self._senders += 1
+                    senders.create_task(self._send_on(), name="events/send")
+
+    async def _send_on(self) -> None:
+        try:
             await self.flush()
+        finally:
+            self._senders -= 1
 
     async def flush(self) -> None:
         """Send what was recorded so far."""
         while self._backlog:
             controller, event = self._backlog.popleft()
+            await self._deliver(controller, event)
+
+    async def sent_all(self) -> None:
+        """Return when everything recorded has been sent, or given up."""
+        await self.flush()
+        while self._senders:
+            await self._clock.sleep(LOOK_SECONDS)
+
+    async def _deliver(self, controller: str, event: _Event) -> None:
+        """Send one event; a server that cannot be reached is asked again for a while."""
+        series = self._series_of(controller, event)
+        for delay in (*RETRY_SECONDS, None):
             try:
-                await self._send(controller, event)
-                self.sent += 1
+                await self._send(controller, event, series)
+            except Unreachable:
+                if delay is not None:
+                    await self._clock.sleep(delay)
+                    continue
+                self.dropped += 1
             except ApiError:
                 self.dropped += 1
+            else:
+                self.sent += 1
+            return
 
-    async def _send(self, controller: str, event: _Event) -> None:
+    def _series_of(self, controller: str, event: _Event) -> _Series:
+        """The series that the event continues, or begins."""
         key = (controller, event.about.uid, event.type, event.reason, event.action, event.note)
         series = self._series.get(key)
         if series is not None and event.time - series.last < SERIES_SECONDS:
             series.count += 1
             series.last = event.time
-            await self._extend(event, series)
-            return
-        name = f"{event.about.name}.{int(event.time * 1e9):x}{len(self._series) % 4096:03x}"
-        self._series[key] = _Series(name, event.time)
+            return series
+        self._made += 1
+        name = f"{event.about.name[:NAME_KEPT]}.{int(event.time * 1e9):x}{self._made % 4096:03x}"
+        series = self._series[key] = _Series(name, event.time)
         if len(self._series) > SERIES_KEPT:
             self._series.popitem(last=False)
-        await self._server.create(EVENTS, self._body(controller, event, name))
+        return series
+
+    async def _send(self, controller: str, event: _Event, series: _Series) -> None:
+        if series.count > 1:
+            with contextlib.suppress(NotFound):  # not there yet, or no longer
+                await self._extend(event, series)
+                return
+        with contextlib.suppress(AlreadyExists):  # sent before, and the answer lost
+            await self._server.create(EVENTS, self._body(controller, event, series.name))
 
     async def _extend(self, event: _Event, series: _Series) -> None:
         patch = {"series": {"count": series.count, "lastObservedTime": stamp(event.time)}}
@@ -145,7 +197,7 @@ def stamp(seconds: float) -> str:
 
 def _reference(obj: KubeObject) -> dict[str, str]:
     return {
-        "apiVersion": "v1",
+        "apiVersion": API_VERSIONS.get(type(obj).__name__, "v1"),
         "kind": type(obj).__name__,
         "name": obj.name,
         "namespace": obj.namespace,

@@ -107,6 +107,12 @@ class Scheduler:
             tasks.create_task(self.recorder.run(), name="events")
             tasks.create_task(self._loop(), name="schedule")
 
+    async def settled(self) -> None:
+        """Return when no pod is being bound."""
+        while self.binding:
+            self._wake.clear()
+            await self._wake.wait()
+
     async def _follow(self, reflector: Reflector) -> None:
         async for change in reflector.changes():
             if change.type == "synced":
