@@ -1,0 +1,291 @@
+"""The whole path on the embedded cluster: watch, cache, queue, cycle, bind."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from moorage import Bind, Cycle, Filter, Node, Permit, Pod, PreBind, Rejection, Reserve, Wait
+from moorage.cache.validation import validate
+from moorage.clock import VirtualClock, run_virtual
+from moorage.config.loading import load
+from moorage.framework.plugin import Plugin
+from moorage.memory.cluster import MemoryCluster
+from moorage.observe.records import Attempt, Result
+from moorage.plugins import registry
+from moorage.scheduler import Scheduler
+from moorage.simulate.running import build_profiles
+from moorage.testing import NodeBuilder, PodBuilder, node, pod
+from moorage.watch.errors import Conflict
+from moorage.watch.resources import EVENTS, NODES, PODS
+
+Objects = NodeBuilder | PodBuilder
+
+
+class World:
+    """A cluster, a scheduler on it, and a clock that moves by itself."""
+
+    def __init__(self, *objects: Objects, plugins: tuple[type[Plugin], ...] = ()) -> None:
+        self.clock = VirtualClock(1000.0)
+        self.cluster = MemoryCluster(clock=self.clock, rng=random.Random(1))
+        for obj in objects:
+            self.apply(obj)
+        known = registry.built_in()
+        for plugin in plugins:
+            known.add(plugin)
+        named = [{"name": plugin.plugin_name()} for plugin in plugins]
+        config = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"plugins": {"multiPoint": {"enabled": named}}}],
+        }
+        loaded = load(config, known=registry.describe(known))
+        self.profiles = build_profiles(loaded.configuration, known)
+        self.attempts: list[Attempt] = []
+
+    def attempted(self, attempt: Attempt) -> None:
+        self.attempts.append(attempt)
+
+    def apply(self, obj: Objects) -> None:
+        kind = "Node" if isinstance(obj, NodeBuilder) else "Pod"
+        self.cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
+
+    def run(self, story: Callable[["World"], Awaitable[None]]) -> Scheduler:
+        """Run the scheduler while the story unfolds."""
+
+        async def main() -> Scheduler:
+            scheduler = Scheduler(
+                self.cluster,
+                self.profiles,
+                clock=self.clock,
+                rng=random.Random(0),
+                observers=(self,),
+            )
+            running = asyncio.ensure_future(scheduler.run())
+            await story(self)
+            validate(scheduler.cache)
+            scheduler.queue.validate()
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            return scheduler
+
+        return run_virtual(main(), self.clock)
+
+    def pod(self, name: str, namespace: str = "default") -> dict[str, Any]:
+        return self.cluster.read(PODS, namespace, name)
+
+    def node_of(self, name: str) -> str | None:
+        node: str | None = self.pod(name)["spec"].get("nodeName")
+        return node
+
+    def events(self, reason: str) -> list[str]:
+        found = (
+            self.cluster.read(EVENTS, e.namespace, e.name) for e in self.cluster.objects(EVENTS)
+        )
+        return [event["note"] for event in found if event["reason"] == reason]
+
+
+async def settle(world: World) -> None:
+    await world.clock.sleep(30)
+
+
+def test_a_pod_is_bound_and_an_event_says_so() -> None:
+    world = World(node("a"), pod("web").requesting(cpu="1"))
+
+    scheduler = world.run(settle)
+
+    assert world.node_of("web") == "a"
+    assert world.events("Scheduled") == ["Successfully assigned default/web to a"]
+    assert scheduler.cache.assumed == set()
+    assert [a.result for a in world.attempts] == [Result.SCHEDULED]
+
+
+def test_a_pod_of_another_scheduler_is_counted_but_never_touched() -> None:
+    world = World(
+        node("a").offering(cpu="1"),
+        pod("theirs").requesting(cpu="1").scheduled_by("someone-else"),
+        pod("running").requesting(cpu="800m").scheduled_by("someone-else").on("a"),
+        pod("ours").requesting(cpu="500m"),
+    )
+
+    world.run(settle)
+
+    assert world.node_of("theirs") is None
+    assert world.node_of("ours") is None
+    assert world.attempts[-1].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_a_pod_that_fits_nowhere_says_why_and_is_placed_when_a_node_comes() -> None:
+    world = World(node("a").offering(cpu="1"), pod("big").requesting(cpu="2"))
+
+    async def story(world: World) -> None:
+        await settle(world)
+        condition = world.pod("big")["status"]["conditions"][0]
+        assert condition["reason"] == "Unschedulable"
+        assert condition["message"] == world.events("FailedScheduling")[0]
+        assert condition["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+        world.apply(node("b"))
+        await settle(world)
+
+    world.run(story)
+
+    assert world.node_of("big") == "b"
+    assert len(world.attempts) == 2
+
+
+def test_an_event_that_cannot_help_costs_no_attempt() -> None:
+    world = World(node("a").offering(cpu="1"), pod("big").requesting(cpu="2"))
+
+    async def story(world: World) -> None:
+        await settle(world)
+        world.apply(node("too-small").offering(cpu="1"))
+        world.apply(node("a").offering(cpu="1").labelled(seen="yes"))
+        await settle(world)
+
+    world.run(story)
+
+    assert len(world.attempts) == 1
+
+
+def test_pods_go_in_order_of_priority() -> None:
+    world = World(
+        node("a").offering(cpu="1"),
+        pod("low").requesting(cpu="1").prioritised(1).with_spec(preemptionPolicy="Never"),
+        pod("high").requesting(cpu="1").prioritised(5).with_spec(preemptionPolicy="Never"),
+    )
+
+    world.run(settle)
+
+    assert world.node_of("high") == "a"
+    assert world.node_of("low") is None
+
+
+def test_a_gated_pod_waits_until_its_gates_are_gone() -> None:
+    world = World(node("a"), pod("web").gated("example.com/hold"))
+
+    async def story(world: World) -> None:
+        await settle(world)
+        assert world.attempts == []
+        raw = await world.cluster.get(PODS, "default", "web")
+        raw["spec"]["schedulingGates"] = []
+        await world.cluster.update(PODS, raw)
+        await settle(world)
+
+    world.run(story)
+
+    assert world.node_of("web") == "a"
+
+
+def test_a_node_that_goes_away_takes_its_room_with_it() -> None:
+    world = World(node("a"), node("b").cordoned())
+
+    async def story(world: World) -> None:
+        await settle(world)
+        await world.cluster.delete(NODES, "", "a")
+        world.apply(pod("web"))
+        await settle(world)
+
+    world.run(story)
+
+    assert world.node_of("web") is None
+
+
+def test_a_higher_pod_preempts_a_lower_one_and_takes_its_place() -> None:
+    world = World(
+        node("a").offering(cpu="1"),
+        pod("low").requesting(cpu="1").on("a").with_spec(terminationGracePeriodSeconds=0),
+        pod("high").requesting(cpu="1").prioritised(100),
+    )
+
+    world.run(settle)
+
+    assert [p.name for p in world.cluster.objects(PODS)] == ["high"]
+    assert world.node_of("high") == "a"
+    assert len(world.events("Preempted")) == 1
+
+
+class RefuseOnce(Bind, frozen=True, dict=True):
+    """A binder that fails the first time."""
+
+    async def bind(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        if not cycle.shared.setdefault("bound before", False):
+            cycle.shared["bound before"] = True
+            raise Conflict("the API server said no")
+        assert cycle.client is not None
+        await cycle.client.bind(pod.namespace, pod.name, pod.uid, node.name)
+
+
+def test_a_failed_bind_is_undone_and_tried_again_after_a_back_off() -> None:
+    world = World(node("a"), pod("web").requesting(cpu="1"), plugins=(RefuseOnce,))
+    world.profiles["default-scheduler"].bind = [("RefuseOnce", RefuseOnce())]
+
+    world.run(settle)
+
+    assert world.node_of("web") == "a"
+    results = [(a.result, a.message) for a in world.attempts]
+    assert results[1][0] is Result.ERROR
+    assert "RefuseOnce" in results[1][1]
+    assert results[2][0] is Result.SCHEDULED
+
+
+class Raises(Filter, frozen=True):
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        if pod.labels.get("bad"):
+            raise ValueError("cannot read this pod")
+        return None
+
+
+def test_a_plugin_that_raises_costs_its_pod_an_attempt_and_harms_no_other() -> None:
+    world = World(node("a"), pod("bad").labelled(bad="yes"), pod("good"), plugins=(Raises,))
+
+    world.run(settle)
+
+    assert world.node_of("good") == "a"
+    assert world.node_of("bad") is None
+    errors = {a.message for a in world.attempts if a.result is Result.ERROR}
+    assert errors == {"running Filter plugin 'Raises': ValueError: cannot read this pod"}
+
+
+class Reserves(Reserve, frozen=True):
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        cycle.shared.setdefault("story", []).append("reserved")
+        return None
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        cycle.shared["story"].append("unreserved")
+
+
+class WaitsTenSeconds(Permit, frozen=True):
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Wait:
+        return Wait(10.0)
+
+
+def test_a_pod_that_nobody_permits_in_time_is_unreserved_and_forgotten() -> None:
+    world = World(node("a"), pod("web"), plugins=(Reserves, WaitsTenSeconds))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(15)
+
+    scheduler = world.run(story)
+
+    assert world.node_of("web") is None
+    assert world.profiles["default-scheduler"].shared["story"][:2] == ["reserved", "unreserved"]
+    assert "rejected due to timeout after waiting 10s at plugin WaitsTenSeconds" in (
+        world.attempts[1].message
+    )
+    assert scheduler.cache.assumed <= {"default/web"}
+
+
+class Prepares(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        cycle.shared.setdefault("prepared", []).append((pod.name, node.name))
+        return None
+
+
+def test_pre_bind_runs_before_the_pod_is_bound() -> None:
+    world = World(node("a"), pod("web"), plugins=(Prepares,))
+
+    world.run(settle)
+
+    assert world.profiles["default-scheduler"].shared["prepared"] == [("web", "a")]
+    assert world.node_of("web") == "a"
