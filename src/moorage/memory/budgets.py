@@ -27,8 +27,7 @@ def spares(budget: Raw, pod: Raw) -> bool:
 
 
 def spend(registry: Registry, budget: Entry, pod: str) -> None:
-    """Count one disruption against a budget, or refuse it."""
-    _check(budget.raw)
+    """Count one disruption against a budget that has been checked."""
     status = budget.raw["status"]
     now = registry.stamps.now()
     status = {
@@ -44,7 +43,8 @@ def spend(registry: Registry, budget: Entry, pod: str) -> None:
     registry.store.replace(table, budget, {**budget.raw, "status": status}, trusted=True)
 
 
-def _check(budget: Raw) -> None:
+def check(budget: Raw) -> None:
+    """Refuse one more disruption, unless the budget has room for it."""
     metadata, status = budget["metadata"], budget.get("status") or {}
     name, allowed = metadata["name"], status.get("disruptionsAllowed") or 0
     if (status.get("observedGeneration") or 0) < (metadata.get("generation") or 0):

@@ -19,11 +19,12 @@ def evict(
 ) -> None:
     """Delete a pod if no budget, or the one it falls under, objects."""
     _, entry = registry.find(PODS, namespace, name)
+    budget = _budget_to_spend(registry, namespace, entry) if _is_guarded(entry.raw) else None
     actual = entry.raw["metadata"]["uid"]
     if uid and uid != actual:
         raise refusals.wrong_uid_to_delete(PODS, name, uid, actual)
-    if _is_guarded(entry.raw):
-        _spend_budget(registry, namespace, entry)
+    if budget is not None:
+        budgets.spend(registry, budget, name)
     _mark_disrupted(registry, entry)
     deleting.delete(registry, PODS, namespace, name, uid, grace_period_seconds)
 
@@ -34,7 +35,8 @@ def _is_guarded(pod: Raw) -> bool:
     return not deleted and pod["status"].get("phase") not in _UNGUARDED
 
 
-def _spend_budget(registry: Registry, namespace: str, pod: Entry) -> None:
+def _budget_to_spend(registry: Registry, namespace: str, pod: Entry) -> Entry | None:
+    """The budget that the eviction counts against, if any; refused where it has no room."""
     found = _budgets_of(registry, namespace, pod)
     if len(found) > 1:
         raise ServerError(
@@ -43,7 +45,9 @@ def _spend_budget(registry: Registry, namespace: str, pod: Entry) -> None:
         )
     for budget in found:
         if not budgets.spares(budget.raw, pod.raw):
-            budgets.spend(registry, budget, pod.raw["metadata"]["name"])
+            budgets.check(budget.raw)
+            return budget
+    return None
 
 
 def _budgets_of(registry: Registry, namespace: str, pod: Entry) -> list[Entry]:

@@ -24,9 +24,15 @@ WITH_STATUS: Final = frozenset(
 )
 """Their status is written through a subresource, and only there."""
 
-CREATED_STATUS: Final[dict[str, dict[str, str]]] = {
+CREATED_STATUS: Final[dict[str, dict[str, str | int]]] = {
     **{plural: {} for plural in WITH_STATUS - {"nodes"}},
     "pods": {"phase": "Pending"},
+    "poddisruptionbudgets": {
+        "disruptionsAllowed": 0,
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "expectedPods": 0,
+    },
     "namespaces": {"phase": "Active"},
     "persistentvolumes": {"phase": "Pending"},
     "persistentvolumeclaims": {"phase": "Pending"},

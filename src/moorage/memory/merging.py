@@ -4,10 +4,10 @@ Both leave the object they are applied to alone and share with it what they do n
 strategic merge patch some lists are merged, by a key or as sets; all others are replaced.
 """
 
-from collections.abc import Iterable
 from typing import Any, Final
 
-from moorage.watch.errors import BadRequest
+from moorage.memory import ordering
+from moorage.watch.errors import ServerError
 from moorage.watch.surface import Raw
 
 MERGE_KEYS: Final[dict[str, str]] = {
@@ -66,7 +66,7 @@ def strategic(target: Raw, patch: Raw) -> Raw:
             name = field.removeprefix(_DELETE_FROM_SET)
             merged[name] = [each for each in merged.get(name) or () if each not in value]
         elif field.startswith(_ORDER):
-            _reorder(merged, field.removeprefix(_ORDER), value)
+            _reorder(merged, target, field.removeprefix(_ORDER), value)
         elif field == "$retainKeys":
             merged = {name: merged[name] for name in merged if name in value}
     return merged
@@ -85,26 +85,30 @@ def _merge_field(merged: Raw, field: str, value: Any) -> None:
 
 
 def _merge_list(field: str, old: list[Any], patch: list[Any]) -> list[Any]:
-    if field in _SETS:
-        return [*old, *(each for each in patch if each not in old)]
     key = _merge_key(field, [*patch, *old])
-    return patch if key is None else _merge_by_key(field, key, old, patch)
+    if field in _SETS:
+        merged = [*old, *(each for each in patch if each not in old)]
+    elif key is None:
+        return patch
+    elif any(item.get("$patch") == "replace" for item in patch):
+        return [item for item in patch if "$patch" not in item]
+    else:
+        merged = _merge_by_key(key, old, patch)
+    return ordering.arranged(merged, patch, old, key)
 
 
-def _merge_key(field: str, items: Iterable[Any]) -> str | None:
+def _merge_key(field: str, items: list[Any]) -> str | None:
     if field == "ports":
         present = {name for item in items if isinstance(item, dict) for name in item}
         return next((key for key in _PORT_KEYS if key in present), None)
     return MERGE_KEYS.get(field)
 
 
-def _merge_by_key(field: str, key: str, old: list[Raw], patch: list[Raw]) -> list[Raw]:
-    if any(item.get("$patch") == "replace" for item in patch):
-        return [item for item in patch if "$patch" not in item]
+def _merge_by_key(key: str, old: list[Raw], patch: list[Raw]) -> list[Raw]:
     merged = {item.get(key): item for item in old}
     for item in patch:
         if key not in item:
-            raise BadRequest(f"map: {item} does not contain declared merge key: {key}")
+            raise ServerError(f"map: {item} does not contain declared merge key: {key}")
         if item.get("$patch") == "delete":
             merged.pop(item[key], None)
         else:
@@ -112,15 +116,7 @@ def _merge_by_key(field: str, key: str, old: list[Raw], patch: list[Raw]) -> lis
     return list(merged.values())
 
 
-def _reorder(merged: Raw, field: str, order: list[Any]) -> None:
-    """Put the listed items in the order given; the others keep their places at the end."""
-    items = merged.get(field)
-    if not items:
-        return
-    key = _merge_key(field, [*order, *items])
-
-    def rank(item: Any) -> int:
-        wanted = item if key is None else {key: item.get(key)}
-        return order.index(wanted) if wanted in order else len(order)
-
-    merged[field] = sorted(items, key=rank)
+def _reorder(merged: Raw, target: Raw, field: str, order: list[Any]) -> None:
+    if items := merged.get(field):
+        key = _merge_key(field, [*order, *items])
+        merged[field] = ordering.arranged(items, order, target.get(field) or [], key)

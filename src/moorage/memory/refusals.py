@@ -38,9 +38,14 @@ def forbidden(resource: Resource, metadata: Raw, why: str) -> Forbidden:
 
 def invalid(resource: Resource, name: str, *errors: str) -> Invalid:
     """Fields have values they must not have."""
-    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
     causes = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
-    return Invalid(f'{kind} "{name}" is invalid: {causes}')
+    return Invalid(f'{_kind(resource)} "{name}" is invalid: {causes}')
+
+
+def no_version(resource: Resource, name: str) -> Invalid:
+    """An update does not say which version it replaces."""
+    cause = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+    return Invalid(f'{resource.qualified} "{name}" is invalid: {cause}')
 
 
 def required(field: str, detail: str = "") -> str:
@@ -55,7 +60,8 @@ def not_allowed(field: str, detail: str) -> str:
 
 def invalid_value(field: str, value: Any, detail: str) -> str:
     """A field has a value it must not have."""
-    return _cause(f"{field}: Invalid value: {json.dumps(value)}", detail)
+    text = json.dumps(value, separators=(",", ":"))
+    return _cause(f"{field}: Invalid value: {text}", detail)
 
 
 def wrong_uid(resource: Resource, key: str, name: str, asked: str, actual: str) -> Conflict:
@@ -73,11 +79,15 @@ def wrong_uid(resource: Resource, key: str, name: str, asked: str, actual: str) 
 def wrong_uid_to_delete(resource: Resource, name: str, asked: str, actual: str) -> Conflict:
     """The object of that name is not the one to delete."""
     return conflict(
-        f"{resource.kind}.{resource.group}" if resource.group else resource.kind,
+        _kind(resource),
         name,
         f"the UID in the precondition ({asked}) does not match the UID in record ({actual}). "
         "The object might have been deleted and then recreated",
     )
+
+
+def _kind(resource: Resource) -> str:
+    return f"{resource.kind}.{resource.group}" if resource.group else resource.kind
 
 
 def _cause(text: str, detail: str) -> str:

@@ -45,8 +45,9 @@ def _restore(registry: Registry, resource: Resource, raw: Raw) -> Entry:
 
 
 def _complete_status(resource: Resource, raw: Raw) -> None:
-    status = {**facts.CREATED_STATUS.get(resource.plural, {}), **(raw.get("status") or {})}
-    if resource == POD_DISRUPTION_BUDGETS and status:
+    given = raw.get("status") or {}
+    status = {**facts.CREATED_STATUS.get(resource.plural, {}), **given}
+    if resource == POD_DISRUPTION_BUDGETS and given:
         status.setdefault("observedGeneration", raw["metadata"]["generation"])
     if status:
         raw["status"] = status

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from moorage.memory import labelkeys, poddefaults, priority, views
 from moorage.memory.store import Table
+from moorage.watch.resources import PODS
 from moorage.watch.surface import Raw
 
 REMEMBERED: Final = 256
@@ -35,7 +36,7 @@ class Specs:
         filled = poddefaults.fill(spec)
         merged = labelkeys.merge(filled, metadata.get("labels") or {})
         admitted = priority.admit(self._classes, metadata, merged)
-        views.check_pod({"metadata": metadata, "spec": admitted})
+        views.checked({"metadata": metadata, "spec": admitted}, PODS)
         if merged is filled:
             self._remember(spec, admitted)
         return admitted

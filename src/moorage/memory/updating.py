@@ -1,5 +1,7 @@
 """Updating an object: who may change which part of it, and on what condition."""
 
+import json
+
 from moorage.memory import (
     creating,
     facts,
@@ -78,9 +80,7 @@ def patch(
 def _check_version(resource: Resource, old: Entry, version: str) -> None:
     name = old.raw["metadata"]["name"]
     if not version and resource.plural in facts.UPDATED_BY_VERSION:
-        detail = "must be specified for an update"
-        cause = refusals.invalid_value("metadata.resourceVersion", 0, detail)
-        raise refusals.invalid(resource, name, cause)
+        raise refusals.no_version(resource, name)
     if version and version != str(old.version):
         raise refusals.conflict(resource.qualified, name, refusals.MODIFIED)
 
@@ -107,7 +107,7 @@ def _write(registry: Registry, table: Table, old: Entry, raw: Raw, subresource: 
     _check_finalizers(resource, old, raw)
     if removing.is_released(old, raw):
         removing.remove(registry, table, old)
-        return old
+        return Entry(old.key, raw, old.version, table.decode)
     entry = registry.store.replace(table, old, raw)
     if resource == NAMESPACES:
         removing.finish_namespace(registry, old.key)
@@ -186,7 +186,7 @@ def _check_finalizers(resource: Resource, old: Entry, raw: Raw) -> None:
     if added:
         detail = (
             "no new finalizers can be added if the object is being deleted, "
-            f"found new finalizers {added}"
+            f"found new finalizers []string{{{', '.join(map(json.dumps, added))}}}"
         )
         cause = refusals.not_allowed("metadata.finalizers", detail)
         raise refusals.invalid(resource, before["name"], cause)

@@ -6,6 +6,7 @@ import msgspec
 
 from moorage.api.decode import KINDS, DecodeError, decode_object
 from moorage.api.meta import KubeObject
+from moorage.memory import refusals
 from moorage.memory.entries import Decode, Entry
 from moorage.watch.errors import ApiError, BadRequest, ServerError
 from moorage.watch.resources import PODS, Resource
@@ -32,33 +33,26 @@ def decoder(resource: Resource) -> Decode:
 
 def check(entry: Entry, resource: Resource) -> None:
     """Decode an object that came from outside, or refuse it."""
-    try:
-        entry.see(_checked(entry.raw, resource))
-    except DecodeError as error:
-        raise _refusal(resource, error) from None
+    entry.see(checked(entry.raw, resource))
 
 
-def check_pod(pod: Raw) -> None:
-    """Refuse a pod that cannot be decoded, or has quantities an API server would not take."""
+def checked(raw: Raw, resource: Resource) -> KubeObject:
+    """The struct of an object that came from outside; a refusal names the place of the fault."""
     try:
-        decode_object(pod, "Pod", strict=True)
+        if resource.kind not in KINDS:
+            return _decode_metadata(raw)
+        return decode_object(raw, resource.kind, strict=resource == PODS)
     except DecodeError as error:
-        raise _refusal(PODS, error) from None
+        raise _refusal(raw, resource, error) from None
 
 
 def misshapen(raw: Raw, resource: Resource, cause: Exception) -> ApiError:
     """The refusal of an object that could not be handled, in words that name the place."""
     try:
-        _checked(raw, resource)
-    except DecodeError as error:
-        return _refusal(resource, error)
+        checked(raw, resource)
+    except ApiError as error:
+        return error
     return ServerError(f"Internal error occurred: {cause!r}")
-
-
-def _checked(raw: Raw, resource: Resource) -> KubeObject:
-    if resource.kind in KINDS:
-        return decode_object(raw, resource.kind, strict=resource.kind == "Pod")
-    return _decode_metadata(raw)
 
 
 def _decode_metadata(raw: Raw) -> KubeObject:
@@ -68,8 +62,20 @@ def _decode_metadata(raw: Raw) -> KubeObject:
         raise DecodeError(str(raw.get("kind")), "", "", str(error)) from None
 
 
-def _refusal(resource: Resource, error: DecodeError) -> BadRequest:
+def _refusal(raw: Raw, resource: Resource, error: DecodeError) -> ApiError:
     kind = resource.kind
+    if resource == PODS and _is_decodable(raw, kind):
+        name = raw["metadata"].get("name") or ""
+        return refusals.invalid(resource, name, f"{error.path}: {error.problem}")
     return BadRequest(
         f'{kind} in version "{resource.api_version}" cannot be handled as a {kind}: {error}'
     )
+
+
+def _is_decodable(raw: Raw, kind: str) -> bool:
+    """Whether only strictness stands against an object: a negative quantity is one, but invalid."""
+    try:
+        decode_object(raw, kind)
+    except DecodeError:
+        return False
+    return True

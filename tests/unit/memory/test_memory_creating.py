@@ -152,8 +152,8 @@ def test_a_second_object_of_a_name_is_refused_and_changes_nothing(cluster: Memor
                 "metadata": {"name": "web"},
                 "spec": {"containers": [{"resources": {"requests": {"cpu": "-1"}}}]},
             },
-            BadRequest,
-            "must not be negative",
+            Invalid,
+            r'Pod "web" is invalid: spec.containers\[0\].resources.requests.cpu: .* negative',
             id="a quantity is negative",
         ),
         pytest.param(
@@ -186,7 +186,17 @@ def test_a_bad_spec_is_refused_however_often_it_is_given(cluster: MemoryCluster)
         pytest.param("pods", {"phase": "Pending"}, id="a pod is Pending"),
         pytest.param("persistentvolumeclaims", {"phase": "Pending"}, id="a claim is Pending"),
         pytest.param("namespaces", {"phase": "Active"}, id="a namespace is Active"),
-        pytest.param("poddisruptionbudgets", {}, id="a budget has none"),
+        pytest.param("podgroups", {}, id="a pod group has none"),
+        pytest.param(
+            "poddisruptionbudgets",
+            {
+                "disruptionsAllowed": 0,
+                "currentHealthy": 0,
+                "desiredHealthy": 0,
+                "expectedPods": 0,
+            },
+            id="a budget allows nothing yet",
+        ),
         pytest.param("nodes", {"phase": "Made up"}, id="a node brings its own"),
     ],
 )

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from moorage.memory import merging
-from moorage.watch.errors import BadRequest
+from moorage.watch.errors import ServerError
 from moorage.watch.surface import Raw
 
 
@@ -43,14 +43,20 @@ SCHEDULED = {"type": "PodScheduled", "status": "True"}
         pytest.param(
             {"conditions": [READY]},
             {"conditions": [SCHEDULED]},
-            {"conditions": [READY, SCHEDULED]},
-            id="a condition of a new type is added",
+            {"conditions": [SCHEDULED, READY]},
+            id="a condition of a new type is added, in front",
         ),
         pytest.param(
             {"conditions": [READY, SCHEDULED]},
             {"conditions": [UNREADY]},
             {"conditions": [UNREADY, SCHEDULED]},
             id="a condition of a known type is merged in its place",
+        ),
+        pytest.param(
+            {"conditions": [SCHEDULED, READY]},
+            {"conditions": [UNREADY]},
+            {"conditions": [SCHEDULED, UNREADY]},
+            id="what came before a condition on the server still does",
         ),
         pytest.param(
             {"conditions": [UNREADY]},
@@ -82,7 +88,7 @@ SCHEDULED = {"type": "PodScheduled", "status": "True"}
         pytest.param(
             {"finalizers": ["a"]},
             {"finalizers": ["b", "a"]},
-            {"finalizers": ["a", "b"]},
+            {"finalizers": ["b", "a"]},
             id="finalizers are a set",
         ),
         pytest.param(
@@ -111,7 +117,7 @@ SCHEDULED = {"type": "PodScheduled", "status": "True"}
                     {
                         "name": "c",
                         "image": "a",
-                        "ports": [{"containerPort": 80}, {"containerPort": 81}],
+                        "ports": [{"containerPort": 81}, {"containerPort": 80}],
                     }
                 ]
             },
@@ -149,7 +155,7 @@ def test_strategic(target: Raw, patch: Raw, want: Raw) -> None:
 
 
 def test_an_item_without_its_merge_key_is_refused() -> None:
-    with pytest.raises(BadRequest, match="does not contain declared merge key: type"):
+    with pytest.raises(ServerError, match="does not contain declared merge key: type"):
         merging.strategic({}, {"conditions": [{"status": "True"}]})
 
 

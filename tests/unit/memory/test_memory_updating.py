@@ -250,7 +250,7 @@ def test_a_status_patch_merges_conditions_by_type(cluster: MemoryCluster, add_po
         asyncio.run(cluster.patch_pod_status("default", "web", change, ""))
 
     conditions = cluster.read(PODS, "default", "web")["status"]["conditions"]
-    assert [condition["type"] for condition in conditions] == ["PodScheduled", "Ready"]
+    assert [condition["type"] for condition in conditions] == ["Ready", "PodScheduled"]
 
 
 def test_a_status_patch_that_changes_nothing_writes_nothing(
