@@ -1,0 +1,47 @@
+"""`moorage evaluate` and `moorage bench` on the command line."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from moorage.bench.kinds import KINDS
+from moorage.cli.main import main
+
+CASE = {
+    "id": "one",
+    "nodes": [
+        {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "1", "pods": "10"}}},
+        {"metadata": {"name": "b"}, "status": {"allocatable": {"cpu": "8", "pods": "10"}}},
+    ],
+    "pod": {
+        "metadata": {"name": "p", "uid": "p"},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]},
+    },
+}
+
+
+def test_a_bad_line_is_an_outcome_with_an_error_and_the_rest_goes_on() -> None:
+    lines = ["{not json", json.dumps({"id": "bad", "pod": 7}), json.dumps(CASE)]
+
+    result = CliRunner().invoke(main, ["evaluate"], input="\n".join(lines))
+
+    first, second, third = (json.loads(line) for line in result.stdout.splitlines())
+    assert first["error"].startswith("line 1: ")
+    assert second["id"] == "bad"
+    assert second["error"].startswith("line 2: ")
+    assert third["feasible"] == ["b"]
+    assert third["rejected"]["a"]["reasons"] == ["Insufficient cpu"]
+    assert third["best"] == ["b"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_workload_is_measured(kind: str) -> None:
+    result = CliRunner().invoke(
+        main, ["bench", "--kind", kind, "--nodes", "30", "--pods", "40"], catch_exceptions=False
+    )
+
+    line = json.loads(result.stdout)
+    assert {"kind", "nodes", "pods", "scheduled", "pods_per_s", "cpu_ms_per_pod"} <= line.keys()
+    assert {"max_per_node", "nodes_used", "peak_rss_mb", "p99_ms"} <= line.keys()
+    assert line["scheduled"] == (20 if kind == "unschedulable" else 40)

@@ -1,0 +1,210 @@
+"""`moorage simulate`: what it shows, and what it says of bad input."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from moorage.cli.main import main
+
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: a}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
+"""
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+"""
+
+
+def simulate(tmp_path: Path, *arguments: str, **files: str) -> Result:
+    for name, text in files.items():
+        (tmp_path / name.replace("_", ".")).write_text(text)
+    return CliRunner().invoke(main, ["simulate", *arguments])
+
+
+def test_a_table_shows_where_pods_went(tmp_path: Path) -> None:
+    result = simulate(tmp_path, str(tmp_path), all_yaml=f"{NODE}---{POD}")
+
+    assert result.exit_code == 0, result.output
+    assert "1 of 1 pods placed on 1 nodes" in result.stdout
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_data_comes_as_json_or_yaml(tmp_path: Path, output: str) -> None:
+    result = simulate(tmp_path, str(tmp_path), "-o", output, all_yaml=f"{NODE}---{POD}")
+
+    data = json.loads(result.stdout) if output == "json" else yaml.safe_load(result.stdout)
+    assert [(pod["name"], pod["node"]) for pod in data["pods"]] == [("web", "a")]
+    assert data["nodes"][0]["resources"]["cpu"] == {"requested": 1000, "allocatable": 4000}
+
+
+def test_a_pending_pod_shows_the_exact_text(tmp_path: Path) -> None:
+    big = POD.replace('cpu: "1"', 'cpu: "9"')
+
+    result = simulate(tmp_path, str(tmp_path), all_yaml=f"{NODE}---{big}")
+
+    assert result.exit_code == 0
+    assert "0/1 nodes are available: 1 Insufficient cpu." in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("workload", "pods"),
+    [
+        pytest.param("Deployment", 3, id="a Deployment becomes its replicas"),
+        pytest.param("ReplicaSet", 3, id="so does a ReplicaSet"),
+        pytest.param("StatefulSet", 3, id="and a StatefulSet"),
+        pytest.param("DaemonSet", 1, id="a DaemonSet becomes a pod per node"),
+        pytest.param("Job", 2, id="a Job becomes as many pods as run in parallel"),
+    ],
+)
+def test_workloads_become_pods(tmp_path: Path, workload: str, pods: int) -> None:
+    group = "batch/v1" if workload == "Job" else "apps/v1"
+    manifest = f"""
+apiVersion: {group}
+kind: {workload}
+metadata: {{name: app}}
+spec:
+  replicas: 3
+  parallelism: 2
+  selector: {{matchLabels: {{app: x}}}}
+  template:
+    metadata: {{labels: {{app: x}}}}
+    spec: {{containers: [{{name: c}}]}}
+"""
+    result = simulate(tmp_path, str(tmp_path), "-o", "json", all_yaml=f"{NODE}---{manifest}")
+
+    found = json.loads(result.stdout)["pods"]
+    assert [pod["node"] for pod in found] == ["a"] * pods
+
+
+def test_lists_are_taken_apart(tmp_path: Path) -> None:
+    items = [yaml.safe_load(NODE), yaml.safe_load(POD)]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+    result = simulate(tmp_path, str(tmp_path), "-o", "json", all_json=text)
+
+    assert json.loads(result.stdout)["pods"][0]["node"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        pytest.param("a: [", "all.yaml", id="broken YAML"),
+        pytest.param("- 1", "all.yaml, document 1: not an object but a list", id="no object"),
+        pytest.param(
+            f"{NODE}---{POD.replace('1', '1x')}",
+            'all.yaml, document 2: Pod in version "v1" cannot be handled as a Pod: '
+            "Pod default/web: spec.containers[0].resources.requests.cpu: '1x'",
+            id="a wrong quantity",
+        ),
+        pytest.param(
+            f"{POD}---{POD}",
+            "document 2: Pod web is already in",
+            id="a duplicate object",
+        ),
+        pytest.param("metadata: {name: x}", "document 1: kind: missing", id="no kind"),
+        pytest.param(
+            "{apiVersion: v1, kind: Pod, spec: {}}",
+            "document 1: Pod: metadata.name: missing",
+            id="no name",
+        ),
+        pytest.param(
+            "{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, "
+            "spec: {replicas: many, template: {spec: {}}}}",
+            "spec.replicas: expected a whole number of 0 or more, not 'many'",
+            id="replicas that are no number",
+        ),
+        pytest.param(
+            "{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {}}",
+            "Deployment x: template is missing",
+            id="a workload without a template",
+        ),
+    ],
+)
+def test_bad_input_is_one_clear_message_and_exit_code_2(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
+    result = simulate(tmp_path, str(tmp_path), all_yaml=text)
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert complaint in result.stderr
+    assert "Traceback" not in result.stderr
+    assert all(line.startswith("error: ") for line in result.stderr.splitlines())
+
+
+def test_a_kind_that_scheduling_does_not_read_is_skipped_with_a_warning(tmp_path: Path) -> None:
+    quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}}"
+    text = f"{NODE}---\n{quota}\n---{POD}"
+
+    lenient = simulate(tmp_path, str(tmp_path), all_yaml=text)
+    strict = simulate(tmp_path, str(tmp_path), "--strict", all_yaml=text)
+
+    assert lenient.exit_code == 0
+    assert "document 2: ResourceQuota q is not read by scheduling; skipped" in lenient.stderr
+    assert strict.exit_code == 2
+    assert strict.stdout == ""
+
+
+def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
+    result = simulate(tmp_path, str(tmp_path / "nothing"))
+
+    assert result.exit_code == 2
+    assert "nothing: no such file or folder" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        pytest.param("import nowhere_to_be_found", "line 1: ModuleNotFoundError", id="an import"),
+        pytest.param("x = 1\ny = (", "line 2: SyntaxError", id="a syntax error"),
+        pytest.param("\n\n1 / 0", "line 3: ZeroDivisionError", id="an exception"),
+        pytest.param("x = 1", "defines no plugin", id="no plugin inside"),
+    ],
+)
+def test_a_plugin_file_that_does_not_import_is_named_with_its_line(
+    tmp_path: Path, code: str, complaint: str
+) -> None:
+    plugin = tmp_path / "rules.py"
+    plugin.write_text(code)
+    manifest = tmp_path / "all.yaml"
+    manifest.write_text(NODE)
+
+    result = CliRunner().invoke(main, ["simulate", str(manifest), "--plugin", str(plugin)])
+
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert str(plugin) in result.stderr
+
+
+def test_an_unknown_field_in_the_configuration_names_its_place(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles: [{schedulerNam: x}]\n"
+    )
+
+    result = simulate(tmp_path, str(tmp_path), "--config", str(config), all_yaml=NODE)
+
+    assert result.exit_code == 2
+    assert "profiles[0]" in result.stderr
+    assert "schedulerNam" in result.stderr
+
+
+def test_a_plugin_by_module_and_class(tmp_path: Path) -> None:
+    name = "moorage.plugins.image_locality:ImageLocality"
+
+    good = simulate(tmp_path, str(tmp_path), "--plugin", name, all_yaml=NODE)
+    bad = simulate(tmp_path, str(tmp_path), "--plugin", f"{name}s", all_yaml=NODE)
+
+    assert good.exit_code == 0
+    assert bad.exit_code == 2
+    assert "has no plugin class ImageLocalitys" in bad.stderr
