@@ -130,6 +130,7 @@ class World:
             await getattr(self, f"_{step[0]}")(*step[1:])
         except ApiError:
             assert (self.cluster.resource_version, self.contents()) == before
+        self.cluster.validate()
         await self._note_events()
 
     async def _note_events(self) -> None:

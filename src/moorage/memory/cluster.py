@@ -76,6 +76,10 @@ class MemoryCluster:
         """All objects of a resource, in the order of their keys."""
         return [entry.view for entry in self.registry.store.table(resource).in_order()]
 
+    def validate(self) -> None:
+        """Raise AssertionError if what is stored contradicts itself."""
+        self.registry.store.validate()
+
     async def list_page(
         self,
         resource: Resource,

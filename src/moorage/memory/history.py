@@ -78,6 +78,12 @@ class History:
     def _too_old(self, version: int) -> Gone:
         return Gone(f"too old resource version: {version} ({self._expired})")
 
+    def validate(self, version: int) -> None:
+        """Raise AssertionError unless versions rise, up to the store's at most."""
+        versions = [self._expired, *(r.version for r in self._records[-self._window :])]
+        assert versions == sorted(set(versions)), "versions do not rise"
+        assert versions[-1] <= version, "the history is ahead of its store"
+
     async def changed(self) -> None:
         """Return after the next `wake`: an appended record, or a reader's own alarm."""
         waiter = asyncio.get_running_loop().create_future()

@@ -68,6 +68,17 @@ class Store:
         del table.entries[old.key]
         table.history.append(Record("DELETED", entry))
 
+    def validate(self) -> None:
+        """Raise AssertionError unless every object is at home under its key and its version."""
+        for table in self._tables.values():
+            table.history.validate(self.version)
+            for key, entry in table.entries.items():
+                metadata = entry.raw["metadata"]
+                home = table.resource.key(metadata.get("namespace", ""), metadata["name"])
+                assert key == entry.key == home, f"{home} is kept under {key}"
+                assert metadata["resourceVersion"] == str(entry.version), f"{key} is misnumbered"
+                assert entry.version <= self.version, f"{key} is ahead of its store"
+
     def _next(self, table: Table, key: str, raw: Raw) -> Entry:
         version = self.version + 1
         metadata = {**raw["metadata"], "resourceVersion": str(version)}

@@ -1,5 +1,5 @@
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -18,8 +18,10 @@ def clock() -> VirtualClock:
 
 
 @pytest.fixture
-def cluster(clock: VirtualClock) -> MemoryCluster:
-    return MemoryCluster(clock=clock, rng=random.Random(1))
+def cluster(clock: VirtualClock) -> Iterator[MemoryCluster]:
+    made = MemoryCluster(clock=clock, rng=random.Random(1))
+    yield made
+    made.validate()
 
 
 @pytest.fixture

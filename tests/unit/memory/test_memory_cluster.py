@@ -44,6 +44,15 @@ def test_what_is_not_there_is_not_found(cluster: MemoryCluster) -> None:
         asyncio.run(cluster.get(RESOURCES["leases"], "default", "l"))
 
 
+def test_validate_notices_an_object_that_is_not_at_home(cluster: MemoryCluster) -> None:
+    entries = cluster.registry.store.table(NAMESPACES).entries
+    entries["elsewhere"] = entries.pop("default")
+
+    with pytest.raises(AssertionError, match="default is kept under elsewhere"):
+        cluster.validate()
+    entries["default"] = entries.pop("elsewhere")
+
+
 @pytest.mark.parametrize("plural", RESOURCES)
 def test_every_resource_is_kept(cluster: MemoryCluster, plural: str) -> None:
     resource = RESOURCES[plural]
