@@ -48,8 +48,13 @@ class Assumed(Generic[T]):
         if assumed is not None and _version(assumed) == _version(changed):
             del self._assumed[changed.key]
 
-    def __len__(self) -> int:
-        return len(self._assumed)
+    def all(self, objects: Objects) -> list[T]:
+        """Everything that is assumed at the moment."""
+        for key, assumed in list(self._assumed.items()):
+            known = objects.get(self._kind, assumed.name, assumed.namespace)
+            if known is None or _version(known) != _version(assumed):
+                del self._assumed[key]
+        return list(self._assumed.values())
 
 
 def _version(obj: PersistentVolume | PersistentVolumeClaim) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from moorage.api.storage import ObjectReference, PersistentVolume, PersistentVolumeClaim
 from moorage.cache.objects import Objects
 from moorage.framework.cycle import Client, Cycle
-from moorage.plugins.volume_binding.matching import Numbers
+from moorage.plugins.volume_binding.matching import Candidates
 from moorage.plugins.volume_binding.searching import Found
 from moorage.plugins.volume_binding.shelving import Shelves, shelves
 from moorage.plugins.volume_claims import BOUND_BY_CONTROLLER, SELECTED_NODE, is_kept_for
@@ -34,10 +34,10 @@ class Plan:
         self.provisions = provisions
 
 
-def plan(found: Found, numbers: Numbers) -> Plan:
+def plan(found: Found, candidates: Candidates) -> Plan:
     """What a search over a single node comes to."""
     pairs = [
-        Pair(numbers.shelved[int(things[0])].volume, claim)
+        Pair(candidates.shelved[int(things[0])].volume, claim)
         for claim, things in found.taken
         if things[0] != NOTHING
     ]

@@ -1,39 +1,66 @@
-"""Which volumes can serve a claim, smallest first."""
+"""Which volume each node would take for a claim: one kept for it, or the smallest that suits."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moorage.api import selectors
-from moorage.api.selectors import Selector
-from moorage.api.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.api.storage import PersistentVolumeClaim
+from moorage.cache.interning import Interner
+from moorage.cache.objects import Objects
 from moorage.cache.view import Nodes
-from moorage.plugins.volume_affinity import mask
-from moorage.plugins.volume_binding.shelving import Shelved, requested
-from moorage.plugins.volume_claims import is_kept_for
-from moorage.plugins.volume_offers import NOTHING, Offers, Things
-
-FILESYSTEM = "Filesystem"
-AVAILABLE = "Available"
+from moorage.plugins.volume_affinity import Reach, mask
+from moorage.plugins.volume_binding.shelf import Shelf, Shelved, capacity, requested
+from moorage.plugins.volume_binding.shelving import Shelves
+from moorage.plugins.volume_claims import claim_class, volume_class
+from moorage.plugins.volume_offers import NOTHING, Things
 
 
-class Numbers:
-    """Volumes by number, so that arrays can hold them."""
+class Candidates:
+    """The volumes of one attempt by number: whole shelves, and volumes that were kept."""
 
     def __init__(self) -> None:
         self.shelved: list[Shelved] = []
-        self._numbers: dict[str, int] = {}
+        self.class_names: Interner[str] = Interner()
+        self._capacities: list[NDArray[np.int64]] = []
+        self._classes: list[NDArray[np.int64]] = []
+        self._starts: dict[int, int] = {}
+        self._kept: dict[str, int] = {}
 
-    def of(self, shelved: Shelved) -> int:
-        number = self._numbers.get(shelved.volume.name)
+    def start_of(self, shelf: Shelf) -> int:
+        """The number of the shelf's first volume."""
+        start = self._starts.get(id(shelf))
+        if start is None:
+            start = self._starts[id(shelf)] = len(self.shelved)
+            self.shelved.extend(shelf.shelved)
+            self._capacities.append(shelf.capacities)
+            classes = [self.class_names.intern(kind.class_name) for kind in shelf.kinds.values]
+            self._classes.append(np.array(classes, dtype=np.int64)[shelf.kind])
+        return start
+
+    def number_of(self, kept: Shelved) -> int:
+        number = self._kept.get(kept.volume.name)
         if number is None:
-            number = self._numbers[shelved.volume.name] = len(self.shelved)
-            self.shelved.append(shelved)
+            number = self._kept[kept.volume.name] = len(self.shelved)
+            self.shelved.append(kept)
+            self._capacities.append(np.array([capacity(kept.volume)]))
+            self._classes.append(np.array([self.class_names.intern(kept.traits.class_name)]))
         return number
+
+    @property
+    def capacities(self) -> NDArray[np.int64]:
+        """Bytes by number; the last entry, 0, is what NOTHING holds."""
+        return np.concatenate((*self._capacities, np.zeros(1, dtype=np.int64)))
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """The index in `class_names` by number; the last entry, -1, is NOTHING's."""
+        return np.concatenate((*self._classes, np.full(1, NOTHING)))
 
 
 class Matches:
-    """The volumes that can serve one claim: those kept for it, and those free for it.
+    """The volumes that can serve one claim.
 
     A volume kept for the claim that suits it otherwise settles the matter: a node within its reach
     takes it, another node takes nothing.
@@ -42,26 +69,28 @@ class Matches:
     def __init__(
         self,
         claim: PersistentVolumeClaim,
-        shelf: Iterable[Shelved],
-        numbers: Numbers,
-        depth: int,
+        objects: Objects,
+        shelves: Shelves,
+        candidates: Candidates,
     ) -> None:
         self.claim = claim
+        class_name = claim_class(claim)
         wanted = None if claim.spec.selector is None else selectors.compile(claim.spec.selector)
-        suiting = [shelved for shelved in shelf if _suits(claim, shelved)]
-        free = [s for s in suiting if _is_free_for(claim, s.volume, wanted)]
-        self._free = Offers(depth)
-        for shelved in sorted(free, key=lambda shelved: shelved.size):
-            self._free.add(numbers.of(shelved), shelved.reach)
-        self._kept = [
-            (numbers.of(shelved), shelved.reach)
-            for shelved in suiting
-            if is_kept_for(shelved.volume, claim)
+        self._shelf = shelves.shelf(objects, class_name)
+        self._start = candidates.start_of(self._shelf)
+        given_away = (volume.name for volume in shelves.volumes.all(objects))
+        self._allowed = self._shelf.open_to(claim, wanted, given_away)
+        self._kept: list[tuple[int, Reach]] = [
+            (candidates.number_of(each), each.reach)
+            for each in shelves.kept_for(objects, claim)
+            if volume_class(each.volume) == class_name
+            and each.size >= requested(claim)
+            and each.traits.suit(claim)
         ]
 
     def best(self, nodes: Nodes, taken: Sequence[Things]) -> Things:
-        """The volume that each node would take for the claim."""
-        best = self._free.best(nodes, taken)
+        """The volume that each node takes, given those it takes for other claims."""
+        best = self._smallest(nodes, taken)
         for number, reach in reversed(self._kept):
             within = mask(reach, nodes)
             left = np.ones(nodes.count, dtype=bool)
@@ -71,24 +100,9 @@ class Matches:
             best[left & ~within] = NOTHING
         return best
 
-
-def _suits(claim: PersistentVolumeClaim, shelved: Shelved) -> bool:
-    """Whether a volume has what the claim asks for, whoever it is kept for."""
-    have, want = shelved.volume.spec, claim.spec
-    return (
-        shelved.size >= requested(claim)
-        and (have.volume_mode or FILESYSTEM) == (want.volume_mode or FILESYSTEM)
-        and (have.volume_attributes_class_name or "") == (want.volume_attributes_class_name or "")
-        and shelved.volume.metadata.deletion_timestamp is None
-    )
-
-
-def _is_free_for(
-    claim: PersistentVolumeClaim, volume: PersistentVolume, wanted: Selector | None
-) -> bool:
-    return (
-        volume.spec.claim_ref is None
-        and volume.status.phase == AVAILABLE
-        and (wanted is None or wanted.matches(volume.labels))
-        and set(claim.spec.access_modes) <= set(volume.spec.access_modes)
-    )
+    def _smallest(self, nodes: Nodes, taken: Sequence[Things]) -> Things:
+        if not self._allowed.any():
+            return np.full(nodes.count, NOTHING)
+        here = [others - self._start for others in taken]
+        best = self._shelf.offers.best(nodes, self._allowed, here)
+        return np.where(best == NOTHING, NOTHING, best + self._start)

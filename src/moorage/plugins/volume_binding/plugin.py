@@ -96,7 +96,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
             found = everywhere.at(nodes)
         else:
             found = state.search.run(cycle, nodes)
-        out[:] = scoring.score(found, state.search.numbers, self.shape)
+        out[:] = scoring.score(found, state.search.candidates, self.shape)
 
     def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
         state: State | None = cycle.state.get("VolumeBinding")
@@ -105,7 +105,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
         found = state.search.run(cycle, Nodes.one(cycle.table, cycle.table.row_of[node.name]))
         if found.codes[0]:
             return self.rejection(cycle, pod, int(found.codes[0]))
-        wanted = binding.plan(found, state.search.numbers)
+        wanted = binding.plan(found, state.search.candidates)
         state.plan = binding.assume(cycle.cache.objects, shelves(cycle), wanted, node.name)
         return None
 

@@ -3,7 +3,6 @@
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moorage.api import quantity, requirements
 from moorage.api.requirements import IN, SelectorError
@@ -15,10 +14,11 @@ from moorage.api.storage import (
 )
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
-from moorage.plugins.volume_affinity import Reach, Term, mask
-from moorage.plugins.volume_binding.shelving import STORAGE, Pool, shelves
+from moorage.plugins.volume_affinity import Mask, Reach, Term, mask
+from moorage.plugins.volume_binding.shelf import STORAGE
+from moorage.plugins.volume_binding.shelving import Pools, shelves
 from moorage.plugins.volume_claims import claim_class
-from moorage.plugins.volume_offers import NOTHING, Offers, Things
+from moorage.plugins.volume_offers import NOTHING, Things
 
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
@@ -29,21 +29,25 @@ class Provisioning:
     def __init__(self, cycle: Cycle, claim: PersistentVolumeClaim) -> None:
         self.claim = claim
         self.class_name = claim_class(claim)
+        self.pools: Pools | None = None
+        self._roomy: Mask = np.zeros(0, dtype=bool)
         found = cycle.get(StorageClass, self.class_name)
         self.reach: Reach = () if found is None else _allowed(found)
-        self.pools = None if found is None else _large_enough(cycle, claim, found)
+        size = claim.spec.resources.requests.get(STORAGE)
+        if found is not None and size is not None and _keeps_account(cycle, found):
+            self.pools = shelves(cycle).pools(cycle.cache.objects, found.name)
+            self._roomy = self.pools.limits >= quantity.value(size)
 
-    def can_be_made(self, nodes: Nodes) -> NDArray[np.bool_]:
+    def can_be_made(self, nodes: Nodes) -> Mask:
         """bool (node): the class can make volumes for the node."""
         return mask(self.reach, nodes)
 
-    def pools_for(self, nodes: Nodes) -> tuple[Things, NDArray[np.bool_]]:
-        """The pool each node would draw the volume from, and whether it has room for it."""
-        offers = Offers()
-        for number, pool in enumerate(self.pools or ()):
-            offers.add(number, pool.reach)
-        best = offers.best(nodes)
-        return best, np.full(nodes.count, self.pools is None) | (best != NOTHING)
+    def pools_for(self, nodes: Nodes) -> tuple[Things, Mask]:
+        """The pool each node would draw the volume from, and whether there is room for it."""
+        if self.pools is None:
+            return np.full(nodes.count, NOTHING), np.ones(nodes.count, dtype=bool)
+        best = self.pools.offers.best(nodes, self._roomy)
+        return best, best != NOTHING
 
 
 def _allowed(storage_class: StorageClass) -> Reach:
@@ -66,12 +70,6 @@ def _term(term: TopologySelectorTerm) -> Term:
         return ()
 
 
-def _large_enough(
-    cycle: Cycle, claim: PersistentVolumeClaim, storage_class: StorageClass
-) -> list[Pool] | None:
-    size = claim.spec.resources.requests.get(STORAGE)
+def _keeps_account(cycle: Cycle, storage_class: StorageClass) -> bool:
     driver = cycle.get(CSIDriver, storage_class.provisioner)
-    if size is None or driver is None or not driver.spec.storage_capacity:
-        return None
-    pools = shelves(cycle).pools(cycle.cache.objects, storage_class.name)
-    return [pool for pool in pools if pool.limit >= quantity.value(size)]
+    return driver is not None and bool(driver.spec.storage_capacity)

@@ -4,7 +4,7 @@ Where volumes were found, their use counts: what claims ask for against what the
 all are to be made, it is what claims ask for against the pool they would be drawn from.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -15,9 +15,9 @@ from moorage.api.storage import PersistentVolumeClaim
 from moorage.config.plugin_args import UtilizationShapePoint
 from moorage.framework.verdicts import MAX_SCORE
 from moorage.plugins.volume_affinity import Mask
-from moorage.plugins.volume_binding.matching import Numbers
+from moorage.plugins.volume_binding.matching import Candidates
 from moorage.plugins.volume_binding.searching import Found
-from moorage.plugins.volume_binding.shelving import STORAGE
+from moorage.plugins.volume_binding.shelf import STORAGE
 from moorage.plugins.volume_offers import NOTHING
 
 Amounts = NDArray[np.int64]
@@ -42,13 +42,13 @@ class Usage:
         return scores * self.counts
 
 
-def score(found: Found, numbers: Numbers, shape: Shape) -> Amounts:
+def score(found: Found, candidates: Candidates, shape: Shape) -> Amounts:
     """int64 (node): 0 to 100, the mean over classes, rounded to the nearest."""
     line = broken_line(shape)
     has_volume = np.zeros(len(found.codes), dtype=bool)
     for _, things in found.taken:
         has_volume |= things != NOTHING
-    of_volumes = _mean(_of_volumes(found, numbers), line, len(found.codes))
+    of_volumes = _mean(_of_volumes(found, candidates), line, len(found.codes))
     return np.where(has_volume, of_volumes, _mean(_of_pools(found), line, len(found.codes)))
 
 
@@ -60,30 +60,28 @@ def _mean(usages: Iterable[Usage], line: Amounts, count: int) -> Amounts:
     return np.floor(total / np.maximum(classes, 1) + 0.5).astype(np.int64)
 
 
-def _of_volumes(found: Found, numbers: Numbers) -> Iterable[Usage]:
-    names = [shelved.volume.spec.storage_class_name for shelved in numbers.shelved]
-    texts = [shelved.volume.spec.capacity.get(STORAGE, "0") for shelved in numbers.shelved]
-    sizes = np.array([*(quantity.value(text) for text in texts), 0], dtype=np.int64)
-    for name in dict.fromkeys(names):
+def _of_volumes(found: Found, candidates: Candidates) -> Iterator[Usage]:
+    capacities, classes = candidates.capacities, candidates.classes
+    for number in range(len(candidates.class_names)):
         usage = Usage(len(found.codes))
-        of_class = np.array([*(name == other for other in names), False])
         for claim, things in found.taken:
-            here = of_class[things]
+            here = classes[things] == number
             usage.used += _asked(claim) * here
-            usage.offered += sizes[things] * here
+            usage.offered += capacities[things] * here
             usage.counts |= here
         yield usage
 
 
 def _of_pools(found: Found) -> Iterable[Usage]:
     usages: dict[str, Usage] = {}
-    for how, needed, pools in found.made:
+    for how, needed, drawn in found.made:
+        if how.pools is None:
+            continue
         name = how.claim.spec.storage_class_name or how.class_name
         usage = usages.setdefault(name, Usage(len(found.codes)))
-        sizes = np.array([*(pool.capacity for pool in how.pools or ()), 0], dtype=np.int64)
-        here = needed & (pools != NOTHING)
+        here = needed & (drawn != NOTHING)
         usage.used += _asked(how.claim) * here
-        usage.offered = np.where(here, sizes[pools], usage.offered)
+        usage.offered[here] = how.pools.capacities[drawn[here]]
         usage.counts |= here
     return usages.values()
 

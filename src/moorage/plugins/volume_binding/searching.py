@@ -19,10 +19,11 @@ from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.plugins.volume_affinity import Mask, Reach, mask, reach_of
 from moorage.plugins.volume_binding.claims import Claims
-from moorage.plugins.volume_binding.matching import Matches, Numbers
+from moorage.plugins.volume_binding.matching import Candidates, Matches
 from moorage.plugins.volume_binding.provisioning import Provisioning
-from moorage.plugins.volume_binding.shelving import requested, shelves
-from moorage.plugins.volume_claims import SELECTED_NODE, claim_class
+from moorage.plugins.volume_binding.shelf import requested
+from moorage.plugins.volume_binding.shelving import shelves
+from moorage.plugins.volume_claims import SELECTED_NODE
 from moorage.plugins.volume_migration import (
     InTreePlugin,
     MigrationError,
@@ -74,7 +75,7 @@ class Search:
 
     def __init__(self, cycle: Cycle, claims: Claims) -> None:
         self.claims = claims
-        self.numbers = Numbers()
+        self.candidates = Candidates()
         self.problem = ""
         self.bound = [_bound(cycle, claim) for claim in claims.bound]
         self.given = [claim for claim in claims.delayed if SELECTED_NODE in claim.annotations]
@@ -97,12 +98,11 @@ class Search:
         return found
 
     def _match(self, cycle: Cycle, rest: list[PersistentVolumeClaim]) -> list[Matches] | None:
-        objects, shelf = cycle.cache.objects, shelves(cycle)
+        objects, known = cycle.cache.objects, shelves(cycle)
         found: list[Matches] = []
         for claim in rest:
-            volumes = shelf.open_to(objects, claim, claim_class(claim))
             try:
-                found.append(Matches(claim, volumes, self.numbers, len(rest)))
+                found.append(Matches(claim, objects, known, self.candidates))
             except SelectorError as error:
                 path = f"{claim.namespace}/{claim.name}"
                 self.problem = MALFORMED_SELECTOR.format(path, error)

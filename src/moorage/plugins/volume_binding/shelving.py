@@ -1,8 +1,12 @@
-"""Volumes and capacities by class, as read from the objects; read again when those change."""
+"""Volumes by class and capacities by class, as read from the objects; kept while those are.
+
+One set of shelves serves all attempts of a profile, with what was assumed laid over it.
+"""
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
+
+import numpy as np
 
 from moorage.api import quantity, selectors
 from moorage.api.meta import LabelSelector
@@ -10,23 +14,15 @@ from moorage.api.requirements import SelectorError
 from moorage.api.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
 from moorage.cache.objects import Objects
 from moorage.framework.cycle import Cycle
-from moorage.plugins.volume_affinity import Reach, reach_of
+from moorage.plugins.volume_affinity import Reach
 from moorage.plugins.volume_binding.assuming import Assumed
+from moorage.plugins.volume_binding.shelf import EMPTY, Shelf, Shelved, shelve
 from moorage.plugins.volume_claims import is_kept_for, volume_class
-
-STORAGE = "storage"
-
-
-class Shelved(NamedTuple):
-    """A volume, its exact size in billionths of a byte, and where it can be reached from."""
-
-    volume: PersistentVolume
-    size: int
-    reach: Reach
+from moorage.plugins.volume_offers import Offers
 
 
 class Pool(NamedTuple):
-    """Storage of a class that some nodes can reach."""
+    """Storage that some nodes can reach."""
 
     limit: int
     """Bytes of the largest volume that can be made of it."""
@@ -34,91 +30,111 @@ class Pool(NamedTuple):
     reach: Reach
 
 
+class Pools:
+    """The pools of a class."""
+
+    def __init__(self, pools: list[Pool]) -> None:
+        self.offers = Offers([pool.reach for pool in pools])
+        self.limits = np.array([pool.limit for pool in pools], dtype=np.int64)
+        self.capacities = np.array([pool.capacity for pool in pools], dtype=np.int64)
+
+
 class Shelves:
-    """Unclaimed volumes by class, kept ones by claim, storage capacities by class."""
+    """Unclaimed volumes by class, kept ones by claim, pools by class."""
 
     def __init__(self) -> None:
         self.volumes = Assumed(PersistentVolume)
         self.claims = Assumed(PersistentVolumeClaim)
         self._shelved: dict[str, Shelved] = {}
-        self._free: dict[str, list[Shelved]] = {}
-        self._kept: dict[tuple[str, str], list[Shelved]] = {}
-        self._pools: dict[str, list[Pool]] = {}
+        self._free: dict[str, dict[str, Shelved]] = {}
+        self._kept: dict[tuple[str, str], dict[str, Shelved]] = {}
+        self._shelves: dict[str, Shelf] = {}
+        self._pools: dict[str, Pools] = {}
         self._volume_version = -1
         self._pool_version = -1
 
-    def open_to(
-        self, objects: Objects, claim: PersistentVolumeClaim, class_name: str
-    ) -> Iterator[Shelved]:
-        """Volumes of a class that no other claim has."""
+    def shelf(self, objects: Objects, class_name: str) -> Shelf:
+        """The volumes of a class that no claim had, before anything was assumed."""
         self._read_volumes(objects)
-        kept = self._kept.get((claim.namespace, claim.name), ())
-        for shelved in (*self._free.get(class_name, ()), *kept):
-            volume = self.volumes.over(shelved.volume)
-            if volume_class(volume) != class_name:
-                continue
-            if volume.spec.claim_ref is None or is_kept_for(volume, claim):
-                yield shelved if volume is shelved.volume else shelved._replace(volume=volume)
+        found = self._shelves.get(class_name)
+        if found is None:
+            volumes = self._free.get(class_name)
+            found = self._shelves[class_name] = Shelf(volumes.values()) if volumes else EMPTY
+        return found
 
-    def pools(self, objects: Objects, class_name: str) -> list[Pool]:
+    def kept_for(self, objects: Objects, claim: PersistentVolumeClaim) -> Iterator[Shelved]:
+        """Volumes bound to the claim, or assumed to be."""
+        self._read_volumes(objects)
+        names = dict.fromkeys(self._kept.get((claim.namespace, claim.name), ()))
+        names |= dict.fromkeys(volume.name for volume in self.volumes.all(objects))
+        for name in names:
+            shelved = self._shelved[name]
+            volume = self.volumes.over(shelved.volume)
+            if is_kept_for(volume, claim):
+                yield shelved._replace(volume=volume)
+
+    def pools(self, objects: Objects, class_name: str) -> Pools:
         version = objects.version(CSIStorageCapacity)
         if version != self._pool_version:
             self._pools.clear()
-            for capacity in objects.all(CSIStorageCapacity):
-                pool = _pool(capacity)
-                if pool is not None:
-                    self._pools.setdefault(capacity.storage_class_name, []).append(pool)
             self._pool_version = version
-        return self._pools.get(class_name, [])
+        found = self._pools.get(class_name)
+        if found is None:
+            every = objects.all(CSIStorageCapacity)
+            of_class = (_pool(each) for each in every if each.storage_class_name == class_name)
+            found = self._pools[class_name] = Pools([pool for pool in of_class if pool])
+        return found
 
     def _read_volumes(self, objects: Objects) -> None:
         version = objects.version(PersistentVolume)
         if version == self._volume_version:
             return
         before, self._shelved = self._shelved, {}
-        self._free.clear()
-        self._kept.clear()
         for volume in objects.all(PersistentVolume):
-            known = before.get(volume.name)
-            shelved = known if known is not None and known.volume is volume else _shelve(volume)
-            self._shelved[volume.name] = shelved
-            ref = volume.spec.claim_ref
-            if ref is None:
-                self._free.setdefault(volume_class(volume), []).append(shelved)
-            else:
-                self._kept.setdefault((ref.namespace, ref.name), []).append(shelved)
+            known = before.pop(volume.name, None)
+            if known is None or known.volume is not volume:
+                self._take_down(known)
+                known = shelve(volume)
+                self._put_up(known)
+            self._shelved[volume.name] = known
+        for gone in before.values():
+            self._take_down(gone)
         self._volume_version = version
+
+    def _put_up(self, shelved: Shelved) -> None:
+        ref, class_name = shelved.volume.spec.claim_ref, volume_class(shelved.volume)
+        if ref is not None:
+            kept = self._kept.setdefault((ref.namespace, ref.name), {})
+            kept[shelved.volume.name] = shelved
+        else:
+            self._free.setdefault(class_name, {})[shelved.volume.name] = shelved
+            self._shelves.pop(class_name, None)
+
+    def _take_down(self, shelved: Shelved | None) -> None:
+        if shelved is None:
+            return
+        ref, class_name = shelved.volume.spec.claim_ref, volume_class(shelved.volume)
+        if ref is not None:
+            del self._kept[(ref.namespace, ref.name)][shelved.volume.name]
+        else:
+            del self._free[class_name][shelved.volume.name]
+            self._shelves.pop(class_name, None)
 
 
 def shelves(cycle: Cycle) -> Shelves:
     """The profile's shelves."""
-    found: Shelves = cycle.shared.setdefault("VolumeBinding", Shelves())
+    found: Shelves | None = cycle.shared.get("VolumeBinding")
+    if found is None:
+        found = cycle.shared["VolumeBinding"] = Shelves()
     return found
-
-
-@lru_cache(maxsize=4096)
-def exact(text: str) -> int:
-    """A quantity in billionths, whatever its size."""
-    parsed = quantity.parse(text)
-    return int(parsed.amount * 10 ** (parsed.scale - quantity.NANO))
-
-
-def requested(claim: PersistentVolumeClaim) -> int:
-    """The exact size a claim asks for, in billionths of a byte."""
-    return exact(claim.spec.resources.requests.get(STORAGE, "0"))
-
-
-def _shelve(volume: PersistentVolume) -> Shelved:
-    return Shelved(volume, exact(volume.spec.capacity.get(STORAGE, "0")), reach_of(volume))
 
 
 def _pool(capacity: CSIStorageCapacity) -> Pool | None:
     limit = capacity.maximum_volume_size or capacity.capacity
     if limit is None or capacity.node_topology is None:
         return None
-    reach = _selected(capacity.node_topology)
     total = quantity.value(capacity.capacity) if capacity.capacity is not None else 0
-    return Pool(quantity.value(limit), total, reach)
+    return Pool(quantity.value(limit), total, _selected(capacity.node_topology))
 
 
 def _selected(selector: LabelSelector) -> Reach:
