@@ -123,7 +123,7 @@ def facts(cache: Cache) -> dict[str, Any]:
             "taints": table.taint_sets.values[table.taint_set[row]],
             "zone": table.label("zone").values.values[table.label("zone").ids[row]],
             "pods": sorted(table.pods[row]),
-            "images": {i: rows[row] for i, rows in table.images.sizes.items() if row in rows},
+            "images": table.images.held(row),
             "ports": {p: rows[row] for p, rows in table.ports.used().items() if row in rows},
         }
         for node, row in table.row_of.items()

@@ -27,6 +27,11 @@ def wrap32(number: int) -> int:
     return ((number + (1 << 31)) & ((1 << 32) - 1)) - (1 << 31)
 
 
+def of_float(number: float) -> int:
+    """Convert as Go does on amd64: towards zero; whatever does not fit becomes the smallest."""
+    return int(number) if -(2.0**63) <= number < 2.0**63 else MIN
+
+
 def rescale_small(amount: int, shift: int) -> int:
     """Rescale an int64, rounding away from zero; beyond int64 Go wraps or gives 0, by the shift."""
     if shift < 0:

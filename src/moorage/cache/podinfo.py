@@ -5,11 +5,15 @@ from typing import Any
 import msgspec
 
 from moorage.api.pod import Pod, PodSpec, PodStatus
+from moorage.api.requests import is_resize_infeasible
 from moorage.api.resources import pod_nonzero_requests, pod_requests
 from moorage.cache.interning import Interner
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 FIRST_SCALAR = 3
+ORDINARY = 1 << 46
+"""Amounts from zero up to here are exact in float64, in fractions and in percent."""
+
 BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -28,7 +32,17 @@ class PodClass:
     `memo` is where plugins keep what they compile from the spec, under their own key.
     """
 
-    __slots__ = ("id", "labels", "memo", "namespace", "nonzero", "ports", "requests", "sample")
+    __slots__ = (
+        "id",
+        "is_ordinary",
+        "labels",
+        "memo",
+        "namespace",
+        "nonzero",
+        "ports",
+        "requests",
+        "sample",
+    )
 
     def __init__(self, id_: int, sample: Pod, resources: Interner[str]) -> None:
         self.id = id_
@@ -38,6 +52,8 @@ class PodClass:
         asked = msgspec.structs.replace(sample, status=PodStatus())
         self.requests = request_vector(pod_requests(asked), resources)
         self.nonzero = pod_nonzero_requests(asked)
+        amounts = (*self.nonzero, *(amount for _, amount in self.requests))
+        self.is_ordinary = all(0 <= amount < ORDINARY for amount in amounts)
         self.ports = host_ports(sample)
         self.memo: dict[str, Any] = {}
 
@@ -89,7 +105,7 @@ class PodClasses:
 
     def info(self, pod: Pod) -> PodInfo:
         spec = pod.spec
-        key = (pod.namespace, _encode(pod.labels), _encode(_what_scheduling_reads(spec)))
+        key = (pod.namespace, _encode(pod.labels), _encode(_what_scheduling_reads(pod)))
         cls = self._classes.get(key)
         if cls is None:
             cls = self._start(key, pod)
@@ -102,7 +118,8 @@ class PodClasses:
     def _start(self, key: tuple[str, bytes, bytes], pod: Pod) -> PodClass:
         if len(self._classes) >= 65_536:
             self._classes.clear()
-        cls = self._classes[key] = PodClass(self._next, pod, self._resources)
+        sample = msgspec.structs.replace(pod, status=PodStatus()) if pod.spec.node_name else pod
+        cls = self._classes[key] = PodClass(self._next, sample, self._resources)
         self._next += 1
         return cls
 
@@ -110,10 +127,17 @@ class PodClasses:
         return len(self._classes)
 
 
-def _what_scheduling_reads(spec: PodSpec) -> PodSpec:
-    return msgspec.structs.replace(spec, node_name="") if spec.node_name else spec
+def _what_scheduling_reads(pod: Pod) -> PodSpec | tuple[PodSpec, PodStatus]:
+    """The spec; and of a pod that waits, whatever a resize has left in its status."""
+    spec = pod.spec
+    if spec.node_name:
+        return msgspec.structs.replace(spec, node_name="")
+    return (spec, pod.status) if _resized(pod) else spec
 
 
 def _resized(pod: Pod) -> bool:
     """Whether the kubelet reports resources of its own (a resize under way)."""
-    return bool(pod.status.container_statuses or pod.status.init_container_statuses)
+    status = pod.status
+    if status.container_statuses or status.init_container_statuses:
+        return True
+    return bool(status.allocated_resources or status.resources) or is_resize_infeasible(pod)

@@ -28,19 +28,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.api import int64
 from moorage.api.node import Node
 from moorage.api.resources import node_allocatable
 from moorage.api.taints import Taint
 from moorage.cache.images import ImageIndex
 from moorage.cache.interning import Interner
 from moorage.cache.labels import LabelColumn
-from moorage.cache.podinfo import BASE_RESOURCES, PodInfo
+from moorage.cache.podinfo import BASE_RESOURCES, ORDINARY, PodInfo
 from moorage.cache.ports import PortIndex
 from moorage.cache.rowlog import RowLog
 
 _INITIAL_ROWS = 64
 _INITIAL_RESOURCES = 4
-
 
 _BY_RESOURCE = (
     "allocatable",
@@ -93,7 +93,9 @@ class NodeTable:
         self.requested_f8 = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.float64)
         self.nonzero_f8 = np.zeros((2, capacity), dtype=np.float64)
         self.largest: list[int] = [0] * _INITIAL_RESOURCES
-        """By resource, the most any node ever offered."""
+        """By resource, the most any node ever offered; beyond ORDINARY, or ever used."""
+        self.is_ordinary = True
+        """Whether no amount was ever negative, or beyond ORDINARY."""
         self.lacking: list[int] = [0] * _INITIAL_RESOURCES
         """By resource, how many nodes offer none."""
         self.unschedulable: NDArray[np.bool_] = np.zeros(capacity, dtype=bool)
@@ -160,15 +162,26 @@ class NodeTable:
                 self._grow_resources()
                 requested, mirror = self.requested, self.requested_f8
             total = requested.item(resource, row) + sign * amount
+            if not 0 <= total < ORDINARY:
+                total = self._note_extreme(resource, total)
             requested[resource, row] = mirror[resource, row] = total
         for index, amount in enumerate(pod.nonzero):
             total = self.nonzero.item(index, row) + sign * amount
+            if not 0 <= total < ORDINARY:
+                total = self._note_extreme(index, total)
             self.nonzero[index, row] = self.nonzero_f8[index, row] = total
         self.pod_count[row] += sign
         if pod.cls.ports:
             self.ports.count(row, pod.cls.ports, sign)
         self.usage_log.append(row)
         self.pod_log.append(PodChange(row, pod, sign))
+
+    def _note_extreme(self, resource: int, total: int) -> int:
+        """The amount as Go's int64 holds it; from now on the resource is no ordinary one."""
+        held = total if 0 <= total <= int64.MAX else int64.MAX
+        self.largest[resource] = max(self.largest[resource], held)
+        self.is_ordinary = False
+        return int64.wrap(total)
 
     def _take_row(self, name: str) -> int:
         if self._free:
@@ -205,6 +218,8 @@ class NodeTable:
             amount = offered.get(resource, 0)
             before = self.allocatable.item(resource, row)
             self.lacking[resource] += (counted and not amount) - (was_counted and not before)
+            if not 0 <= amount < ORDINARY:
+                self._note_extreme(resource, amount)
             self.largest[resource] = max(self.largest[resource], amount)
             self.allocatable[resource, row] = amount
             self.allocatable_f8[resource, row] = amount or 1

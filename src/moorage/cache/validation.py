@@ -65,9 +65,7 @@ def _check_row(name: str, table: NodeTable, row: int, fresh: NodeTable, other: i
     ports = {port: rows[row] for port, rows in table.ports.used().items() if row in rows}
     want = {port: rows[other] for port, rows in fresh.ports.used().items() if other in rows}
     assert ports == want, f"ports of {name}: {ports} != {want}"
-    images = {image: rows[row] for image, rows in table.images.sizes.items() if row in rows}
-    found = {image: rows[other] for image, rows in fresh.images.sizes.items() if other in rows}
-    assert images == found, f"images of {name}"
+    assert table.images.held(row) == fresh.images.held(other), f"images of {name}"
 
 
 def _check_pods(cache: Cache) -> None:

@@ -80,8 +80,10 @@ def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
 
 def _weighted(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores | int:
     raw = _raw(profile, cycle, entry, nodes)
+    ordinary = cycle.table.is_ordinary and cycle.incoming.cls.is_ordinary
+    checked = entry.checked or not ordinary
     if isinstance(raw, int):
-        if not entry.normalizes and not entry.checked:
+        if not entry.normalizes and not checked:
             return raw * entry.weight
         scores = np.full(1, raw, dtype=np.int64)
     else:
@@ -91,7 +93,7 @@ def _weighted(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -
             scores = scores.copy()
         with guard(entry.name, "NormalizeScore"):
             entry.plugin.normalize(cycle, cycle.pod, nodes, scores)
-    if entry.checked:
+    if checked:
         _check(entry, scores)
     if isinstance(raw, int):
         return int(scores[0]) * entry.weight

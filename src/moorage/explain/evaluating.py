@@ -10,6 +10,7 @@ from moorage.cache.cache import Cache
 from moorage.config.loading import load
 from moorage.config.resolving import resolve
 from moorage.cycle import filtering, profile, scoring, selecting
+from moorage.cycle.attempt import NO_NODES
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle, Random
@@ -35,6 +36,8 @@ KINDS = {
     "podDisruptionBudgets": "PodDisruptionBudget",
     "priorityClasses": "PriorityClass",
 }
+
+_NO_PREEMPTION = {"eligible": False, "candidates": {}, "chosen": []}
 
 _EMPTY_CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -62,7 +65,9 @@ def believe(case: Mapping[str, Any]) -> Cache:
     for raw in case.get("nodes") or ():
         cache.put_node(decode_as(raw, Node))
     for raw in case.get("pods") or ():
-        cache.put_pod(decode_as(raw, Pod))
+        pod = decode_as(raw, Pod)
+        if not pod.is_terminal:
+            cache.put_pod(pod)
     for raw in case.get("nominated") or ():
         nominated = decode_as(raw, Pod)
         cache.nominations.put(cache.info(nominated), nominated.status.nominated_node_name)
@@ -73,11 +78,16 @@ def _profile(config: Any, known: Mapping[str, type[Plugin]], scheduler_name: str
     described = describe(known)
     loaded = load(config or _EMPTY_CONFIG, known=described, source="config")
     profiles = loaded.configuration.profiles
-    wanted = next((p for p in profiles if p.scheduler_name == scheduler_name), profiles[0])
+    wanted = next((p for p in profiles if p.scheduler_name == scheduler_name), None)
+    if wanted is None:
+        message = 'no profile of the configuration is for schedulerName "{}"'
+        raise ValueError(message.format(scheduler_name))
     return profile.build(resolve(wanted, described), known)
 
 
 def _outcome(chosen: Profile, cycle: Cycle) -> dict[str, Any]:
+    if not len(cycle.table):
+        return {"feasible": [], "message": NO_NODES, "preemption": dict(_NO_PREEMPTION)}
     found = filtering.run(chosen, cycle)
     diagnosis = filtering.diagnose(chosen, cycle, found)
     outcome: dict[str, Any] = {"feasible": [], "rejected": {}}
@@ -128,7 +138,7 @@ def _preemption(
     chosen: Profile, cycle: Cycle, found: Filtering, diagnosis: Diagnosis
 ) -> dict[str, Any]:
     if not any(name == "DefaultPreemption" for name, _ in chosen.post_filter):
-        return {"eligible": False, "candidates": {}, "chosen": []}
+        return dict(_NO_PREEMPTION)
     cycle.refuses = lambda row: filtering.refusal_with_nominated_pods(cycle, found.active, row)
     outcome = default_preemption.evaluate(cycle, diagnosis)
     return {

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.api import int64
 from moorage.api.pod import Pod
 from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
@@ -25,7 +26,7 @@ class ImageLocality(Score, frozen=True):
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         images = list(images_of(pod))
-        held = [found for image in images if (found := cycle.table.images.columns(image))]
+        held = [found for image in images if (found := cycle.table.images.column(image))]
         if not held:
             return
         ceiling = MAX_CONTAINER_THRESHOLD * len(images)
@@ -36,13 +37,11 @@ class ImageLocality(Score, frozen=True):
         out //= ceiling - MIN_THRESHOLD
 
 
-def _summed(
-    cycle: Cycle, held: list[tuple[NDArray[np.intp], NDArray[np.int64]]]
-) -> NDArray[np.int64]:
+def _summed(cycle: Cycle, held: list[tuple[NDArray[np.intp], int]]) -> NDArray[np.int64]:
     """Sizes of the images a node holds, each scaled by the share of nodes that hold it.  (row)"""
     sums = np.zeros(cycle.table.rows, dtype=np.int64)
-    for rows, sizes in held:
-        sums[rows] += (sizes * (len(rows) / len(cycle.table))).astype(np.int64)
+    for rows, size in held:
+        sums[rows] += int64.of_float(size * (len(rows) / len(cycle.table)))
     return sums
 
 

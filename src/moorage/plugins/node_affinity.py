@@ -26,7 +26,7 @@ from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Reso
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, NodeNames, Rejection, Skip, unresolvable
 from moorage.plugins import node_selectors
-from moorage.plugins.normalizing import normalize_by_maximum
+from moorage.plugins.normalizing import check_range, normalize_by_maximum
 
 POD_MISMATCH = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED_MISMATCH = "node(s) didn't match scheduler-enforced node affinity"
@@ -123,6 +123,8 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
         normalize_by_maximum(scores)
+        if any(weight < 0 for weight, _ in wishes(cycle.incoming.cls).preferred):
+            check_range(scores)
 
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)

@@ -29,7 +29,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
     depends = Depends.USAGE
 
     def sign(self, cycle: Cycle) -> Hashable:
-        return cycle.incoming.requests
+        return cycle.incoming.requests, tuple(requests_of(cycle.incoming.cls).items())
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         requests = requests_of(cycle.incoming.cls)
@@ -44,7 +44,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
         with_pod -= self._without_pod(cycle, resources, nodes)
         with_pod += _HALF
         with_pod *= 0.5
-        np.floor(with_pod, out=with_pod)
+        np.trunc(with_pod, out=with_pod)
         with_pod += _HALF
         out[:] = with_pod
 
@@ -72,7 +72,7 @@ _EVENNESS = Rule("evenness", np.float64, True, _evenness_without_pod)
 def requests_of(cls: PodClass) -> dict[str, int]:
     found = cls.memo.get("requests")
     if found is None:
-        found = cls.memo["requests"] = pod_requests(cls.sample, use_status=False)
+        found = cls.memo["requests"] = pod_requests(cls.sample)
     return found
 
 
@@ -97,7 +97,7 @@ def evenness(resources: list[Counted], nodes: Nodes, *, with_pod: bool) -> NDArr
 def _fraction(resource: Counted, nodes: Nodes, with_pod: bool) -> NDArray[np.float64]:
     """What is used of what is offered, at most 1.  float64 (node)"""
     index, _, request = resource
-    if request < EXACT_BELOW:
+    if nodes.table.largest[index] < EXACT_BELOW and 0 <= request < EXACT_BELOW:
         used: NDArray[np.float64] = nodes.requested_f8[index] + (
             float(request) if with_pod else 0.0
         )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.node import Node
-from moorage.api.pod import Pod
+from moorage.api.pod import Pod, PodStatus
 from moorage.api.resources import is_extended, node_allocatable, pod_requests, pod_scoring_requests
 from moorage.cache.columns import Depends
 from moorage.cache.podinfo import PodClass
@@ -101,11 +101,15 @@ class NodeResourcesFit(PreFilter, Filter, Score, frozen=True):
 
 
 def scoring_requests(cls: PodClass) -> dict[str, int]:
-    """Requests with defaults, of containers alone: kube's Fit scores without pod-level requests."""
+    """Requests with defaults, of containers alone.
+
+    kube's Fit scores without pod-level requests, and without what a resize has left in the status.
+    """
     found: dict[str, int] | None = cls.memo.get("scoring requests")
     if found is None:
         spec = msgspec.structs.replace(cls.sample.spec, resources=None)
-        found = pod_scoring_requests(msgspec.structs.replace(cls.sample, spec=spec))
+        asked = msgspec.structs.replace(cls.sample, spec=spec, status=PodStatus())
+        found = pod_scoring_requests(asked)
         cls.memo["scoring requests"] = found
     return found
 

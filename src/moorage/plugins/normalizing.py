@@ -3,7 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.framework.verdicts import MAX_SCORE
+from moorage.framework.verdicts import MAX_SCORE, MIN_SCORE
+
+INVALID = "an invalid score {}, it should in the range of [0, 100] after normalizing"
 
 
 def normalize_by_maximum(scores: NDArray[np.int64], reverse: bool = False) -> None:
@@ -17,3 +19,9 @@ def normalize_by_maximum(scores: NDArray[np.int64], reverse: bool = False) -> No
     scores //= highest
     if reverse:
         np.subtract(MAX_SCORE, scores, out=scores)
+
+
+def check_range(scores: NDArray[np.int64]) -> None:
+    """Refuse what is out of range, for those who can see that it may be."""
+    for score in scores[(scores < MIN_SCORE) | (scores > MAX_SCORE)].tolist():
+        raise ValueError(INVALID.format(score))

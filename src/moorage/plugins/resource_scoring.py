@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.resources import is_scalar
-from moorage.cache.podinfo import CPU, EPHEMERAL_STORAGE, MEMORY
+from moorage.cache.podinfo import CPU, EPHEMERAL_STORAGE, MEMORY, ORDINARY
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import ResourceSpec
 
-EXACT_BELOW = 2**46
+EXACT_BELOW = ORDINARY
 PERCENT = 100
 
 _BASE = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE}
@@ -46,5 +46,13 @@ def counted(specs: Iterable[ResourceSpec], requests: dict[str, int], nodes: Node
 
 
 def percent_of(part: Amounts, whole: Amounts) -> Amounts:
-    """100 * part / whole, truncated; part within 0..whole, whole above zero.  int64 (node)."""
-    return np.asarray(part * PERCENT // whole, dtype=np.int64)
+    """100 * part / whole as Go's int64 has it; whole is not zero.  int64 (node)."""
+    return truncated(part * PERCENT, whole)
+
+
+def truncated(part: Amounts, whole: Amounts) -> Amounts:
+    """part / whole, truncated towards zero; whole is not zero.  int64 (node)."""
+    with np.errstate(over="ignore"):
+        quotient = np.asarray(part // whole, dtype=np.int64)
+    quotient += (quotient < 0) & (quotient * whole != part)
+    return quotient

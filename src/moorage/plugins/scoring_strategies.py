@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import ScoringStrategy, UtilizationShapePoint
 from moorage.framework.verdicts import MAX_SCORE
-from moorage.plugins.resource_scoring import EXACT_BELOW, PERCENT, Amounts, Counted, percent_of
+from moorage.plugins.resource_scoring import (
+    EXACT_BELOW,
+    PERCENT,
+    Amounts,
+    Counted,
+    percent_of,
+    truncated,
+)
 
 _MAX_CUSTOM_SCORE = 10
 _CPU_AND_MEMORY = 2
@@ -44,7 +51,9 @@ def is_exact_in_float(resources: list[Counted], nodes: Nodes) -> bool:
     """Whether every node offers these resources, in amounts that float64 divides exactly."""
     table = nodes.table
     return all(
-        not table.lacking[index] and table.largest[index] < EXACT_BELOW and request < EXACT_BELOW
+        not table.lacking[index]
+        and table.largest[index] < EXACT_BELOW
+        and 0 <= request < EXACT_BELOW
         for index, _, request in resources
     )
 
@@ -60,7 +69,7 @@ def exact_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], l
         percent = percent_of(whole - part if least else part, whole)
         out += percent * present * weight
         weights += present * weight
-    np.floor_divide(out, np.maximum(weights, 1), out=out)
+    out[:] = truncated(out, np.maximum(weights, 1))
 
 
 def fast_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], least: bool) -> None:
@@ -107,7 +116,7 @@ def _ratio_kernel(shape: tuple[UtilizationShapePoint, ...]) -> Kernel:
             present = offered != 0
             whole = np.where(present, offered, 1)
             used = np.minimum(_used(index, nodes) + request, whole)
-            score = by_percent[percent_of(used, whole)] * present
+            score = by_percent[np.clip(percent_of(used, whole), 0, PERCENT)] * present
             out += score * weight
             weights += (score > 0) * weight
         mean = out / np.maximum(weights, 1)
