@@ -1,0 +1,116 @@
+"""The plain cluster that features work on: nodes, running pods, and one to schedule."""
+
+from tests.differential.dice import Dice
+from tests.differential.draft import Draft
+from tests.differential.labels import pod_labels
+from tests.differential.words import (
+    ARCH,
+    HOSTNAME,
+    NAMESPACES,
+    NODE_VALUES,
+    OLD_REGION,
+    OLD_ZONE,
+    REGION,
+    ZONE,
+    Json,
+)
+
+NODE_CPU = ("2", "3920m", "4", "8", "16")
+NODE_MEMORY = ("4Gi", "7900Mi", "8Gi", "16Gi", "32Gi")
+NODE_PODS = ("5", "30", "110")
+NODE_STORAGE = ("20Gi", "100Gi")
+IMAGES = ("nginx:1.25", "redis:7", "busybox", "registry.local/ml/train:v3")
+REQUESTS = (
+    {},
+    {"cpu": "50m"},
+    {"cpu": "250m", "memory": "256Mi"},
+    {"cpu": "500m", "memory": "1Gi"},
+    {"cpu": "1", "memory": "2Gi"},
+    {"memory": "512Mi"},
+    {"cpu": "2", "memory": "4Gi", "ephemeral-storage": "1Gi"},
+)
+
+
+def node_count(dice: Dice) -> int:
+    if dice.small:
+        return dice.count(1, 4)
+    if dice.chance(0.01):
+        return 0
+    return dice.count(20, 60) if dice.chance(0.06) else dice.count(1, 12)
+
+
+def pod_count(dice: Dice, nodes: int) -> int:
+    return dice.count(0, 5) if dice.small else dice.count(0, 2 * nodes + 2)
+
+
+def node(dice: Dice, number: int) -> Json:
+    name = f"n{number:02}"
+    offered = {
+        "cpu": dice.pick(NODE_CPU),
+        "memory": dice.pick(NODE_MEMORY),
+        "pods": dice.pick(NODE_PODS),
+        "ephemeral-storage": dice.pick(NODE_STORAGE),
+    }
+    return {
+        "metadata": {"name": name, "labels": _node_labels(dice, name)},
+        "spec": {},
+        "status": {"allocatable": offered, "capacity": dict(offered)},
+    }
+
+
+def _node_labels(dice: Dice, name: str) -> dict[str, str]:
+    labels = {HOSTNAME: name, ARCH: dice.pick(NODE_VALUES[ARCH])}
+    if dice.chance(0.9):
+        zone, region = dice.pick(NODE_VALUES[ZONE]), dice.pick(NODE_VALUES[REGION])
+        old = dice.odd(0.5)
+        labels |= {OLD_ZONE if old else ZONE: zone, OLD_REGION if old else REGION: region}
+    for key in ("disk", "gen", "node-type", "example.com/rack"):
+        if dice.chance(0.5):
+            labels[key] = dice.pick(NODE_VALUES[key])
+    return labels
+
+
+def pod(dice: Dice, name: str) -> Json:
+    containers = [_container(dice, number) for number in range(dice.pick((1, 1, 1, 2)))]
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": dice.pick(NAMESPACES[:3]),
+            "uid": f"uid-{name}",
+            "labels": pod_labels(dice),
+        },
+        "spec": {"schedulerName": "default-scheduler", "containers": containers},
+        "status": {},
+    }
+
+
+def _container(dice: Dice, number: int) -> Json:
+    requests = dict(dice.pick(REQUESTS))
+    return {
+        "name": f"c{number}",
+        "image": dice.pick(IMAGES),
+        "resources": {"requests": requests} if requests else {},
+    }
+
+
+def running_pod(draft: Draft, number: int) -> Json:
+    dice = draft.dice
+    made = pod(dice, f"p{number}")
+    made["spec"]["nodeName"] = dice.pick(draft.node_names) if draft.node_names else "gone"
+    day, hour = dice.count(1, 28), dice.count(0, 23)
+    made["status"] = {"phase": "Running", "startTime": f"2026-01-{day:02}T{hour:02}:00:00Z"}
+    return made
+
+
+def waiting_pod(draft: Draft) -> Json:
+    made = pod(draft.dice, "pending")
+    made["status"] = {"phase": "Pending"}
+    return made
+
+
+def namespaces() -> list[Json]:
+    env = {"default": "prod", "team-a": "dev", "team-b": "prod", "team-c": "dev"}
+    return [
+        {"metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name, "env": env[name]}}}
+        for name in NAMESPACES
+    ]

@@ -1,0 +1,63 @@
+"""How many volumes a node takes, and disks that only one pod may write to."""
+
+from tests.differential.dice import Dice
+from tests.differential.draft import Draft, Feature
+from tests.differential.features.claims import DRIVER
+from tests.differential.words import Json
+
+EBS_CSI = "ebs.csi.aws.com"
+MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
+
+
+class Limits(Feature):
+    """CSINodes with small limits, with and without migrated in-tree plugins."""
+
+    name = "limits"
+
+    def on_node(self, draft: Draft, node: Json) -> None:
+        dice = draft.dice
+        if dice.chance(0.15):
+            return
+        drivers = [self._driver(dice, name) for name in dice.some((DRIVER, EBS_CSI), 0, 2)]
+        metadata: Json = {"name": node["metadata"]["name"]}
+        if dice.chance(0.4):
+            plugins = dice.either(("kubernetes.io/aws-ebs",), ("", "kubernetes.io/gce-pd"))
+            metadata["annotations"] = {MIGRATED: plugins}
+        draft.add("csiNodes", {"metadata": metadata, "spec": {"drivers": drivers}})
+
+    def _driver(self, dice: Dice, name: str) -> Json:
+        made: Json = {"name": name, "nodeID": "x", "topologyKeys": []}
+        if dice.chance(0.85):
+            made["allocatable"] = {"count": dice.either((0, 1, 1, 2, 3), (-1,))}
+            if dice.odd(0.3):
+                made["allocatable"] = {}
+        return made
+
+
+class Disks(Feature):
+    """In-tree disks mounted by name, for reading and for writing."""
+
+    name = "disks"
+
+    def on_pod(self, draft: Draft, pod: Json, incoming: bool) -> None:
+        if draft.dice.chance(0.9 if incoming else 0.5):
+            for number in range(draft.dice.count(1, 2)):
+                mounted = {"name": f"d{number}", **self._disk(draft.dice)}
+                pod["spec"].setdefault("volumes", []).append(mounted)
+
+    def _disk(self, dice: Dice) -> Json:
+        reading, disk = dice.chance(0.4), dice.pick(("1", "2"))
+        rbd = {"monitors": dice.some(("a", "b"), 0, 2), "pool": dice.pick(("p", "")), "image": disk}
+        iscsi = {"targetPortal": "10.0.0.1", "iqn": f"iqn.{disk}", "lun": dice.pick((0, 1))}
+        return dice.pick(
+            (
+                {"gcePersistentDisk": {"pdName": disk, "readOnly": reading}},
+                {"awsElasticBlockStore": {"volumeID": f"vol-{disk}", "readOnly": reading}},
+                {"rbd": {**rbd, "readOnly": reading}},
+                {"iscsi": {**iscsi, "readOnly": reading}},
+                {"azureDisk": {"diskName": disk, "diskURI": f"/disks/{disk}"}},
+                {"cinder": {"volumeID": disk}},
+                {"hostPath": {"path": "/"}},
+                {"csi": {"driver": DRIVER}},
+            )
+        )

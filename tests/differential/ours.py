@@ -1,0 +1,29 @@
+"""Moorage's decisions, in this process."""
+
+import random
+import traceback
+from collections.abc import Sequence
+
+from moorage.explain.evaluating import evaluate
+from moorage.framework.registry import Registry
+from moorage.plugins import registry
+from tests.differential.words import Json
+
+
+class Ours:
+    """The same questions, answered by Moorage."""
+
+    def __init__(self, known: Registry | None = None) -> None:
+        self._known = known if known is not None else registry.built_in()
+
+    def ask(self, cases: Sequence[Json]) -> list[Json]:
+        return [self._answer(case) for case in cases]
+
+    def _answer(self, case: Json) -> Json:
+        try:
+            return evaluate(case, self._known, random.Random(0))
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+            text = f"{type(error).__name__}: {error}"
+            return {"id": case.get("id"), "error": text, "place": place}
