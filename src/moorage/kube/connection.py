@@ -1,5 +1,6 @@
 """HTTP to one API server: pooled connections, credentials that renew themselves, clear errors."""
 
+import os
 import socket
 import ssl
 import time
@@ -46,6 +47,7 @@ class Connection:
         self._now = now
         self._credentials = credentials_of(selected, now, wall)
         self._tls = Tls(selected)
+        self._tls.context(now())
         self._proxy = proxy_for(self.url, selected.cluster.proxy_url)
         self._timeout = aiohttp.ClientTimeout(total=request_seconds, sock_connect=CONNECT_SECONDS)
         self._headers = {
@@ -165,7 +167,7 @@ class Connection:
         )
 
     def _unreachable(self, method: str, path: str, error: Exception) -> Unreachable:
-        said = str(error) or type(error).__name__
+        said = _why(error)
         return Unreachable(f"{method} {self.url}{path.partition('?')[0]}: {said}")
 
 
@@ -175,6 +177,14 @@ def _base(selected: Selected) -> str:
         place = f"cluster {selected.cluster_name!r}: server"
         raise KubeconfigError(selected.file, place, f"not a URL: {server!r}")
     return server
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno:
+        return os.strerror(error.os_error.errno)
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return str(error) or type(error).__name__
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:

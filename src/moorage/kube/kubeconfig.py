@@ -205,7 +205,7 @@ def _adopt(
 
 def _convert(value: Any, struct: type[Entry], file: str, place: str) -> Entry:
     try:
-        made = msgspec.convert(_without_nulls(value or {}), struct)
+        made = msgspec.convert(_cleaned(value or {}), struct)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
         raise KubeconfigError(file, f"{place}{path.rstrip('`')}", problem) from None
@@ -217,7 +217,16 @@ def _convert(value: Any, struct: type[Entry], file: str, place: str) -> Entry:
     return msgspec.structs.replace(made, **paths)
 
 
-def _without_nulls(value: Any) -> Any:
+def _cleaned(value: Any) -> Any:
+    """Without nulls, and with base64 in one line: neither means anything in a kubeconfig."""
     if not isinstance(value, dict):
         return value
-    return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return {
+        key: "".join(inner.split()) if _is_data(key, inner) else _cleaned(inner)
+        for key, inner in value.items()
+        if inner is not None
+    }
+
+
+def _is_data(key: Any, value: Any) -> bool:
+    return isinstance(value, str) and str(key).endswith("-data")
