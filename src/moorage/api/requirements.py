@@ -1,11 +1,17 @@
 """One requirement on labels: its checks, its canonical form, and whether labels meet it."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from moorage.api import int64
-from moorage.api.names import is_label_value, is_qualified_name
+from moorage.api.names import (
+    is_label_value,
+    is_qualified_name,
+    label_key_faults,
+    label_value_faults,
+)
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
@@ -47,11 +53,16 @@ class Requirement(NamedTuple):
 
 
 def check(key: str, operator: str, values: Iterable[str]) -> Requirement:
-    """Make a requirement in canonical form, or raise SelectorError naming all that is wrong."""
+    """Make a requirement in canonical form, or raise SelectorError with Kubernetes' own words."""
     values = tuple(values)
-    problems = [*_key_problems(key), *_count_problems(operator, values), *_value_problems(values)]
+    problems = [
+        *_key_problems(key),
+        *_count_problems(operator, values),
+        *_value_problems(key, values),
+    ]
     if problems:
-        raise SelectorError(f"requirement {key!r} {operator} {list(values)}: {'; '.join(problems)}")
+        every = ", ".join(dict.fromkeys(problems))
+        raise SelectorError(every if len(problems) == 1 else f"[{every}]")
     if operator in _COMPARISONS:
         return Requirement(key, operator, (str(int(values[0])),))
     return Requirement(key, operator, tuple(sorted(set(values))))
@@ -95,26 +106,43 @@ def _compares(operator: str, value: str | None, values: tuple[str, ...]) -> bool
 
 def _key_problems(key: str) -> Iterable[str]:
     if not is_qualified_name(key):
-        yield "the key is not a label key"
+        yield _invalid("key", key, "; ".join(label_key_faults(key)))
 
 
 def _count_problems(operator: str, values: tuple[str, ...]) -> Iterable[str]:
     if operator in _SETS:
         if not values:
-            yield f"{operator} needs at least one value"
+            yield _invalid("values", None, "for 'in', 'notin' operators, values set can't be empty")
     elif operator in _COMPARISONS:
-        if len(values) != 1:
-            yield f"{operator} needs exactly one value"
-        if any(parse_int64(value) is None for value in values):
-            yield f"{operator} compares whole numbers only"
+        yield from _bound_problems(values)
     elif operator in (EXISTS, DOES_NOT_EXIST):
         if values:
-            yield f"{operator} takes no values"
+            detail = "values set must be empty for exists and does not exist"
+            yield _invalid("values", values, detail)
     else:
-        yield f"{operator!r} is not an operator"
+        yield f"operator: Unsupported value: {_quoted(operator)}"
 
 
-def _value_problems(values: tuple[str, ...]) -> Iterable[str]:
-    for value in values:
+def _bound_problems(values: tuple[str, ...]) -> Iterable[str]:
+    if len(values) != 1:
+        detail = "for 'Gt', 'Lt' operators, exactly one value is required"
+        yield _invalid("values", values or None, detail)
+    for index, value in enumerate(values):
+        if parse_int64(value) is None:
+            detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+            yield _invalid(f"values[{index}]", value, detail)
+
+
+def _value_problems(key: str, values: tuple[str, ...]) -> Iterable[str]:
+    for index, value in enumerate(values):
         if not is_label_value(value):
-            yield f"{value!r} is not a label value"
+            detail = "; ".join(label_value_faults(value))
+            yield _invalid(f"values[{index}][{key}]", value, detail)
+
+
+def _invalid(path: str, value: str | tuple[str, ...] | None, detail: str) -> str:
+    return f"{path}: Invalid value: {_quoted(value)}: {detail}"
+
+
+def _quoted(value: str | tuple[str, ...] | None) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -64,11 +64,17 @@ def test_matches_labels(chosen: LabelSelector | None, want: bool) -> None:
 @pytest.mark.parametrize(
     ("chosen", "said"),
     [
-        pytest.param(expression("app", "In"), "at least one value", id="In without values"),
-        pytest.param(expression("app", "NotIn"), "at least one value", id="NotIn without values"),
-        pytest.param(expression("app", "Exists", "a"), "no values", id="Exists with values"),
+        pytest.param(expression("app", "In"), "values set can't be empty", id="In without values"),
         pytest.param(
-            expression("app", "DoesNotExist", "a"), "no values", id="DoesNotExist with values"
+            expression("app", "NotIn"), "values set can't be empty", id="NotIn without values"
+        ),
+        pytest.param(
+            expression("app", "Exists", "a"), "values set must be empty", id="Exists with values"
+        ),
+        pytest.param(
+            expression("app", "DoesNotExist", "a"),
+            "values set must be empty",
+            id="DoesNotExist with values",
         ),
         pytest.param(
             expression("app", "Gt", "1"),
@@ -80,17 +86,27 @@ def test_matches_labels(chosen: LabelSelector | None, want: bool) -> None:
             '"in" is not a valid label selector operator',
             id="operators are spelt with capitals",
         ),
-        pytest.param(expression("a b", "Exists"), "not a label key", id="a key with a space"),
-        pytest.param(expression("", "Exists"), "not a label key", id="an empty key"),
-        pytest.param(expression("a/b/c", "Exists"), "not a label key", id="a key of three parts"),
-        pytest.param(expression("A.com/x", "Exists"), "not a label key", id="a prefix in capitals"),
-        pytest.param(expression("k" * 64, "Exists"), "not a label key", id="a key of 64 letters"),
-        pytest.param(expression("app", "In", "a b"), "not a label value", id="a value with space"),
-        pytest.param(expression("app", "In", "-a"), "not a label value", id="a value after a dash"),
         pytest.param(
-            expression("app", "In", "v" * 64), "not a label value", id="a value of 64 letters"
+            expression("a b", "Exists"), "name part must consist", id="a key with a space"
         ),
-        pytest.param(selector(matchLabels={"a": "!"}), "not a label value", id="a bad label value"),
+        pytest.param(expression("", "Exists"), "name part must be non-empty", id="an empty key"),
+        pytest.param(expression("a/b/c", "Exists"), "a valid label key", id="a key of three parts"),
+        pytest.param(expression("A.com/x", "Exists"), "prefix part", id="a prefix in capitals"),
+        pytest.param(
+            expression("k" * 64, "Exists"), "more than 63 bytes", id="a key of 64 letters"
+        ),
+        pytest.param(
+            expression("app", "In", "a b"), "a valid label must be", id="a value with space"
+        ),
+        pytest.param(
+            expression("app", "In", "-a"), "a valid label must be", id="a value after a dash"
+        ),
+        pytest.param(
+            expression("app", "In", "v" * 64), "more than 63 bytes", id="a value of 64 letters"
+        ),
+        pytest.param(
+            selector(matchLabels={"a": "!"}), "a valid label must be", id="a bad label value"
+        ),
     ],
 )
 def test_malformed_selectors_are_refused(chosen: LabelSelector, said: str) -> None:
@@ -102,9 +118,9 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     with pytest.raises(SelectorError) as caught:
         selectors.compile(expression("a b", "Exists", "c d"))
 
-    assert "label key" in str(caught.value)
-    assert "no values" in str(caught.value)
-    assert "label value" in str(caught.value)
+    assert "key: Invalid value" in str(caught.value)
+    assert "values set must be empty" in str(caught.value)
+    assert "values[0][a b]: Invalid value" in str(caught.value)
 
 
 @pytest.mark.parametrize(
