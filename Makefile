@@ -3,8 +3,18 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DEMO   := examples/demo
 
-.PHONY: demo test check unit setup kube clean
+.PHONY: help setup demo test check fast kube-tests bench bench-compare clean
+
+help:
+	@echo 'make demo           schedule a small cluster in memory, and see why one pod waits'
+	@echo 'make test           every check: format, lint, types, imports, tests (builds Kubernetes once)'
+	@echo 'make check fast     the checks that need no Kubernetes'
+	@echo 'make kube           etcd, kube-apiserver, kube-scheduler and the oracle in .kube-assets'
+	@echo 'make differential   random cases against kube-scheduler (CASES=1000 SEED=1)'
+	@echo 'make bench          throughput of the decision, a JSON line per kind (NODES=5000 PODS=3000)'
+	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
 
 setup: $(READY)
 
@@ -14,9 +24,10 @@ $(READY): pyproject.toml
 	touch $@
 
 demo: $(READY)
-	@$(BIN)/moorage simulate examples/demo/cluster examples/demo/workloads --config examples/demo/scheduler.yaml --plugin examples/demo/quiet_nodes.py --seed 7
+	@$(BIN)/moorage simulate $(DEMO)/cluster $(DEMO)/workloads \
+	    --config $(DEMO)/scheduler.yaml --plugin $(DEMO)/quiet_nodes.py --seed 7
 
-test: check unit
+test: check fast kube-tests
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -24,10 +35,25 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(READY)
-	$(BIN)/pytest
+fast: $(READY)
+	$(BIN)/pytest -m 'not kube'
+
+kube-tests: $(READY) kube
+	$(BIN)/pytest -m kube
+
+NODES ?= 5000
+PODS  ?= 3000
+
+bench: $(READY)
+	@for kind in basic varied spread antiaffinity affinity preemption gang churn gpu unschedulable; do \
+	    $(BIN)/moorage bench --kind $$kind --nodes $(NODES) --pods $(PODS) || exit 1; \
+	done
+
+bench-compare: $(READY) bench-peer
+	@$(BIN)/python bench/compare.py
 
 clean:
 	rm -rf $(VENV) build dist
 
 include kube.mk
+include $(filter-out kube.mk,$(wildcard *.mk))
