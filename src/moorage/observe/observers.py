@@ -3,11 +3,15 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from moorage.framework.timing import UNTIMED, Timer
 from moorage.observe.records import Attempt, Bound
 
 
 class Observer(Protocol):
     """What can be heard. Every method is optional."""
+
+    def timer(self, profile: str) -> Timer:
+        """An attempt begins; the timer hears of its steps. One observer times, the first."""
 
     def attempted(self, attempt: Attempt) -> None:
         """An attempt ended: the pod was assumed, or put back with its reason."""
@@ -19,14 +23,14 @@ class Observer(Protocol):
         """Something went wrong that was not the pod's fault."""
 
 
-HOOKS = ("attempted", "bound", "failed")
+HOOKS = ("timer", "attempted", "bound", "failed")
 
 
 class Observers:
     """Calls every observer's hook; one that raises is not called again."""
 
     def __init__(self, observers: Iterable[Any] = ()) -> None:
-        self._hooks: dict[str, list[Callable[..., None]]] = {hook: [] for hook in HOOKS}
+        self._hooks: dict[str, list[Callable[..., Any]]] = {hook: [] for hook in HOOKS}
         self.switched_off: list[tuple[Any, Exception]] = []
         for observer in observers:
             self.add(observer)
@@ -36,6 +40,17 @@ class Observers:
             method = getattr(observer, hook, None)
             if method is not None:
                 self._hooks[hook].append(method)
+
+    def timer(self, profile: str) -> Timer:
+        """What times the attempt that begins."""
+        for method in list(self._hooks["timer"]):
+            try:
+                timer: Timer = method(profile)
+            except Exception as error:
+                self._switch_off("timer", method, error)
+            else:
+                return timer
+        return UNTIMED
 
     def attempted(self, attempt: Attempt) -> None:
         self._call("attempted", attempt)
@@ -51,5 +66,8 @@ class Observers:
             try:
                 method(*args)
             except Exception as error:
-                self._hooks[hook].remove(method)
-                self.switched_off.append((getattr(method, "__self__", method), error))
+                self._switch_off(hook, method, error)
+
+    def _switch_off(self, hook: str, method: Callable[..., Any], error: Exception) -> None:
+        self._hooks[hook].remove(method)
+        self.switched_off.append((getattr(method, "__self__", method), error))

@@ -16,7 +16,9 @@ class Result(enum.Enum):
 class Attempt(msgspec.Struct, frozen=True, gc=False):
     """One attempt at one pod, and how it ended.
 
-    `seconds` is the time from popping the pod to its being assumed or given up.
+    `seconds` is the time from popping the pod to its being assumed or given up. An attempt whose
+    binding fails is told twice: as scheduled, and then, under the same id, as what became of it.
+    `plugin` and `point` name the plugin whose exception ended the attempt.
     """
 
     id: str
@@ -33,10 +35,18 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     attempts: int = 1
     message: str = ""
     nominated: str = ""
+    victims: int = 0
+    plugin: str = ""
+    point: str = ""
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):
-    """A pod was bound; `since_added` counts from when it was first queued."""
+    """A pod was bound.
+
+    `seconds` is the time of the whole attempt; `since_added` counts from when the pod was first
+    queued, `since_ready` from when it was first ready to be attempted. `flushed` tells that only
+    the passing of time had brought the pod back.
+    """
 
     attempt: str
     pod: str
@@ -46,3 +56,6 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
     time: float
     attempts: int
     since_added: float
+    since_ready: float = 0.0
+    seconds: float = 0.0
+    flushed: bool = False

@@ -1,0 +1,246 @@
+"""Every metric: its name, kind, labels and buckets.
+
+`scheduler_*` metrics have kube-scheduler's names, labels, buckets and stability, so that dashboards
+and alerts written for it go on working. `moorage_*` metrics are ours.
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+Kind = Literal["counter", "gauge", "histogram"]
+Stability = Literal["STABLE", "BETA", "ALPHA", "moorage"]
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """One metric; counters are named without `_total`, which the text format adds."""
+
+    name: str
+    kind: Kind
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+    stability: Stability = "moorage"
+
+
+def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
+    """`count` upper bounds, each `factor` times the one before, multiplied up as Go does."""
+    bounds, bound = [], start
+    for _ in range(count):
+        bounds.append(bound)
+        bound *= factor
+    return tuple(bounds)
+
+
+_MS: Final = exponential(0.001, 2, 15)
+_POINT: Final = exponential(0.0001, 2, 12)
+FINE: Final = (*(0.0001 / 2**k for k in range(5, 0, -1)), *_POINT)
+"""The buckets of extension points and five finer ones: an attempt here takes microseconds."""
+SLI_ATTEMPTS: Final = 15
+"""From this many attempts on, pods are counted together as `15+`."""
+
+_P = ("profile",)
+_RP = ("result", "profile")
+
+SCHEDULE_ATTEMPTS: Final = Metric(
+    "scheduler_schedule_attempts",
+    "counter",
+    "Attempts to schedule a pod, by result; 'unschedulable': no node fits, 'error': something "
+    "broke. A pod counts as scheduled when it is bound.",
+    _RP,
+    stability="STABLE",
+)
+ATTEMPT_DURATION: Final = Metric(
+    "scheduler_scheduling_attempt_duration_seconds",
+    "histogram",
+    "Seconds an attempt took, binding included.",
+    _RP,
+    _MS,
+    "STABLE",
+)
+PREEMPTION_VICTIMS: Final = Metric(
+    "scheduler_preemption_victims",
+    "histogram",
+    "Victims chosen for one preempting pod.",
+    (),
+    exponential(1, 2, 7),
+    "STABLE",
+)
+PREEMPTION_ATTEMPTS: Final = Metric(
+    "scheduler_preemption_attempts",
+    "counter",
+    "Attempts of DefaultPreemption to make room for a pod.",
+    stability="STABLE",
+)
+PENDING_PODS: Final = Metric(
+    "scheduler_pending_pods",
+    "gauge",
+    "Pods that wait, by queue: active, backoff, unschedulable (attempted, and fit nowhere), gated "
+    "(never attempted).",
+    ("queue",),
+    stability="STABLE",
+)
+POD_ATTEMPTS: Final = Metric(
+    "scheduler_pod_scheduling_attempts",
+    "histogram",
+    "Attempts it took to schedule a pod.",
+    (),
+    exponential(1, 2, 5),
+    "STABLE",
+)
+POINT_DURATION: Final = Metric(
+    "scheduler_framework_extension_point_duration_seconds",
+    "histogram",
+    "Seconds all plugins of an extension point took.",
+    ("extension_point", "status", "profile"),
+    _POINT,
+    "STABLE",
+)
+QUEUE_INCOMING: Final = Metric(
+    "scheduler_queue_incoming_pods",
+    "counter",
+    "Pods that came to a queue, by the event that brought them.",
+    ("queue", "event"),
+    stability="STABLE",
+)
+ALGORITHM_DURATION: Final = Metric(
+    "scheduler_scheduling_algorithm_duration_seconds",
+    "histogram",
+    "Seconds it took to decide.",
+    (),
+    _MS,
+    "BETA",
+)
+GOROUTINES: Final = Metric(
+    "scheduler_goroutines",
+    "gauge",
+    "Tasks under way, by what they do.",
+    ("operation",),
+    stability="BETA",
+)
+SLI_DURATION: Final = Metric(
+    "scheduler_pod_scheduling_sli_duration_seconds",
+    "histogram",
+    "Seconds from when a pod was first ready to be attempted until it was bound.",
+    ("attempts",),
+    exponential(0.01, 2, 20),
+    "BETA",
+)
+PLUGIN_DURATION: Final = Metric(
+    "scheduler_plugin_execution_duration_seconds",
+    "histogram",
+    "Seconds one plugin took at one extension point, in one attempt of ten; at Filter and Score "
+    "over all nodes.",
+    ("plugin", "extension_point", "status"),
+    exponential(0.00001, 1.5, 20),
+    "BETA",
+)
+PERMIT_WAIT: Final = Metric(
+    "scheduler_permit_wait_duration_seconds",
+    "histogram",
+    "Seconds pods waited for permission.",
+    ("result",),
+    _MS,
+    "BETA",
+)
+UNSCHEDULABLE_PODS: Final = Metric(
+    "scheduler_unschedulable_pods",
+    "gauge",
+    "Waiting pods that a plugin refused; a pod counts for every plugin that refused it.",
+    ("plugin", "profile"),
+    stability="BETA",
+)
+PLUGIN_EVALUATIONS: Final = Metric(
+    "scheduler_plugin_evaluation",
+    "counter",
+    "Attempts in which a plugin was asked at PreFilter, Filter, PreScore or Score; a pass over all "
+    "nodes counts once.",
+    ("plugin", "extension_point", "profile"),
+    stability="BETA",
+)
+CACHE_SIZE: Final = Metric(
+    "scheduler_cache_size",
+    "gauge",
+    "Nodes, pods and assumed pods in the cache.",
+    ("type",),
+    stability="ALPHA",
+)
+INFLIGHT_EVENTS: Final = Metric(
+    "scheduler_inflight_events",
+    "gauge",
+    "Events kept for pods that are being attempted.",
+    ("event",),
+    stability="ALPHA",
+)
+AFTER_FLUSH: Final = Metric(
+    "scheduler_pod_scheduled_after_flush",
+    "counter",
+    "Pods scheduled after nothing but time had brought them back: a sign of a missing queueing "
+    "hint.",
+    stability="ALPHA",
+)
+
+DECISION_DURATION: Final = Metric(
+    "moorage_decision_duration_seconds",
+    "histogram",
+    "Seconds a step of deciding took, in finer buckets than those of extension points.",
+    ("step", "profile"),
+    FINE,
+)
+NOMINATED_PODS: Final = Metric(
+    "moorage_nominated_pods", "gauge", "Pods that were promised a node and are not on it yet."
+)
+NOMINATION_DURATION: Final = Metric(
+    "moorage_nomination_duration_seconds",
+    "histogram",
+    "Seconds from when a pod was promised a node until it was bound.",
+    (),
+    exponential(0.1, 2, 14),
+)
+PLUGIN_ERRORS: Final = Metric(
+    "moorage_plugin_errors",
+    "counter",
+    "Exceptions plugins raised, each of which costs an attempt at most.",
+    ("plugin", "extension_point"),
+)
+ERRORS: Final = Metric(
+    "moorage_errors",
+    "counter",
+    "What went wrong beside attempts: watch/pods, or the name of the error.",
+    ("kind",),
+)
+EVENTS_SENT: Final = Metric("moorage_events_sent", "counter", "Events the API server has taken.")
+EVENTS_DROPPED: Final = Metric(
+    "moorage_events_dropped", "counter", "Events given up because the API server did not take them."
+)
+GENERATION: Final = Metric(
+    "moorage_configuration_generation",
+    "gauge",
+    "How often a configuration was put in force; the first is 1.",
+)
+CONFIGURATION_INFO: Final = Metric(
+    "moorage_configuration_info",
+    "gauge",
+    "The configuration in force, by its digest; always 1.",
+    ("digest",),
+)
+ACTIVE: Final = Metric(
+    "moorage_active", "gauge", "1 where this replica schedules, 0 where it stands by."
+)
+SYNCED: Final = Metric("moorage_synced", "gauge", "1 once every resource has been listed.")
+FOLLOWED: Final = Metric(
+    "moorage_followed_objects", "gauge", "Objects known, by resource.", ("resource",)
+)
+OBSERVERS_OFF: Final = Metric(
+    "moorage_observers_switched_off", "gauge", "Observers that failed and are not called any more."
+)
+LOOP_LAG: Final = Metric(
+    "moorage_loop_lag_seconds",
+    "gauge",
+    "The longest the event loop kept a timer waiting since the last scrape.",
+)
+
+CATALOGUE: Final[tuple[Metric, ...]] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Metric)
+)
+"""Every metric, in the order of this file."""
