@@ -17,35 +17,44 @@ async def wait_for_permits(
         return None
     pod = WaitingPod(cycle.pod, node.name, waits)
     waiting.add(pod)
+    cycle.timer.step("WaitOnPermit")
     try:
-        return await pod.wait(clock)
+        refused = await pod.wait(clock)
+        cycle.timer.step("", "Success" if refused is None else refused.code.value)
+        return refused
     finally:
         waiting.remove(cycle.pod.uid)
 
 
 async def bind(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
     """Bind an assumed pod. None: it is bound. Raises SchedulingError when something failed."""
-    for name, plugin in profile.pre_bind:
+    cycle.timer.step("PreBind")
+    for name, plugin in cycle.timer.each(profile.pre_bind):
         with guard(name, "PreBind"):
             if plugin.pre_bind_pre_flight(cycle, cycle.pod, node) is SKIP:
                 continue
             answer = await plugin.pre_bind(cycle, cycle.pod, node)
         if answer is not None:
+            cycle.timer.step("", answer.code.value)
             return answer.by(name)
+    cycle.timer.step("Bind")
     await _bind(profile, cycle, node)
     return None
 
 
 def post_bind(profile: Profile, cycle: Cycle, node: Node) -> None:
     """Tell PostBind plugins; the first that raises is named in the error."""
-    for name, plugin in profile.post_bind:
+    cycle.timer.step("PostBind")
+    for name, plugin in cycle.timer.each(profile.post_bind):
         with guard(name, "PostBind"):
             plugin.post_bind(cycle, cycle.pod, node)
+    cycle.timer.step("")
 
 
 async def _bind(profile: Profile, cycle: Cycle, node: Node) -> None:
-    for name, plugin in profile.bind:
+    for name, plugin in cycle.timer.each(profile.bind):
         with guard(name, "Bind"):
             if await plugin.bind(cycle, cycle.pod, node) is not SKIP:
+                cycle.timer.step("")
                 return
     raise SchedulingError(f"no Bind plugin of profile {profile.scheduler_name!r} binds this pod")

@@ -26,6 +26,8 @@ NAME_KEPT: Final = 230
 LOOK_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0)
 API_VERSIONS: Final = {"Lease": "coordination.k8s.io/v1"}
+ATTEMPT: Final = "moorage/attempt"
+"""The annotation that ties an event to the attempt of that id in the log."""
 
 EventType = Literal["Normal", "Warning"]
 
@@ -46,6 +48,7 @@ class _Event(NamedTuple):
     note: str
     time: float
     related: KubeObject | None
+    attempt: str
 
 
 class _Series:
@@ -81,12 +84,16 @@ class EventRecorder:
         action: str,
         note: str,
         related: KubeObject | None = None,
+        attempt: str = "",
     ) -> None:
-        """Note an event; it is sent when the API server has time for it."""
+        """Note an event; it is sent when the API server has time for it.
+
+        The id of the attempt it tells of goes along as an annotation.
+        """
         if len(self._backlog) == BACKLOG:
             self.dropped += 1
         now = self._clock.now()
-        event = _Event(about, type_, reason, action, cut(note), now, related)
+        event = _Event(about, type_, reason, action, cut(note), now, related, attempt)
         self._backlog.append((controller, event))
         self._something.set()
 
@@ -159,7 +166,10 @@ class EventRecorder:
             await self._server.create(EVENTS, self._body(controller, event, series.name))
 
     async def _extend(self, event: _Event, series: _Series) -> None:
-        patch = {"series": {"count": series.count, "lastObservedTime": stamp(event.time)}}
+        count = {"count": series.count, "lastObservedTime": stamp(event.time)}
+        patch: dict[str, Any] = {"series": count}
+        if event.attempt:
+            patch["metadata"] = {"annotations": {ATTEMPT: event.attempt}}
         namespace = event.about.namespace or "default"
         await self._server.patch(EVENTS, namespace, series.name, patch)
 
@@ -177,6 +187,8 @@ class EventRecorder:
             "note": event.note,
             "regarding": _reference(event.about),
         }
+        if event.attempt:
+            body["metadata"]["annotations"] = {ATTEMPT: event.attempt}
         if event.related is not None:
             body["related"] = _reference(event.related)
         return body

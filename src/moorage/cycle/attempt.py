@@ -51,8 +51,11 @@ def run(profile: Profile, cycle: Cycle, keep_scores: bool = False) -> Decision |
     if not len(table):
         raise SchedulingError(NO_NODES)
     outcome = Filtering(cycle)
+    cycle.timer.step("PreFilter")
     filtering.pre_filter(profile, cycle, outcome)
-    if outcome.diagnosis.pre_filter is None:
+    refused = outcome.diagnosis.pre_filter
+    if refused is None:
+        cycle.timer.step("Filter")
         nominated = _nominated_row(cycle, outcome)
         if nominated is not None:
             return Decision(table.node(nominated).name, 0, 1, 1)
@@ -63,6 +66,7 @@ def run(profile: Profile, cycle: Cycle, keep_scores: bool = False) -> Decision |
     else:
         outcome.feasible = np.zeros(table.rows, dtype=bool)
     diagnosis = filtering.diagnose(profile, cycle, outcome)
+    cycle.timer.step("PostFilter", "Success" if refused is None else refused.code.value)
     return Unschedulable(diagnosis, post_filter(profile, cycle, diagnosis, outcome))
 
 
@@ -99,7 +103,7 @@ def post_filter(
     cycle.refuses = lambda row: filtering.refusal_with_nominated_pods(cycle, outcome.active, row)
     said: list[str] = []
     nominated: Nominated | None = None
-    for name, plugin in profile.post_filter:
+    for name, plugin in cycle.timer.each(profile.post_filter):
         with guard(name, "PostFilter"):
             answer = plugin.post_filter(cycle, cycle.pod, diagnosis)
         if answer is None:
@@ -111,4 +115,5 @@ def post_filter(
                 said = [answer.message]
                 break
     diagnosis.post_filter_message = ", ".join(message for message in said if message)
+    cycle.timer.step("", "Success" if nominated and nominated.node else "Unschedulable")
     return nominated

@@ -9,6 +9,7 @@ from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
+from moorage.framework.timing import UNTIMED, Timer
 from moorage.framework.verdicts import Rejection
 
 T = TypeVar("T", bound=KubeObject)
@@ -56,6 +57,7 @@ class Cycle:
         "shared",
         "state",
         "table",
+        "timer",
     )
 
     def __init__(
@@ -68,6 +70,7 @@ class Cycle:
         attempt: str = "",
         shared: dict[str, Any] | None = None,
         client: Client | None = None,
+        timer: Timer = UNTIMED,
     ) -> None:
         self.cache = cache
         self.table: NodeTable = cache.table
@@ -77,6 +80,7 @@ class Cycle:
         self.attempt = attempt
         self.shared: dict[str, Any] = {} if shared is None else shared
         self.client = client
+        self.timer = timer
         self.state: dict[str, Any] = {}
         self.refuses: Callable[[int], Rejection | None] = _nobody_asked
         """For PostFilter: who refuses a row as things stand now, a trial's changes included."""

@@ -41,7 +41,7 @@ class Timings:
 class Timer:
     """Times one attempt, from deciding to binding."""
 
-    __slots__ = ("_began", "_cut", "_deciding", "_point", "_profile", "_sampled", "_timings")
+    __slots__ = ("_began", "_deciding", "_point", "_profile", "_running", "_sampled", "_timings")
 
     def __init__(self, timings: Timings, profile: str, sampled: bool) -> None:
         self._timings = timings
@@ -49,7 +49,7 @@ class Timer:
         self._sampled = sampled
         self._point = ""
         self._began = self._deciding = timings.now()
-        self._cut: tuple[str, float] | None = None
+        self._running: _Run | None = None
 
     def step(self, point: str, ended: str = SUCCESS) -> None:
         """A point begins, or none does; `ended` tells how the one before came out."""
@@ -57,10 +57,8 @@ class Timer:
         now = timings.now()
         if self._point:
             timings.record(self._profile, self._point, ended, now - self._began)
-            if self._cut is not None:
-                plugin, seconds = self._cut
-                timings.plugins.of(plugin, self._point, ended).observe(seconds)
-                self._cut = None
+            if self._running is not None:
+                self._settle(self._running, ended, now)
         if not point and self._deciding:
             timings.algorithm.observe(now - self._deciding)
             self._deciding = 0.0
@@ -76,14 +74,31 @@ class Timer:
     def _one_by_one(self, plugins: Iterable[T]) -> Iterator[T]:
         """The time between giving a plugin out and being asked for the next is the plugin's.
 
-        Whoever stops asking has an answer from the last one, which only the next step knows.
+        Whoever stops asking has had the last word of one plugin: the next step tells what it was.
         """
-        timings, point = self._timings, self._point
+        now = self._timings.now
         for plugin in plugins:
-            began = timings.now()
+            run = self._running = _Run(plugin[0], now())
             try:
                 yield plugin
             except GeneratorExit:
-                self._cut = (plugin[0], timings.now() - began)
+                run.ended = now()
                 raise
-            timings.plugins.of(plugin[0], point, SUCCESS).observe(timings.now() - began)
+            if self._running is run:
+                self._settle(run, SUCCESS, now())
+
+    def _settle(self, run: "_Run", status: str, now: float) -> None:
+        seconds = (run.ended or now) - run.began
+        self._timings.plugins.of(run.plugin, self._point, status).observe(seconds)
+        self._running = None
+
+
+class _Run:
+    """A plugin is running, or was the last to."""
+
+    __slots__ = ("began", "ended", "plugin")
+
+    def __init__(self, plugin: str, began: float) -> None:
+        self.plugin = plugin
+        self.began = began
+        self.ended = 0.0

@@ -29,23 +29,27 @@ def place(
 
     Whatever goes wrong leaves nothing behind: the plugins have unreserved, the pod is forgotten.
     """
-    node = cycle.table.node(cycle.table.row_of[decision.node])
+    node, timer = cycle.table.node(cycle.table.row_of[decision.node]), cycle.timer
     cycle.cache.assume(queued.info, node.name)
     try:
+        timer.step("Reserve")
         answer = reserve(profile, cycle, node)
         waits = permit(profile, cycle, node) if answer is None else {}
     except SchedulingError:
+        timer.step("", "Error")
         unplace(profile, cycle, node)
         raise
     refused = answer if answer is not None else waits
     if isinstance(refused, Rejection):
+        timer.step("", refused.code.value)
         unplace(profile, cycle, node)
         return refused
+    timer.step("", "Wait" if refused else "Success")
     return Placement(queued, profile, cycle, node, decision, refused)
 
 
 def reserve(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
-    for name, plugin in profile.reserve:
+    for name, plugin in cycle.timer.each(profile.reserve):
         with guard(name, "Reserve"):
             answer = plugin.reserve(cycle, cycle.pod, node)
         if answer is not None:
@@ -56,7 +60,8 @@ def reserve(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
 def permit(profile: Profile, cycle: Cycle, node: Node) -> dict[str, float] | Rejection:
     """Seconds to wait, by plugin; nothing where all allow at once."""
     waits: dict[str, float] = {}
-    for name, plugin in profile.permit:
+    cycle.timer.step("Permit")
+    for name, plugin in cycle.timer.each(profile.permit):
         with guard(name, "Permit"):
             answer = plugin.permit(cycle, cycle.pod, node)
         if isinstance(answer, Rejection):
@@ -71,12 +76,14 @@ def permit(profile: Profile, cycle: Cycle, node: Node) -> dict[str, float] | Rej
 def unplace(profile: Profile, cycle: Cycle, node: Node) -> list[PluginError]:
     """Undo a placement. Plugins that fail to unreserve are reported; the others still run."""
     failed = []
-    for name, plugin in reversed(profile.reserve):
+    cycle.timer.step("Unreserve")
+    for name, plugin in cycle.timer.each(profile.reserve[::-1]):
         try:
             with guard(name, "Unreserve"):
                 plugin.unreserve(cycle, cycle.pod, node)
         except PluginError as error:
             failed.append(error)
+    cycle.timer.step("")
     if cycle.incoming.uid in cycle.cache.assumed:
         cycle.cache.forget(cycle.incoming)
     return failed

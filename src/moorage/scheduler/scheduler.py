@@ -25,7 +25,7 @@ from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued import QueuedPod
-from moorage.framework.verdicts import Nominated, Rejection, SchedulingError
+from moorage.framework.verdicts import Nominated, PluginError, Rejection, SchedulingError
 from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Bound, Result
 from moorage.queue.backoff import Backoff
@@ -170,21 +170,34 @@ class Scheduler:
             attempt=f"{self.attempts:x}",
             shared=profile.shared,
             client=self.client,
+            timer=self.observers.timer(profile.scheduler_name),
         )
         try:
             outcome = attempt.run(profile, cycle)
+            cycle.timer.step("")
             placed: Placement | Rejection | Unschedulable = (
                 place(profile, cycle, queued, outcome) if isinstance(outcome, Decision) else outcome
             )
         except SchedulingError as error:
-            self._failed(queued, cycle, profile, str(error), began)
+            cycle.timer.step("", "Error")
+            self._failed(queued, cycle, profile, error)
             return True
         if isinstance(placed, Placement):
-            self._report(queued, cycle, profile, Result.SCHEDULED, began, placed.decision)
+            decision = placed.decision
+            self._report(
+                queued,
+                cycle,
+                profile,
+                Result.SCHEDULED,
+                node=decision.node,
+                score=decision.score,
+                feasible=decision.feasible,
+                evaluated=decision.evaluated,
+            )
             self._start(self._bind(placed), f"bind/{pod.key}")
             self.binding += 1
         else:
-            self._unschedulable(queued, cycle, profile, placed, began)
+            self._unschedulable(queued, cycle, profile, placed)
         return True
 
     def _skip(self, queued: QueuedPod) -> None:
@@ -202,12 +215,13 @@ class Scheduler:
                 self.queue.done(queued.info.uid)
                 refused = await binding.bind(profile, cycle, node)
         except SchedulingError as error:
+            cycle.timer.step("", "Error")
             self._undo(placement)
-            self._failed(queued, cycle, profile, str(error), self.clock.now())
+            self._failed(queued, cycle, profile, error)
         else:
             if refused is not None:
                 self._undo(placement)
-                self._unschedulable(queued, cycle, profile, refused, self.clock.now())
+                self._unschedulable(queued, cycle, profile, refused)
             else:
                 self._bound(placement)
         finally:
@@ -223,7 +237,7 @@ class Scheduler:
         queued, profile, cycle, node, _, _ = placement
         pod, now = cycle.pod, self.clock.now()
         note = f"Successfully assigned {pod.key} to {node.name}"
-        self._record(pod, "Normal", "Scheduled", "Binding", note)
+        self._record(pod, "Normal", "Scheduled", "Binding", note, cycle.attempt)
         self.observers.bound(
             Bound(
                 attempt=cycle.attempt,
@@ -234,19 +248,27 @@ class Scheduler:
                 time=now,
                 attempts=queued.attempts,
                 since_added=now - queued.entered,
+                since_ready=now - (queued.first_attempt or queued.entered),
+                seconds=now - cycle.now,
+                flushed=queued.flushed,
             )
         )
         try:
             binding.post_bind(profile, cycle, node)
         except SchedulingError as error:
+            cycle.timer.step("", "Error")
             self.observers.failed(pod.key, cycle.attempt, error)
 
     def _failed(
-        self, queued: QueuedPod, cycle: Cycle, profile: Profile, message: str, began: float
+        self, queued: QueuedPod, cycle: Cycle, profile: Profile, error: SchedulingError
     ) -> None:
-        self._report(queued, cycle, profile, Result.ERROR, began, None, message)
+        plugin, point = (error.plugin, error.point) if isinstance(error, PluginError) else ("", "")
+        message = str(error)
+        self._report(
+            queued, cycle, profile, Result.ERROR, message=message, plugin=plugin, point=point
+        )
         if self._put_back(queued, (), (), error=True):
-            self._say_why(cycle.pod, profile, "SchedulerError", message)
+            self._say_why(cycle, "SchedulerError", message)
 
     def _unschedulable(
         self,
@@ -254,7 +276,6 @@ class Scheduler:
         cycle: Cycle,
         profile: Profile,
         why: Unschedulable | Rejection,
-        began: float,
     ) -> None:
         if isinstance(why, Unschedulable):
             rejected, pending = why.diagnosis.unschedulable_plugins, why.diagnosis.pending_plugins
@@ -262,11 +283,19 @@ class Scheduler:
         else:
             rejected, pending = {why.plugin}, set()
             message, nominated = f"0/1 nodes are available: 1 {why.message}.", None
-        self._report(queued, cycle, profile, Result.UNSCHEDULABLE, began, None, message)
+        self._report(
+            queued,
+            cycle,
+            profile,
+            Result.UNSCHEDULABLE,
+            message=message,
+            nominated=nominated.node if nominated else "",
+            victims=len(nominated.victims) if nominated else 0,
+        )
         if nominated is not None:
             self._make_room(cycle, profile, nominated)
         if self._put_back(queued, rejected, pending):
-            self._say_why(cycle.pod, profile, "Unschedulable", message)
+            self._say_why(cycle, "Unschedulable", message)
 
     def _put_back(
         self,
@@ -310,8 +339,9 @@ class Scheduler:
         except ApiError as error:
             self.observers.failed(pod.key, attempt_id, error)
 
-    def _say_why(self, pod: Pod, profile: Profile, reason: statuses.Reason, message: str) -> None:
-        self._record(pod, "Warning", "FailedScheduling", "Scheduling", message)
+    def _say_why(self, cycle: Cycle, reason: statuses.Reason, message: str) -> None:
+        pod = cycle.pod
+        self._record(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle.attempt)
         patch = statuses.not_scheduled(pod, reason, message, self.clock.now())
         if patch is not None:
             self._start(self._patch_status(pod, patch), f"status/{pod.key}")
@@ -324,8 +354,11 @@ class Scheduler:
         except ApiError as error:
             self.observers.failed(pod.key, "", error)
 
-    def _record(self, pod: Pod, type_: Any, reason: str, action: str, note: str) -> None:
-        self.recorder.record(pod.spec.scheduler_name, pod, type_, reason, action, note)
+    def _record(
+        self, pod: Pod, type_: Any, reason: str, action: str, note: str, attempt_id: str = ""
+    ) -> None:
+        name = pod.spec.scheduler_name
+        self.recorder.record(name, pod, type_, reason, action, note, attempt=attempt_id)
 
     def _report(
         self,
@@ -333,9 +366,7 @@ class Scheduler:
         cycle: Cycle,
         profile: Profile,
         result: Result,
-        began: float,
-        decision: Decision | None,
-        message: str = "",
+        **more: Any,
     ) -> None:
         self.observers.attempted(
             Attempt(
@@ -344,14 +375,10 @@ class Scheduler:
                 uid=cycle.pod.uid,
                 profile=profile.scheduler_name,
                 result=result,
-                time=began,
-                seconds=self.clock.now() - began,
-                node=decision.node if decision else "",
-                score=decision.score if decision else 0,
-                feasible=decision.feasible if decision else 0,
-                evaluated=decision.evaluated if decision else 0,
+                time=cycle.now,
+                seconds=self.clock.now() - cycle.now,
                 attempts=queued.attempts,
-                message=message,
+                **more,
             )
         )
 
