@@ -32,6 +32,7 @@ class Result(msgspec.Struct, frozen=True):
     scheduled: int
     pods_per_s: float
     cpu_ms_per_pod: float
+    p50_ms: float
     p99_ms: float
     max_ms: float
     max_per_node: int
@@ -92,6 +93,7 @@ def run(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed:
         scheduled=placed.total(),
         pods_per_s=round(pods / elapsed, 1),
         cpu_ms_per_pod=round(1000 * cpu / pods, 4),
+        p50_ms=round(1000 * float(np.percentile(seconds, 50)), 4),
         p99_ms=round(1000 * float(np.percentile(seconds, 99)), 3),
         max_ms=round(1000 * float(seconds.max()), 3),
         max_per_node=max(placed.values(), default=0),

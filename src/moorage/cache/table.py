@@ -5,6 +5,7 @@
 | `alive`          | (row)             | bool  | the row holds a node                              |
 | `allocatable`    | (resource, row)   | int64 | millicores, bytes, counts                         |
 | `requested`      | (resource, row)   | int64 | the sum over the node's pods                      |
+| `free`           | (resource, row)   | int64 | allocatable less requested                        |
 | `nonzero`        | (cpu memory, row) | int64 | the same, with kube's defaults for none asked     |
 | `allowed_pods`   | (row)             | int64 | `status.allocatable.pods`                         |
 | `pod_count`      | (row)             | int64 | pods on the node                                  |
@@ -45,6 +46,7 @@ _INITIAL_RESOURCES = 4
 _BY_RESOURCE = (
     "allocatable",
     "requested",
+    "free",
     "nonzero",
     "allocatable_f8",
     "requested_f8",
@@ -86,6 +88,7 @@ class NodeTable:
         self.alive: NDArray[np.bool_] = np.zeros(capacity, dtype=bool)
         self.allocatable = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
         self.requested = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
+        self.free = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
         self.nonzero = np.zeros((2, capacity), dtype=np.int64)
         self.allowed_pods = np.zeros(capacity, dtype=np.int64)
         self.pod_count = np.zeros(capacity, dtype=np.int64)
@@ -165,6 +168,7 @@ class NodeTable:
             if not 0 <= total < ORDINARY:
                 total = self._note_extreme(resource, total)
             requested[resource, row] = mirror[resource, row] = total
+            self._set_free(resource, row)
         for index, amount in enumerate(pod.nonzero):
             total = self.nonzero.item(index, row) + sign * amount
             if not 0 <= total < ORDINARY:
@@ -223,6 +227,11 @@ class NodeTable:
             self.largest[resource] = max(self.largest[resource], amount)
             self.allocatable[resource, row] = amount
             self.allocatable_f8[resource, row] = amount or 1
+            self._set_free(resource, row)
+
+    def _set_free(self, resource: int, row: int) -> None:
+        left = self.allocatable.item(resource, row) - self.requested.item(resource, row)
+        self.free[resource, row] = left if self.is_ordinary else int64.wrap(left)
 
     def _log_node(self, row: int) -> None:
         self.node_log.append(row)

@@ -45,6 +45,12 @@ class Nodes:
             return np.arange(self.rows.start, self.rows.stop, dtype=np.intp)
         return self.rows
 
+    @property
+    def first(self) -> int:
+        """The row number of the first node; of the only one, where `count` is 1."""
+        rows = self.rows
+        return rows.start if isinstance(rows, slice) else int(rows[0])
+
     def positions(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Where in this view the given table rows stand; rows outside of it are dropped."""
         if isinstance(self.rows, slice):
@@ -71,6 +77,11 @@ class Nodes:
     def requested(self) -> NDArray[np.int64]:
         """(resource, node)"""
         return self.table.requested[:, self.rows]
+
+    @property
+    def free(self) -> NDArray[np.int64]:
+        """(resource, node)"""
+        return self.table.free[:, self.rows]
 
     @property
     def nonzero(self) -> NDArray[np.int64]:

@@ -45,7 +45,7 @@ class DynamicResources(
     def sign(self, cycle: Cycle) -> tuple[()]:
         return ()
 
-    def pre_enqueue(self, pod: Pod) -> None:
+    def pre_enqueue(self, pod: Pod) -> Rejection | None:
         return None
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip:

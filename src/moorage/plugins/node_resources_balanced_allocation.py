@@ -13,6 +13,7 @@ from moorage.api.pod import Pod
 from moorage.api.resources import pod_requests
 from moorage.cache.columns import ColumnCache, Depends, Rule
 from moorage.cache.podinfo import PodClass
+from moorage.cache.table import NodeTable
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import CPU_AND_MEMORY, ResourceSpec
 from moorage.framework.cycle import Cycle
@@ -40,6 +41,13 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
         if not any(requests.get(spec.name) for spec in self.resources):
             return
         resources = counted(self.resources, requests, nodes)
+        if nodes.count == 1 and is_simple_pair(resources, nodes):
+            table, row = cycle.table, nodes.first
+            gain = pair_evenness(resources, table, row, True) - pair_evenness(
+                resources, table, row, False
+            )
+            out[0] = _HALF + (_HALF + gain) // 2
+            return
         with_pod = evenness(resources, nodes, with_pod=True)
         with_pod -= self._without_pod(cycle, resources, nodes)
         with_pod += _HALF
@@ -76,10 +84,33 @@ def requests_of(cls: PodClass) -> dict[str, int]:
     return found
 
 
+def is_simple_pair(resources: list[Counted], nodes: Nodes) -> bool:
+    """Two resources that every node offers, in ordinary amounts: nearly always so."""
+    table = nodes.table
+    return len(resources) == 2 and all(
+        not table.lacking[index]
+        and table.largest[index] < EXACT_BELOW
+        and 0 <= request < EXACT_BELOW
+        for index, _, request in resources
+    )
+
+
+def pair_evenness(resources: list[Counted], table: NodeTable, row: int, with_pod: bool) -> int:
+    """`evenness` of a simple pair, for one row."""
+    first, second = (
+        min(
+            (table.requested.item(index, row) + (request if with_pod else 0))
+            / table.allocatable.item(index, row),
+            1.0,
+        )
+        for index, _, request in resources
+    )
+    return int((1 - abs((first - second) / 2)) * MAX_SCORE)
+
+
 def evenness(resources: list[Counted], nodes: Nodes, *, with_pod: bool) -> NDArray[np.float64]:
     """100 less the standard deviation of the used fractions in percent, whole.  float64 (node)."""
-    lacking = nodes.table.lacking
-    if len(resources) == 2 and not any(lacking[resource.row] for resource in resources):
+    if is_simple_pair(resources, nodes):
         first, second = (_fraction(resource, nodes, with_pod) for resource in resources)
         first -= second
         first *= 0.5

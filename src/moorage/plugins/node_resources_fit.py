@@ -11,11 +11,12 @@ from moorage.api.pod import Pod, PodStatus
 from moorage.api.resources import is_extended, node_allocatable, pod_requests, pod_scoring_requests
 from moorage.cache.columns import Depends
 from moorage.cache.podinfo import PodClass
+from moorage.cache.table import NodeTable
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import CPU_AND_MEMORY, LEAST_ALLOCATED, ScoringStrategy
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
-from moorage.framework.points import Filter, PreFilter, Score
+from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import Rejection, unresolvable, unschedulable
 from moorage.plugins.resource_scoring import counted
 from moorage.plugins.scoring_strategies import strategy_of
@@ -29,7 +30,7 @@ _FIRST_RESOURCE = 1
 _MOST_RESOURCES = 28
 
 
-class NodeResourcesFit(PreFilter, Filter, Score, frozen=True):
+class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
     ignored_resources: tuple[str, ...] = ()
     ignored_resource_groups: tuple[str, ...] = ()
     scoring_strategy: ScoringStrategy = ScoringStrategy(LEAST_ALLOCATED, CPU_AND_MEMORY)
@@ -44,35 +45,38 @@ class NodeResourcesFit(PreFilter, Filter, Score, frozen=True):
 
     def checked(self, cycle: Cycle) -> list[tuple[int, int]]:
         """(resource, amount) of what the node must have, without what the profile ignores."""
+        asked = [request for request in cycle.incoming.requests if request[1] > 0]
+        if not self.ignored_resources and not self.ignored_resource_groups:
+            return asked
         names = cycle.table.resources.values
-        return [
-            (index, amount)
-            for index, amount in cycle.incoming.requests
-            if amount > 0 and not self.is_ignored(names[index])
-        ]
+        return [request for request in asked if not self.is_ignored(names[request[0]])]
 
     def is_ignored(self, name: str) -> bool:
-        if not (self.ignored_resources or self.ignored_resource_groups) or not is_extended(name):
+        if not is_extended(name):
             return False
         group = name.split("/", 1)[0]
         return name in self.ignored_resources or group in self.ignored_resource_groups
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         """Codes are sets of bits: too many pods, the resources in short supply, and never."""
-        out[nodes.pod_count >= nodes.allowed_pods] = _TOO_MANY_PODS
-        allocatable, requested = nodes.allocatable, nodes.requested
         checked = self.checked(cycle)
         if len(checked) > _MOST_RESOURCES:
             raise ValueError(f"a pod that requests more than {_MOST_RESOURCES} resources")
+        if nodes.count == 1:
+            out[0] = code_of(checked, cycle.table, nodes.first)
+            return
+        crowded = nodes.pod_count >= nodes.allowed_pods
+        if crowded.any():
+            out[crowded] = _TOO_MANY_PODS
+        free = nodes.free
         for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
-            if index >= len(allocatable):
+            if index >= len(free):
                 out |= np.int32(1 << bit | _NEVER)
                 continue
-            offered = allocatable[index]
-            short = offered - requested[index] < amount
+            short = free[index] < amount
             if short.any():
                 out[short] |= np.int32(1 << bit)
-                out[short & (offered < amount)] |= np.int32(_NEVER)
+                out[short & (nodes.allocatable[index] < amount)] |= np.int32(_NEVER)
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         names = cycle.table.resources.values
@@ -81,6 +85,9 @@ class NodeResourcesFit(PreFilter, Filter, Score, frozen=True):
             if code & 1 << bit:
                 reasons.append(INSUFFICIENT.format(names[index]))
         return unresolvable(*reasons) if code & _NEVER else unschedulable(*reasons)
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> None:
+        return None
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         requests = scoring_requests(cycle.incoming.cls)
@@ -98,6 +105,19 @@ class NodeResourcesFit(PreFilter, Filter, Score, frozen=True):
             EventHint(shrunk, after_pod_shrunk),
             EventHint(target),
         )
+
+
+def code_of(checked: list[tuple[int, int]], table: NodeTable, row: int) -> int:
+    """What `filter_all` writes, for one row."""
+    code = _TOO_MANY_PODS if table.pod_count.item(row) >= table.allowed_pods.item(row) else 0
+    for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
+        if index >= len(table.free):
+            code |= 1 << bit | _NEVER
+        elif table.free.item(index, row) < amount:
+            code |= 1 << bit
+            if table.allocatable.item(index, row) < amount:
+                code |= _NEVER
+    return code
 
 
 def scoring_requests(cls: PodClass) -> dict[str, int]:

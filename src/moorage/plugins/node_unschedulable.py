@@ -12,7 +12,7 @@ from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
-from moorage.framework.points import Filter
+from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import Rejection, unresolvable
 
 CORDONED = "node(s) were unschedulable"
@@ -20,11 +20,14 @@ CORDONED = "node(s) were unschedulable"
 _CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
-class NodeUnschedulable(Filter, frozen=True):
+class NodeUnschedulable(PreFilter, Filter, frozen=True):
     depends = Depends.NODE
 
     def sign(self, cycle: Cycle) -> Hashable:
         return cycle.pod.spec.tolerations
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
+        return None
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         if not tolerates_cordon(pod):

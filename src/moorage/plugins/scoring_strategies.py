@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.cache.table import NodeTable
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import ScoringStrategy, UtilizationShapePoint
 from moorage.framework.verdicts import MAX_SCORE
@@ -41,8 +42,12 @@ def strategy_of(strategy: ScoringStrategy) -> Kernel:
     least = strategy.type == "LeastAllocated"
 
     def kernel(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64]) -> None:
-        mean = fast_mean if is_exact_in_float(resources, nodes) else exact_mean
-        mean(resources, nodes, out, least)
+        if not is_exact_in_float(resources, nodes):
+            exact_mean(resources, nodes, out, least)
+        elif nodes.count == 1:
+            out[0] = mean_of(resources, nodes.table, nodes.first, least)
+        else:
+            fast_mean(resources, nodes, out, least)
 
     return kernel
 
@@ -56,6 +61,18 @@ def is_exact_in_float(resources: list[Counted], nodes: Nodes) -> bool:
         and 0 <= request < EXACT_BELOW
         for index, _, request in resources
     )
+
+
+def mean_of(resources: list[Counted], table: NodeTable, row: int, least: bool) -> int:
+    """The same as `exact_mean`, for one row."""
+    total = weights = 0
+    for index, weight, request in resources:
+        offered = table.allocatable.item(index, row)
+        column = table.nonzero if index < _CPU_AND_MEMORY else table.requested
+        used = min(column.item(index, row) + request, offered)
+        total += weight * (PERCENT * (offered - used if least else used) // offered)
+        weights += weight
+    return total // weights if weights else 0
 
 
 def exact_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], least: bool) -> None:

@@ -12,7 +12,7 @@ from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
-from moorage.framework.points import Filter, Score
+from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import Rejection, unresolvable
 from moorage.plugins.normalizing import normalize_by_maximum
 
@@ -22,17 +22,23 @@ HARD = frozenset({"NoSchedule", "NoExecute"})
 SOFT = "PreferNoSchedule"
 
 
-class TaintToleration(Filter, Score, frozen=True):
+class TaintToleration(PreFilter, Filter, PreScore, Score, frozen=True):
     depends = Depends.NODE
 
     def sign(self, cycle: Cycle) -> Hashable:
         return cycle.pod.spec.tolerations
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
+        return None
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         out[:] = per_taint_set(nodes, lambda taints: is_repelled(pod, taints))
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         return unresolvable(UNTOLERATED)
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> None:
+        return None
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         out[:] = per_taint_set(nodes, lambda taints: count_dissuading(pod, taints))
