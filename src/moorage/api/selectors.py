@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from moorage.api import requirements
-from moorage.api.meta import LabelSelector
+from moorage.api.meta import LabelSelector, LabelSelectorRequirement
 from moorage.api.node_selectors import (
     NodeTerm,
     compile_node_selector,
@@ -74,18 +74,11 @@ def compile(selector: LabelSelector | None) -> Selector:
     """Check a label selector and bring it into canonical form: None selects nothing."""
     if selector is None:
         return NOTHING
-    for expression in selector.match_expressions:
-        if expression.operator not in _OPERATORS:
-            raise SelectorError(f'"{expression.operator}" is not a valid label selector operator')
-    return _canonical(
-        (
-            *(
-                requirements.check(k, requirements.IN, (v,))
-                for k, v in selector.match_labels.items()
-            ),
-            *(requirements.check(e.key, e.operator, e.values) for e in selector.match_expressions),
-        )
+    labels = (
+        requirements.check(key, requirements.IN, (value,))
+        for key, value in selector.match_labels.items()
     )
+    return _canonical((*labels, *map(_checked, selector.match_expressions)))
 
 
 def from_labels(labels: Mapping[str, str]) -> Selector:
@@ -96,6 +89,12 @@ def from_labels(labels: Mapping[str, str]) -> Selector:
 def matches_labels(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     """Say whether the labels are selected; whoever asks twice compiles once."""
     return compile(selector).matches(labels)
+
+
+def _checked(expression: LabelSelectorRequirement) -> Requirement:
+    if expression.operator not in _OPERATORS:
+        raise SelectorError(f'"{expression.operator}" is not a valid label selector operator')
+    return requirements.check(expression.key, expression.operator, expression.values)
 
 
 def _equals(key: str, value: str) -> Requirement:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.view import Nodes
+from moorage.cycle import preparation
 from moorage.cycle.guarding import blame, guard
 from moorage.cycle.profile import FilterEntry, Profile
 from moorage.framework.cycle import Cycle
@@ -109,7 +110,10 @@ def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
     table = cycle.table
     feasible = table.alive[: table.rows] & _searched(cycle, outcome)
     for entry in outcome.active:
-        if entry.vector:
+        if entry.unprepared:
+            if feasible.any():
+                raise _unprepared(entry)
+        elif entry.vector:
             refused = codes(profile, cycle, entry)
             if refused is not None:
                 feasible &= refused == 0
@@ -122,6 +126,10 @@ def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
         if feasible[row]:
             feasible[row] = refusal_with_nominated_pods(cycle, outcome.active, row) is None
     return feasible
+
+
+def _unprepared(entry: FilterEntry) -> PluginError:
+    return PluginError(entry.name, "Filter", preparation.UNPREPARED.format("PreFilter"))
 
 
 def _searched(cycle: Cycle, outcome: Filtering) -> Mask | bool:
@@ -155,6 +163,8 @@ def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection 
     nodes = Nodes.one(cycle.table, row)
     out = np.zeros(1, dtype=np.int32)
     for entry in active:
+        if entry.unprepared:
+            raise _unprepared(entry)
         if not entry.vector:
             answer = _ask_scalar(cycle, entry, row)
             if answer is not None:

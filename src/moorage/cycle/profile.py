@@ -9,6 +9,7 @@ import numpy as np
 from moorage.cache.columns import ColumnCache, Compute, Depends, Rule
 from moorage.config.durations import decode_hook
 from moorage.config.resolving import ResolvedProfile
+from moorage.cycle import preparation
 from moorage.framework import points
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import is_vector
@@ -17,12 +18,16 @@ P = TypeVar("P", bound=Plugin)
 
 
 class FilterEntry(NamedTuple):
-    """One Filter plugin in its configured place; `rule` where its codes may be kept."""
+    """One Filter plugin in its configured place; `rule` where its codes may be kept.
+
+    An `unprepared` one needs its PreFilter, which the profile disables.
+    """
 
     name: str
     plugin: points.Filter
     vector: bool
     rule: Rule | None
+    unprepared: bool = False
 
 
 class ScoreEntry(NamedTuple):
@@ -70,6 +75,7 @@ class Profile:
                 plugin,
                 is_vector(plugin, "filter_all"),
                 _rule("filter", name, plugin, plugin.filter_all, np.int32),
+                name in preparation.NEEDS_PRE_FILTER and name not in dict(self.pre_filter),
             )
             for name, plugin in listed("filter", points.Filter)
         ]
@@ -88,6 +94,9 @@ class Profile:
             )
             for name, plugin in listed("score", points.Score)
         ]
+        self.unscorable = preparation.unscorable(
+            pre_filter=dict(self.pre_filter), pre_score=dict(self.pre_score), score=weights
+        )
         self.reserve = listed("reserve", points.Reserve)
         self.permit = listed("permit", points.Permit)
         self.pre_bind = listed("preBind", points.PreBind)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.cache.view import Nodes
+from moorage.cycle import preparation
 from moorage.cycle.guarding import blame, guard
 from moorage.cycle.profile import Profile, ScoreEntry
 from moorage.framework.cycle import Cycle
@@ -64,6 +65,9 @@ def _view(cycle: Cycle, feasible: NDArray[np.bool_]) -> Nodes:
 
 def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
     """Run PreScore plugins; the Score plugins that did not bow out."""
+    if profile.unscorable is not None:
+        name, lacking = profile.unscorable
+        raise PluginError(name, "Score", preparation.UNPREPARED.format(lacking))
     skipped: set[str] = set()
     pod, name = cycle.pod, ""
     try:
