@@ -85,11 +85,18 @@ class SchedulingQueue:
             if pod is None:
                 return None
             self.incoming["active", POP_FROM_BACKOFF_Q] += 1
-        pod.attempts += 1
-        self.cycle += 1
-        self._flights.depart(pod.info.uid)
-        places.shift(pod, State.IN_FLIGHT, Step(Trigger.POP, "Pop", now))
-        return pod
+        return self._depart(pod, now)
+
+    def take(self, uid: str, now: float) -> QueuedPod | None:
+        """Start an attempt at one pod, out of turn: with others that it is placed together with.
+
+        None unless the pod is active; `activate` it first where it may have to wait elsewhere.
+        """
+        pod = self._places.pods.get(uid)
+        if pod is None or pod.state is not State.ACTIVE:
+            return None
+        self._places.leave(pod)
+        return self._depart(pod, now)
 
     def done(self, uid: str) -> None:
         """End an attempt that needs no other: the pod is bound, or about to be, or gone."""
@@ -238,6 +245,13 @@ class SchedulingQueue:
         state = self._places.activate(pod, Step(trigger, _ARRIVAL, now))
         self._places.pods[info.uid] = pod
         return state
+
+    def _depart(self, pod: QueuedPod, now: float) -> QueuedPod:
+        pod.attempts += 1
+        self.cycle += 1
+        self._flights.depart(pod.info.uid)
+        self._places.shift(pod, State.IN_FLIGHT, Step(Trigger.POP, "Pop", now))
+        return pod
 
     def _drop(self, pod: QueuedPod, step: Step) -> State:
         self._places.shift(pod, State.OUTSIDE, step)
