@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.columns import Depends
+from moorage.cache.podinfo import Feature
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
@@ -47,6 +48,9 @@ class DynamicResources(
 
     def pre_enqueue(self, pod: Pod) -> Rejection | None:
         return None
+
+    def concerns(self) -> int:
+        return Feature.CLAIMS
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip:
         return unresolvable(UNSUPPORTED) if pod.spec.resource_claims else SKIP

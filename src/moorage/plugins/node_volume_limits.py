@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from moorage.api.pod import Pod
 from moorage.api.storage import CSIDriver
 from moorage.cache.objects import Objects
+from moorage.cache.podinfo import Feature
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
@@ -74,6 +75,9 @@ class Wanted:
 class NodeVolumeLimits(PreFilter, Filter, frozen=True):
     """Where pods on a node are wrong beyond counting, the node is refused; if that decides the
     attempt, it is an error and no refusal."""
+
+    def concerns(self) -> int:
+        return Feature.VOLUMES
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Skip | None:
         return None if any(map(is_attachable, pod.spec.volumes)) else SKIP

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
 from moorage.api.storage import PersistentVolumeClaim
-from moorage.cache.podinfo import PodInfo
+from moorage.cache.podinfo import Feature, PodInfo
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
@@ -49,6 +49,9 @@ class Exclusive:
 
 
 class VolumeRestrictions(PreFilter, Filter, frozen=True):
+    def concerns(self) -> int:
+        return Feature.VOLUMES
+
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
         names: set[str] = set()
         for name in use_of(cycle.incoming).claims:

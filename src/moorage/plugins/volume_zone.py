@@ -10,6 +10,7 @@ from moorage.api.node import BETA_REGION_LABEL, BETA_ZONE_LABEL, REGION_LABEL, Z
 from moorage.api.pod import Pod
 from moorage.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.cache.columns import Depends
+from moorage.cache.podinfo import Feature
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
@@ -49,6 +50,9 @@ class Topology(NamedTuple):
 
 class VolumeZone(PreFilter, Filter, frozen=True):
     depends = Depends.NODE
+
+    def concerns(self) -> int:
+        return Feature.VOLUMES
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
         wanted = _wanted(cycle)

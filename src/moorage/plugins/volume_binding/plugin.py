@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.columns import Depends
+from moorage.cache.podinfo import Feature
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import CAPACITY_SHAPE, UtilizationShapePoint
 from moorage.framework.cycle import Client, Cycle
@@ -56,6 +57,9 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
     shape: tuple[UtilizationShapePoint, ...] = CAPACITY_SHAPE
 
     depends = Depends.NODE
+
+    def concerns(self) -> int:
+        return Feature.VOLUMES
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
         found = claims.find(cycle)
