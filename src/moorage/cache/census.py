@@ -10,7 +10,7 @@ from moorage.cache.podinfo import PodClass, PodInfo
 from moorage.cache.populations import CarriedTerm, Carrying, LabelGroup
 from moorage.cache.selections import SelectorIndex
 
-_SWEEP_AFTER = 4096
+SWEEP_AFTER = 4096
 """New populations after which those without pods are swept."""
 
 _PARSED_KEPT = 4096
@@ -45,12 +45,16 @@ class Census:
         "_groups",
         "_new",
         "_parsed",
+        "_sweep_after",
         "_welcome",
         "terms_version",
     )
 
-    def __init__(self, welcome: Callable[[LabelGroup], None]) -> None:
+    def __init__(
+        self, welcome: Callable[[LabelGroup], None], sweep_after: int = SWEEP_AFTER
+    ) -> None:
         self._welcome = welcome
+        self._sweep_after = sweep_after
         self._generation = 0
         self.terms_version = 0
         """Grows when a carried term appears or disappears."""
@@ -87,7 +91,7 @@ class Census:
         """Where pods of a class are, or would be, counted."""
         known: Standing | None = cls.memo.get("Census")
         if known is None or known.generation != self._generation:
-            if self._new > _SWEEP_AFTER:
+            if self._new > self._sweep_after:
                 self._sweep()
             terms, carried = self._terms(cls) if affinity_terms.has_terms(cls.sample) else _NONE
             living = self._group(cls, dying=False)

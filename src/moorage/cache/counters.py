@@ -11,7 +11,7 @@
 
 from collections import OrderedDict
 
-from moorage.cache.census import Census
+from moorage.cache.census import SWEEP_AFTER, Census
 from moorage.cache.populations import CarriedTerm, LabelGroup
 from moorage.cache.selections import Selection, SelectorIndex
 from moorage.cache.table import NodeTable
@@ -30,10 +30,12 @@ WeightedTerms = tuple[tuple[CarriedTerm, int], ...]
 class PodCounters:
     """Tallies of the pods on one table's nodes. `catch_up` before reading any."""
 
-    def __init__(self, table: NodeTable, budget: int = BUDGET_BYTES) -> None:
+    def __init__(
+        self, table: NodeTable, budget: int = BUDGET_BYTES, sweep_after: int = SWEEP_AFTER
+    ) -> None:
         self.table = table
         self.topologies = TopologyIndex(table)
-        self.census = Census(self._welcome)
+        self.census = Census(self._welcome, sweep_after)
         self._budget = budget
         self._room = 0
         """Tallies that may be started before memory is measured again."""

@@ -19,6 +19,17 @@ BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
+class Feature:
+    """What a pod may bring that some rules are about; flags in a plain int, for speed."""
+
+    PORTS = 1
+    VOLUMES = 2
+    NODE_AFFINITY = 4
+    CLAIMS = 8
+    NODE_NAME = 16
+    ANYTHING = -1
+
+
 class HostPort(msgspec.Struct, frozen=True):
     ip: str
     protocol: str
@@ -33,6 +44,7 @@ class PodClass:
     """
 
     __slots__ = (
+        "features",
         "id",
         "is_ordinary",
         "labels",
@@ -52,9 +64,9 @@ class PodClass:
         asked = msgspec.structs.replace(sample, status=PodStatus())
         self.requests = request_vector(pod_requests(asked), resources)
         self.nonzero = pod_nonzero_requests(asked)
-        amounts = (*self.nonzero, *(amount for _, amount in self.requests))
-        self.is_ordinary = all(0 <= amount < ORDINARY for amount in amounts)
+        self.is_ordinary = _is_ordinary(sample if _resized(sample) else asked)
         self.ports = host_ports(sample)
+        self.features = features_of(sample)
         self.memo: dict[str, Any] = {}
 
 
@@ -82,6 +94,18 @@ def request_vector(
     others = (name for name in requests if name not in BASE_RESOURCES and name != "pods")
     named = (name for name in (*BASE_RESOURCES, *others) if requests.get(name))
     return tuple((resources.intern(name), requests[name]) for name in named)
+
+
+def features_of(pod: Pod) -> int:
+    """The features that equal pods share, as flags."""
+    spec = pod.spec
+    affinity = spec.affinity is not None and spec.affinity.node_affinity is not None
+    return (
+        Feature.PORTS * any(c.ports for c in (*spec.containers, *spec.init_containers))
+        | Feature.VOLUMES * bool(spec.volumes)
+        | Feature.NODE_AFFINITY * bool(spec.node_selector or affinity)
+        | Feature.CLAIMS * bool(spec.resource_claims)
+    )
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:
@@ -125,6 +149,10 @@ class PodClasses:
 
     def __len__(self) -> int:
         return len(self._classes)
+
+
+def _is_ordinary(pod: Pod) -> bool:
+    return all(0 <= amount < ORDINARY for amount in pod_requests(pod).values())
 
 
 def _what_scheduling_reads(pod: Pod) -> PodSpec | tuple[PodSpec, PodStatus]:

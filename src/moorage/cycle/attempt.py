@@ -89,7 +89,7 @@ def _choose(
         found = int(np.count_nonzero(feasible))
     if found == 1 and not keep_scores:
         return Decision(table.node(int(feasible.argmax())).name, 0, 1, len(table))
-    scored = scoring.run(profile, cycle, feasible, keep_scores)
+    scored = scoring.run(profile, cycle, feasible, keep_scores, found)
     position = selecting.pick(scored, cycle.random)
     node = scored.nodes.node(position)
     kept = scored if keep_scores else None

@@ -62,9 +62,10 @@ def pre_filter(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
     """Run PreFilter plugins; leaves in `outcome` who filters and where."""
     skipped: set[str] = set()
     refused: Rejection | None = None
+    plan = profile.plan(cycle.incoming)
     pod, name = cycle.pod, ""
     try:
-        for name, plugin in profile.pre_filter:
+        for name, plugin in plan.pre_filter:
             answer = plugin.pre_filter(cycle, pod)
             if answer is None:
                 continue
@@ -81,7 +82,7 @@ def pre_filter(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
                 raise PluginError(name, "PreFilter", f"answered {answer!r}")
     except Exception as error:
         raise blame(name, "PreFilter", error) from error
-    outcome.active = [entry for entry in profile.filter if entry.name not in skipped]
+    outcome.active = [entry for entry in plan.filter if entry.name not in skipped]
     if refused is not None:
         outcome.diagnosis.pre_filter = refused
         outcome.diagnosis.unschedulable_plugins.add(refused.plugin)

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from moorage.cache.columns import ColumnCache, Compute, Depends, Rule
+from moorage.cache.podinfo import Feature, PodInfo
 from moorage.config.durations import decode_hook
 from moorage.config.resolving import ResolvedProfile
 from moorage.cycle import preparation
@@ -43,6 +44,16 @@ class ScoreEntry(NamedTuple):
     rule: Rule | None
     normalizes: bool
     checked: bool
+
+
+class Plan(NamedTuple):
+    """The plugins that have a say about pods with the same features."""
+
+    pre_filter: list[tuple[str, points.PreFilter]]
+    filter: list[FilterEntry]
+    pre_score: list[tuple[str, points.PreScore]]
+    score: list[ScoreEntry]
+    reserve: list[tuple[str, points.Reserve]]
 
 
 class Profile:
@@ -102,6 +113,31 @@ class Profile:
         self.pre_bind = listed("preBind", points.PreBind)
         self.bind = listed("bind", points.Bind)
         self.post_bind = listed("postBind", points.PostBind)
+        self._concerns = {name: plugin.concerns() for name, plugin in self.plugins.items()}
+        self._plans: dict[int, Plan] = {}
+
+    def plan(self, pod: PodInfo) -> Plan:
+        """Who has a say about a pod; the same for all pods with the same features."""
+        features = pod.cls.features
+        if pod.pod.spec.node_name:
+            features |= Feature.NODE_NAME
+        found = self._plans.get(features)
+        if found is None:
+            found = self._plans[features] = self._plan(features)
+        return found
+
+    def _plan(self, features: int) -> Plan:
+        def concerned(name: str) -> bool:
+            wanted = self._concerns[name]
+            return wanted == Feature.ANYTHING or bool(wanted & features)
+
+        return Plan(
+            [entry for entry in self.pre_filter if concerned(entry[0])],
+            [entry for entry in self.filter if entry.unprepared or concerned(entry.name)],
+            [entry for entry in self.pre_score if concerned(entry[0])],
+            [entry for entry in self.score if concerned(entry.name)],
+            [entry for entry in self.reserve if concerned(entry[0])],
+        )
 
 
 def _rule(

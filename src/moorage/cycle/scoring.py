@@ -23,13 +23,23 @@ class Scoring:
     `parts` maps a plugin to an array (node) or, where all nodes got the same, to one number.
     """
 
-    __slots__ = ("constant", "nodes", "parts", "totals")
+    __slots__ = ("_totals", "constant", "nodes", "parts")
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
-        self.totals: Scores = np.zeros(nodes.count, dtype=np.int64)
+        self._totals: Scores | None = None
         self.constant = 0
         self.parts: dict[str, Scores | int] = {}
+
+    @property
+    def totals(self) -> Scores:
+        """What the nodes got, without what all got alike.  int64 (node)"""
+        if self._totals is None:
+            self._totals = np.zeros(self.nodes.count, dtype=np.int64)
+        return self._totals
+
+    def add(self, part: Scores) -> None:
+        self._totals = part if self._totals is None else self._totals + part
 
     def total(self, position: int) -> int:
         return int(self.totals[position]) + self.constant
@@ -42,24 +52,35 @@ class Scoring:
         }
 
 
-def run(profile: Profile, cycle: Cycle, feasible: NDArray[np.bool_], keep: bool = False) -> Scoring:
-    """Score the feasible rows. With `keep`, each plugin's part is kept for explanation."""
-    nodes = _view(cycle, feasible)
+def run(
+    profile: Profile,
+    cycle: Cycle,
+    feasible: NDArray[np.bool_],
+    keep: bool = False,
+    found: int | None = None,
+) -> Scoring:
+    """Score the feasible rows, of which there are `found`.
+
+    With `keep`, each plugin's part is kept for explanation.
+    """
+    nodes = _view(cycle, feasible, found)
     outcome = Scoring(nodes)
     for entry in active(profile, cycle, nodes):
         part = _weighted(profile, cycle, entry, nodes)
         if isinstance(part, int):
             outcome.constant += part
         else:
-            outcome.totals += part
+            outcome.add(part)
         if keep:
             outcome.parts[entry.name] = part if isinstance(part, int) else part.copy()
     return outcome
 
 
-def _view(cycle: Cycle, feasible: NDArray[np.bool_]) -> Nodes:
-    rows = np.flatnonzero(feasible)
+def _view(cycle: Cycle, feasible: NDArray[np.bool_], found: int | None) -> Nodes:
     table = cycle.table
+    if found == table.rows:
+        return Nodes.all(table)
+    rows = feasible.nonzero()[0]
     return Nodes.all(table) if len(rows) == table.rows else Nodes(table, rows)
 
 
@@ -68,10 +89,11 @@ def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
     if profile.unscorable is not None:
         name, lacking = profile.unscorable
         raise PluginError(name, "Score", preparation.UNPREPARED.format(lacking))
+    plan = profile.plan(cycle.incoming)
     skipped: set[str] = set()
     pod, name = cycle.pod, ""
     try:
-        for name, plugin in profile.pre_score:
+        for name, plugin in plan.pre_score:
             answer = plugin.pre_score(cycle, pod, nodes)
             if answer is SKIP:
                 skipped.add(name)
@@ -79,7 +101,7 @@ def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
                 raise PluginError(name, "PreScore", answer.message)
     except Exception as error:
         raise blame(name, "PreScore", error) from error
-    return [entry for entry in profile.score if entry.name not in skipped]
+    return [entry for entry in plan.score if entry.name not in skipped]
 
 
 def _weighted(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores | int:
@@ -117,7 +139,7 @@ def _raw(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Sco
         if rule is not None and sign is not None:
             column = profile.columns.get(rule, sign, cycle.table, cycle, cycle.pod)
             if column.is_zero or column.is_uniform:
-                return int(column.values[0])
+                return column.values.item(0)  # type: ignore[no-any-return]  # int64
             values: Scores = column.values[nodes.rows]
             return values
         out = np.zeros(nodes.count, dtype=np.int64)

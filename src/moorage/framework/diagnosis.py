@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,16 @@ class Diagnosis:
         self.unschedulable_plugins: set[str] = set()
         self.pending_plugins: set[str] = set()
         self.post_filter_message = ""
-        self.slot: NDArray[np.int32] = np.full(table.rows, -1, dtype=np.int32)
-        self.code: NDArray[np.int32] = np.zeros(table.rows, dtype=np.int32)
         self._decoders: list[Callable[[int], Rejection]] = []
         self._seen: dict[tuple[int, int], Rejection] = {}
+
+    @cached_property
+    def slot(self) -> NDArray[np.int32]:
+        return np.full(self.table.rows, -1, dtype=np.int32)
+
+    @cached_property
+    def code(self) -> NDArray[np.int32]:
+        return np.zeros(self.table.rows, dtype=np.int32)
 
     def refuse(
         self, rows: NDArray[np.intp], codes: NDArray[np.int32], decode: Callable[[int], Rejection]

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from moorage.cache.columns import Depends
+from moorage.cache.podinfo import Feature
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import ANY_EVENT, EventHint
 
@@ -36,6 +37,14 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         speed only.
         """
         return (EventHint(ANY_EVENT),)
+
+    def concerns(self) -> int:
+        """What a pod must bring for me to have a say, as flags of `Feature`; the default, anything.
+
+        Asked once, when the profile is built. For a pod that brings none of it my PreFilter,
+        Filter, PreScore, Score and Reserve are left out, as if I had skipped.
+        """
+        return Feature.ANYTHING
 
     def sign(self, cycle: Cycle) -> Hashable | None:
         """What my vector hooks read beside the node's row: of the pod, and of the cluster.

@@ -19,7 +19,7 @@ from moorage.api.node_selectors import (
 from moorage.api.pod import Pod
 from moorage.api.requirements import IN
 from moorage.cache.columns import Depends
-from moorage.cache.podinfo import PodClass
+from moorage.cache.podinfo import Feature, PodClass
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
@@ -85,6 +85,9 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         if added is None:
             return ()
         return compile_preferred(added.preferred_during_scheduling_ignored_during_execution)
+
+    def concerns(self) -> int:
+        return Feature.ANYTHING if self.added_affinity else Feature.NODE_AFFINITY
 
     def sign(self, cycle: Cycle) -> Hashable:
         wished = wishes(cycle.incoming.cls)

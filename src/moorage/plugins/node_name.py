@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
+from moorage.cache.podinfo import Feature
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
@@ -14,6 +15,9 @@ OTHER_NODE = "node(s) didn't match the requested node name"
 
 
 class NodeName(PreFilter, Filter, frozen=True):
+    def concerns(self) -> int:
+        return Feature.NODE_NAME
+
     def pre_filter(self, cycle: Cycle, pod: Pod) -> NodeNames | Skip | None:
         wanted = pod.spec.node_name
         return NodeNames(frozenset({wanted})) if wanted else SKIP

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
 from moorage.cache.columns import Depends
-from moorage.cache.podinfo import host_ports
+from moorage.cache.podinfo import Feature, host_ports
 from moorage.cache.ports import ANY
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
@@ -20,6 +20,9 @@ TAKEN = "node(s) didn't have free ports for the requested pod ports"
 
 class NodePorts(PreFilter, Filter, frozen=True):
     depends = Depends.USAGE
+
+    def concerns(self) -> int:
+        return Feature.PORTS
 
     def sign(self, cycle: Cycle) -> Hashable:
         return cycle.incoming.cls.ports

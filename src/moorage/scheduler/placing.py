@@ -49,7 +49,7 @@ def place(
 
 
 def reserve(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
-    for name, plugin in cycle.timer.each(profile.reserve):
+    for name, plugin in cycle.timer.each(profile.plan(cycle.incoming).reserve):
         with guard(name, "Reserve"):
             answer = plugin.reserve(cycle, cycle.pod, node)
         if answer is not None:
@@ -77,7 +77,7 @@ def unplace(profile: Profile, cycle: Cycle, node: Node) -> list[PluginError]:
     """Undo a placement. Plugins that fail to unreserve are reported; the others still run."""
     failed = []
     cycle.timer.step("Unreserve")
-    for name, plugin in cycle.timer.each(profile.reserve[::-1]):
+    for name, plugin in cycle.timer.each(profile.plan(cycle.incoming).reserve[::-1]):
         try:
             with guard(name, "Unreserve"):
                 plugin.unreserve(cycle, cycle.pod, node)
