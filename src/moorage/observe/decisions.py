@@ -1,0 +1,114 @@
+"""One line per decision: which pod, where to, by how much; or why not.
+
+The id of the attempt stands in the line, in the event about the pod (annotation `moorage/attempt`)
+and in every error that came of it.
+"""
+
+import logging
+from typing import Any, Final, Protocol
+
+from moorage.framework.verdicts import PluginError
+from moorage.observe.log_formats import Render
+from moorage.observe.log_writer import LogWriter
+from moorage.observe.records import Attempt, Bound, Result
+
+DECISIONS: Final = 2
+BINDINGS: Final = 4
+NAME: Final = "decisions"
+
+
+class Sink(Protocol):
+    """Where the lines go."""
+
+    @property
+    def verbosity(self) -> int: ...
+    @property
+    def render(self) -> Render: ...
+    @property
+    def writer(self) -> LogWriter: ...
+
+
+class DecisionLog:
+    """An observer. Whether a line is wanted is all that it finds out on the event loop."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def attempted(self, attempt: Attempt) -> None:
+        if self._sink.verbosity >= DECISIONS or attempt.result is Result.ERROR:
+            self._sink.writer.put(self._attempt, attempt)
+
+    def bound(self, bound: Bound) -> None:
+        if self._sink.verbosity >= BINDINGS:
+            self._sink.writer.put(self._bound, bound)
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        fields = {"about": pod, "attempt": attempt, "err": f"{type(error).__name__}: {error}"}
+        if isinstance(error, PluginError):
+            fields |= {"plugin": error.plugin, "extension_point": error.point}
+        logging.getLogger("moorage").warning("Failed", extra={"fields": fields})
+
+    def _attempt(self, attempt: Attempt) -> str:
+        message, fields = _SAID[attempt.result](attempt)
+        severity = "E" if attempt.result is Result.ERROR else "I"
+        when = attempt.time + attempt.seconds
+        return self._sink.render(severity, DECISIONS, when, NAME, message, fields)
+
+    def _bound(self, bound: Bound) -> str:
+        fields = {
+            "pod": bound.pod,
+            "node": bound.node,
+            "attempt": bound.attempt,
+            "attempts": bound.attempts,
+            "ms": _ms(bound.seconds),
+            "waited_s": round(bound.since_added, 3),
+        }
+        return self._sink.render("I", BINDINGS, bound.time, NAME, "Bound", fields)
+
+
+def _scheduled(attempt: Attempt) -> tuple[str, dict[str, Any]]:
+    return "Scheduled", {
+        "pod": attempt.pod,
+        "node": attempt.node,
+        "score": attempt.score,
+        "feasible": attempt.feasible,
+        "evaluated": attempt.evaluated,
+        **_common(attempt),
+    }
+
+
+def _unschedulable(attempt: Attempt) -> tuple[str, dict[str, Any]]:
+    fields = {"pod": attempt.pod, "reason": attempt.message, **_common(attempt)}
+    if attempt.nominated:
+        fields |= {"nominated": attempt.nominated, "victims": attempt.victims}
+    return "Unschedulable", fields
+
+
+def _error(attempt: Attempt) -> tuple[str, dict[str, Any]]:
+    return "Attempt failed", {
+        "pod": attempt.pod,
+        "err": attempt.message,
+        "plugin": attempt.plugin,
+        "extension_point": attempt.point,
+        **_common(attempt),
+    }
+
+
+def _common(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "profile": attempt.profile,
+        "attempt": attempt.id,
+        "attempts": attempt.attempts,
+        "ms": _ms(attempt.seconds),
+    }
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)
+
+
+_SAID: Final = {
+    Result.SCHEDULED: _scheduled,
+    Result.UNSCHEDULABLE: _unschedulable,
+    Result.ERROR: _error,
+}

@@ -1,0 +1,82 @@
+"""May the process live, is it ready: named checks, in kube's form.
+
+`/livez`, `/readyz` and `/healthz` answer `ok`, or 500 and every check by name; `?verbose` shows
+them all the same, `?exclude=NAME` leaves one out. Why a check fails is told by `/readyz/NAME`, to
+those who may see it, and by the log.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, NamedTuple
+
+from moorage.observe.logs import say
+
+OK: Final = 200
+FAILED: Final = 500
+NOT_FOUND: Final = 404
+SHUTTING_DOWN: Final = "the process is shutting down"
+
+Why = Callable[[], str | None]
+"""Asked for what is wrong; None where nothing is."""
+
+
+class Check(NamedTuple):
+    """One named check."""
+
+    name: str
+    why: Why
+
+
+class Answer(NamedTuple):
+    """An HTTP status and a text."""
+
+    status: int
+    text: str
+
+
+PING: Final = Check("ping", lambda: None)
+
+
+class Health:
+    """The checks of one process; `ready` ones include that it is not shutting down."""
+
+    def __init__(self, live: Sequence[Check] = (), ready: Sequence[Check] = ()) -> None:
+        self._shutting_down = False
+        shutdown = Check("shutdown", lambda: SHUTTING_DOWN if self._shutting_down else None)
+        alive = (PING, *live)
+        self.endpoints = {"livez": alive, "healthz": alive, "readyz": (PING, *ready, shutdown)}
+
+    def shut_down(self) -> None:
+        """No longer ready, from now on."""
+        self._shutting_down = True
+
+    def ask(self, endpoint: str, *, verbose: bool, excluded: Collection[str] = ()) -> Answer:
+        """All checks of an endpoint."""
+        lines, failed = [], {}
+        checks = self.endpoints[endpoint]
+        for name, why in checks:
+            if name in excluded:
+                lines.append(f"[+]{name} excluded: ok")
+            elif (reason := why()) is None:
+                lines.append(f"[+]{name} ok")
+            else:
+                failed[name] = reason
+                lines.append(f"[-]{name} failed: reason withheld")
+        unknown = sorted(set(excluded) - {check.name for check in checks})
+        if unknown:
+            names = ",".join(f'"{name}"' for name in unknown)
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
+        if failed:
+            say(logging.WARNING, "Not healthy", endpoint=endpoint, **failed)
+            return Answer(FAILED, "\n".join([*lines, f"{endpoint} check failed\n"]))
+        return Answer(OK, "\n".join([*lines, f"{endpoint} check passed\n"]) if verbose else "ok")
+
+    def ask_one(self, endpoint: str, name: str) -> Answer:
+        """One check, with its reason."""
+        for check in self.endpoints[endpoint]:
+            if check.name == name:
+                reason = check.why()
+                if reason is None:
+                    return Answer(OK, "ok")
+                return Answer(FAILED, f"internal server error: {reason}\n")
+        return Answer(NOT_FOUND, f"no check {name!r} at /{endpoint}\n")
