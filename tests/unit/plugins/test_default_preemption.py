@@ -194,6 +194,14 @@ def test_protected_pods_are_spared_before_more_important_ones(default: Profile) 
     assert victims_of(tried(default, cache, pod("incoming", priority=10))) == ["batch-0"]
 
 
+def test_protected_victims_take_their_place_by_importance(default: Profile) -> None:
+    cache = cluster(node("n0"), pod("web-0", "n0", 1), pod("batch-0", "n0", 2), budget("web"))
+
+    answer = tried(default, cache, pod("incoming", priority=10, cpu="2"))
+
+    assert victims_of(answer) == ["batch-0", "web-0"]
+
+
 def test_a_node_where_no_budget_is_violated_is_chosen(default: Profile) -> None:
     cache = cluster(
         node("n0"),

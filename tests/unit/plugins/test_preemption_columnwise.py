@@ -19,7 +19,7 @@ from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.points import Filter
-from moorage.framework.verdicts import Rejection
+from moorage.framework.verdicts import Rejection, unschedulable
 from moorage.plugins.node_ports import NodePorts
 from moorage.plugins.node_resources_fit import NodeResourcesFit
 from moorage.plugins.node_unschedulable import NodeUnschedulable
@@ -114,6 +114,15 @@ def search(
     found = candidates.find_all(cycle, diagnosis)
     assert not (vector and asking.asked), "no row should have needed a trial"
     return found
+
+
+def search_everywhere(cache: Cache, incoming: Pod, shared: dict[str, Any] | None = None) -> Search:
+    """As after a PreFilter plugin that refused the pod on every node, before any was asked."""
+    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0), shared=shared)
+    cycle.refuses = Asking(cycle, FILTERS)
+    diagnosis = Diagnosis(cache.table)
+    diagnosis.pre_filter = unschedulable("not today")
+    return candidates.find_all(cycle, diagnosis)
 
 
 def told(found: Search) -> tuple[dict[str, tuple[list[str], int]], list[str], str]:
@@ -249,6 +258,62 @@ def test_a_verdict_is_kept_until_its_row_changes() -> None:
 
     assert first["n0"] is second["n0"]
     assert [victim.name for victim in second["n1"].pods] == ["other"]
+
+
+def test_a_verdict_does_not_outlast_a_promise() -> None:
+    cache, shared = Cache(), dict[str, Any]()
+    cache.put_node(node("n0", cpu="2"))
+    cache.put_pod(pod("a", "n0", started=1))
+    cache.put_pod(pod("b", "n0", started=2))
+    promised = cache.info(pod("promised", "", 5))
+
+    def victims() -> list[str]:
+        found = search_everywhere(cache, pod("c", "", 5), shared).found
+        return [victim.name for victim in found["n0"].pods]
+
+    assert victims() == ["b"]
+    cache.nominations.put(promised, "n0")
+    assert victims() == ["a", "b"]
+    cache.nominations.remove(promised.uid)
+    assert victims() == ["b"]
+
+
+def test_what_is_kept_for_one_priority_does_not_serve_another() -> None:
+    cache, shared = Cache(), dict[str, Any]()
+    cache.put_node(node("n0", cpu="2"))
+    cache.put_pod(pod("low", "n0", 1))
+    cache.put_pod(pod("mid", "n0", 3))
+    for priority, want in ((5, ["mid", "low"]), (2, ["low"]), (5, ["mid", "low"])):
+        cpu = "2" if priority == 5 else "1"
+        found = search(cache, pod("incoming", "", priority, cpu), shared).found
+
+        assert want == [victim.name for victim in found["n0"].pods]
+
+
+def test_only_pods_that_the_incoming_one_yields_to_are_promised_room() -> None:
+    cache = Cache()
+    cache.put_node(node("n0"))
+    incoming = pod("incoming", "", 5)
+    cache.put_pod(pod("arrived", "n0", 9))
+    for other in (incoming, pod("lower", "", 4), pod("equal", "", 5), pod("arrived", "", 9)):
+        cache.nominations.put(cache.info(other), "n0")
+    cache.nominations.put(cache.info(pod("lost", "", 9)), "no such node")
+    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0))
+    promised = imagined.promised(cycle)
+
+    assert promised is not None
+    assert promised.pods[0] == 1
+    assert promised.requested[0, 0] == 1000
+
+
+def test_a_row_without_victims_is_not_asked_about() -> None:
+    """Where PreFilter refused the pod everywhere, rules may have nothing against the row."""
+    cache = Cache()
+    cache.put_node(node("n0"))
+    _, errors, message = told(search_everywhere(cache, pod("incoming", "", 5)))
+
+    assert errors == []
+    assert message == ("0/1 nodes are available: 1 No preemption victims found for incoming pod.")
 
 
 def test_a_trial_leaves_what_is_kept_alone() -> None:
