@@ -43,7 +43,8 @@ def _features(text: str) -> tuple[str, ...]:
     names = [name for name in text.split(",") if name]
     unknown = {name.lstrip("-") for name in names} - {*FEATURES, "all"}
     if unknown:
-        raise SystemExit(f"no such feature: {', '.join(sorted(unknown))}. Known: {', '.join(FEATURES)}")
+        known = ", ".join(FEATURES)
+        raise SystemExit(f"no such feature: {', '.join(sorted(unknown))}. Known: {known}")
     left_out = {name[1:] for name in names if name.startswith("-")}
     wanted = {name for name in names if not name.startswith("-")} - {"all"}
     return tuple(name for name in FEATURES if name not in left_out and name in (wanted or FEATURES))

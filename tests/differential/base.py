@@ -20,7 +20,7 @@ NODE_MEMORY = ("4Gi", "7900Mi", "8Gi", "16Gi", "32Gi")
 NODE_PODS = ("5", "30", "110")
 NODE_STORAGE = ("20Gi", "100Gi")
 IMAGES = ("nginx:1.25", "redis:7", "busybox", "registry.local/ml/train:v3")
-REQUESTS = (
+REQUESTS: tuple[dict[str, str], ...] = (
     {},
     {"cpu": "50m"},
     {"cpu": "250m", "memory": "256Mi"},
@@ -39,8 +39,9 @@ def node_count(dice: Dice) -> int:
     return dice.count(20, 60) if dice.chance(0.06) else dice.count(1, 12)
 
 
-def pod_count(dice: Dice, nodes: int) -> int:
-    return dice.count(0, 5) if dice.small else dice.count(0, 2 * nodes + 2)
+def pod_count(dice: Dice, nodes: int, density: float) -> int:
+    most = int(2 * density * nodes) + 2
+    return dice.count(0 if density <= 1 else most // 2, most)
 
 
 def node(dice: Dice, number: int) -> Json:
@@ -110,7 +111,5 @@ def waiting_pod(draft: Draft) -> Json:
 
 def namespaces() -> list[Json]:
     env = {"default": "prod", "team-a": "dev", "team-b": "prod", "team-c": "dev"}
-    return [
-        {"metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name, "env": env[name]}}}
-        for name in NAMESPACES
-    ]
+    labels = {name: {"kubernetes.io/metadata.name": name, "env": env[name]} for name in NAMESPACES}
+    return [{"metadata": {"name": name, "labels": labels[name]}} for name in NAMESPACES]

@@ -58,6 +58,8 @@ class Feature:
     """A theme of cases. What it does not touch stays as the base made it."""
 
     name = ""
+    density = 1.0
+    """How many pods a node has, on average."""
 
     def on_node(self, draft: Draft, node: Json) -> None:
         """Called for each node."""

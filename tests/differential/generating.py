@@ -10,6 +10,33 @@ from tests.differential.words import Json
 
 MOST_FEATURES = (1, 1, 2, 2, 3, 4, 6, 10)
 
+THEMES = (
+    ("priorities", "budgets"),
+    ("priorities", "budgets", "lives"),
+    ("priorities", "interpod"),
+    ("priorities", "interpod", "namespaces"),
+    ("priorities", "spread"),
+    ("priorities", "ports"),
+    ("priorities", "volumes", "limits"),
+    ("priorities", "disks"),
+    ("priorities", "nominated", "budgets"),
+    ("nominated", "interpod"),
+    ("nominated", "spread"),
+    ("nominated", "ports", "starved"),
+    ("interpod", "namespaces", "interpodargs"),
+    ("spread", "taints", "nodeaffinity"),
+    ("spread", "unschedulable", "nodeselector", "lives"),
+    ("owners", "spreadargs"),
+    ("owners", "taints", "lives"),
+    ("volumes", "limits"),
+    ("volumes", "nodeselector", "taints"),
+    ("extended", "fit", "balanced"),
+    ("extended", "starved", "fit"),
+    ("podlevel", "sidecars", "overhead", "resize"),
+    ("profiles", "arguments"),
+)
+"""Features that meet in one rule, and are therefore often drawn together."""
+
 
 def generate(
     seed: int, number: int, among: Sequence[str], small: bool = False
@@ -17,6 +44,8 @@ def generate(
     """The case and the features that went into it."""
     dice = Dice(f"{seed}/{number}/{','.join(among)}", small)
     wanted = set(dice.some(tuple(among), 1, min(dice.pick(MOST_FEATURES), 4 if small else 10)))
+    if dice.chance(0.4):
+        wanted = set(dice.pick(THEMES)) & set(among) | set(dice.some(tuple(wanted), 0, 1))
     names = [name for name in FEATURES if name in wanted]
     return make(dice, f"{seed}-{number}", names), names
 
@@ -30,7 +59,8 @@ def make(dice: Dice, name: str, features: Sequence[str]) -> Json:
         node = draft.add("nodes", base.node(dice, number))
         for feature in chosen:
             feature.on_node(draft, node)
-    for number in range(base.pod_count(dice, len(draft.node_names))):
+    density = max((feature.density for feature in chosen), default=1.0)
+    for number in range(base.pod_count(dice, len(draft.node_names), density)):
         pod = draft.add("pods", base.running_pod(draft, number))
         for feature in chosen:
             feature.on_pod(draft, pod, incoming=False)

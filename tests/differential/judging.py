@@ -4,6 +4,7 @@ import enum
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from tests.differential import deliberate
 from tests.differential.comparing import Difference, differences
 from tests.differential.words import Json
 
@@ -22,6 +23,7 @@ class Verdict(enum.Enum):
 
     SAME = "same"
     BOTH_FAIL = "an error on both sides"
+    DELIBERATE = "different on purpose"
     CHANCE = "kube-scheduler itself decides differently from run to run"
     DIFFERS = "differs"
 
@@ -46,6 +48,8 @@ def judge(case: Json, want: Json, got: Json, oracle: Decider) -> Judgement:
     if not found:
         failed = Verdict.BOTH_FAIL if want.get("error") else Verdict.SAME
         return Judgement(case, failed, [])
+    if deliberate.why(case, want, got) is not None:
+        return Judgement(case, Verdict.DELIBERATE, [])
     again = oracle.ask([case] * REPEATS)
     if any(differences(want, other) for other in again):
         return Judgement(case, Verdict.CHANCE, found)

@@ -89,11 +89,9 @@ def _field(dice: Dice, names: Sequence[str]) -> Json:
     named = [dice.pick(names)] if names and not dice.chance(0.1) else ["nowhere"]
     if dice.odd(0.5):
         named = dice.pick(([], [*named, *named], [""], named))
-    return {
-        "key": "metadata.namespace" if dice.odd(0.3) else "metadata.name",
-        "operator": dice.pick(("Exists", "Gt", "")) if dice.odd(0.4) else dice.pick(("In", "NotIn")),
-        "values": named,
-    }
+    operator = dice.either(("In", "NotIn"), ("Exists", "Gt", ""))
+    field = "metadata.namespace" if dice.odd(0.3) else "metadata.name"
+    return {"key": field, "operator": operator, "values": named}
 
 
 def node_selector(dice: Dice, names: Sequence[str]) -> Json:

@@ -67,9 +67,7 @@ class Oracle:
 
     def _start(self) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
-        return subprocess.Popen(
-            [self.program], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-        )
+        return subprocess.Popen([self.program], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
 
     def _stop(self) -> None:
         self._process.kill()

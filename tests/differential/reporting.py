@@ -22,8 +22,8 @@ def summary(tally: Tally) -> Iterator[str]:
         f"{name} {count}" + (f" ({tally.differing[name]} differ)" if tally.differing[name] else "")
         for name, count in sorted(tally.features.items())
     )
-    for error, count in tally.errors.most_common(8):
-        yield f"  error {count:6}  {error}"
+    yield "what kube-scheduler said, in cases:"
+    yield from (f"{count:8}  {fact}" for fact, count in sorted(tally.facts.items()))
     for (field, plugin), count in tally.kinds.most_common():
         yield f"  differs {count:4}  {field} {plugin}"
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from tests.differential.facts import facts
 from tests.differential.generating import generate
 from tests.differential.judging import Judgement, Verdict, judge
 from tests.differential.oracle import Oracle
@@ -25,7 +26,7 @@ class Tally:
         self.features: Counter[str] = Counter()
         self.differing: Counter[str] = Counter()
         self.kinds: Counter[Kind] = Counter()
-        self.errors: Counter[str] = Counter()
+        self.facts: Counter[str] = Counter()
         self.kept: list[tuple[Judgement, Kind]] = []
         self._examples = examples
         self._kept: Counter[Kind] = Counter()
@@ -66,15 +67,10 @@ def run(
             asked = pool.submit(oracle.ask, cases)
             got = ours.ask(cases)
             for (case, features), want, have in zip(chunk, asked.result(), got, strict=True):
-                if want.get("error"):
-                    tally.errors[_short(want["error"])] += 1
+                tally.facts.update(facts(want))
                 tally.add(judge(case, want, have, oracle), features)
             done += len(chunk)
             progress(done)
             if oracle.asked > ORACLE_LIFE:
                 oracle.renew()
                 oracle.asked = 0
-
-
-def _short(error: str) -> str:
-    return error.split(":")[0][:60]

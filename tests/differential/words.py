@@ -36,7 +36,18 @@ POD_VALUES = {
     "example.com/owner": ("ana", "bo"),
 }
 
-ODD_KEYS = ("", "UPPER", "a b", "/x", "x/", "a/b/c", "ü", "k" * 63, "k" * 64, "example.com/" + "k" * 64)
+ODD_KEYS = (
+    "",
+    "UPPER",
+    "a b",
+    "/x",
+    "x/",
+    "a/b/c",
+    "ü",
+    "k" * 63,
+    "k" * 64,
+    "example.com/" + "k" * 64,
+)
 ODD_VALUES = (
     "",
     "007",

@@ -64,7 +64,7 @@ class PodClass:
         asked = msgspec.structs.replace(sample, status=PodStatus())
         self.requests = request_vector(pod_requests(asked), resources)
         self.nonzero = pod_nonzero_requests(asked)
-        self.is_ordinary = _is_ordinary(sample if _resized(sample) else asked)
+        self.is_ordinary = _is_ordinary(sample)
         self.ports = host_ports(sample)
         self.features = features_of(sample)
         self.memo: dict[str, Any] = {}
@@ -152,7 +152,8 @@ class PodClasses:
 
 
 def _is_ordinary(pod: Pod) -> bool:
-    return all(0 <= amount < ORDINARY for amount in pod_requests(pod).values())
+    amounts = (*pod_nonzero_requests(pod), *pod_requests(pod).values())
+    return all(0 <= amount < ORDINARY for amount in amounts)
 
 
 def _what_scheduling_reads(pod: Pod) -> PodSpec | tuple[PodSpec, PodStatus]:

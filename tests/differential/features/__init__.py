@@ -3,6 +3,7 @@
 from tests.differential.draft import Feature
 from tests.differential.features.affinity import NodeAffinity, NodeSelector
 from tests.differential.features.amounts import Extended, Quantities, Starved
+from tests.differential.features.declared import DeclaredFeatures
 from tests.differential.features.images import Images
 from tests.differential.features.limits import Disks, Limits
 from tests.differential.features.lives import Lives
@@ -15,7 +16,6 @@ from tests.differential.features.profiles import Arguments, Profiles
 from tests.differential.features.scoring import Balanced, Fit
 from tests.differential.features.spread import Owners, Spread, SpreadArgs
 from tests.differential.features.taints import Taints, Unschedulable
-from tests.differential.features.declared import DeclaredFeatures
 from tests.differential.features.volumes import Volumes
 
 FEATURES: dict[str, Feature] = {

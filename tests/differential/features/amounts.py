@@ -94,7 +94,10 @@ class Starved(Feature):
 
     def on_node(self, draft: Draft, node: Json) -> None:
         offered, dice = node["status"].setdefault("allocatable", {}), draft.dice
-        offered |= {"cpu": dice.pick(("0", "100m", "500m", "1")), "memory": dice.pick(("0", "300Mi"))}
+        offered |= {
+            "cpu": dice.pick(("0", "100m", "500m", "1")),
+            "memory": dice.pick(("0", "300Mi")),
+        }
         offered["pods"] = dice.pick(("0", "1", "2", "30"))
         if dice.chance(0.3):
             offered["ephemeral-storage"] = dice.pick(("0", "1Gi"))

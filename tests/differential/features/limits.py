@@ -2,6 +2,7 @@
 
 from tests.differential.dice import Dice
 from tests.differential.draft import Draft, Feature
+from tests.differential.features import claims
 from tests.differential.features.claims import DRIVER
 from tests.differential.words import Json
 
@@ -13,17 +14,41 @@ class Limits(Feature):
     """CSINodes with small limits, with and without migrated in-tree plugins."""
 
     name = "limits"
+    density = 1.5
 
     def on_node(self, draft: Draft, node: Json) -> None:
         dice = draft.dice
         if dice.chance(0.15):
             return
-        drivers = [self._driver(dice, name) for name in dice.some((DRIVER, EBS_CSI), 0, 2)]
+        drivers = [self._driver(dice, name) for name in dice.some((DRIVER, EBS_CSI), 1, 2)]
         metadata: Json = {"name": node["metadata"]["name"]}
-        if dice.chance(0.4):
+        if dice.chance(0.6):
             plugins = dice.either(("kubernetes.io/aws-ebs",), ("", "kubernetes.io/gce-pd"))
             metadata["annotations"] = {MIGRATED: plugins}
         draft.add("csiNodes", {"metadata": metadata, "spec": {"drivers": drivers}})
+
+    def on_pod(self, draft: Draft, pod: Json, incoming: bool) -> None:
+        if not draft.dice.chance(0.9 if incoming else 0.6):
+            return
+        for number in range(draft.dice.count(1, 2)):
+            name, namespace = f"{pod['metadata']['name']}-csi{number}", pod["metadata"]["namespace"]
+            mounted = {"name": f"l{number}", "persistentVolumeClaim": {"claimName": name}}
+            if draft.dice.chance(0.2):
+                mounted = {"name": f"l{number}", "awsElasticBlockStore": {"volumeID": name}}
+            else:
+                self._bound(draft, name, namespace)
+            pod["spec"].setdefault("volumes", []).append(mounted)
+
+    def _bound(self, draft: Draft, name: str, namespace: str) -> None:
+        dice = draft.dice
+        made = draft.add("persistentVolumeClaims", claims.claim(dice, name, namespace, "fast"))
+        made["metadata"].pop("deletionTimestamp", None)
+        volume = claims.volume(dice, f"pv-{name}", draft.node_names, "fast")
+        if dice.chance(0.8):
+            volume["spec"].pop("nodeAffinity", None)
+            volume["metadata"].pop("labels", None)
+        claims.bind(dice, made, volume, "bound")
+        draft.add("persistentVolumes", volume)
 
     def _driver(self, dice: Dice, name: str) -> Json:
         made: Json = {"name": name, "nodeID": "x", "topologyKeys": []}
@@ -38,6 +63,7 @@ class Disks(Feature):
     """In-tree disks mounted by name, for reading and for writing."""
 
     name = "disks"
+    density = 1.5
 
     def on_pod(self, draft: Draft, pod: Json, incoming: bool) -> None:
         if draft.dice.chance(0.9 if incoming else 0.5):
@@ -49,15 +75,16 @@ class Disks(Feature):
         reading, disk = dice.chance(0.4), dice.pick(("1", "2"))
         rbd = {"monitors": dice.some(("a", "b"), 0, 2), "pool": dice.pick(("p", "")), "image": disk}
         iscsi = {"targetPortal": "10.0.0.1", "iqn": f"iqn.{disk}", "lun": dice.pick((0, 1))}
-        return dice.pick(
-            (
-                {"gcePersistentDisk": {"pdName": disk, "readOnly": reading}},
-                {"awsElasticBlockStore": {"volumeID": f"vol-{disk}", "readOnly": reading}},
-                {"rbd": {**rbd, "readOnly": reading}},
-                {"iscsi": {**iscsi, "readOnly": reading}},
-                {"azureDisk": {"diskName": disk, "diskURI": f"/disks/{disk}"}},
-                {"cinder": {"volumeID": disk}},
-                {"hostPath": {"path": "/"}},
-                {"csi": {"driver": DRIVER}},
-            )
+        usual: tuple[Json, ...] = (
+            {"gcePersistentDisk": {"pdName": disk, "readOnly": reading}},
+            {"awsElasticBlockStore": {"volumeID": f"vol-{disk}", "readOnly": reading}},
+            {"rbd": {**rbd, "readOnly": reading}},
+            {"iscsi": {**iscsi, "readOnly": reading}},
         )
+        harmless: tuple[Json, ...] = (
+            {"azureDisk": {"diskName": disk, "diskURI": f"/disks/{disk}"}},
+            {"cinder": {"volumeID": disk}},
+            {"hostPath": {"path": "/"}},
+            {"csi": {"driver": DRIVER}},
+        )
+        return dice.pick(harmless if dice.chance(0.2) else usual)

@@ -6,7 +6,7 @@ from tests.differential.draft import Draft, Feature
 from tests.differential.features.affinity import ODD_WEIGHTS
 from tests.differential.words import HOSTNAME, NAMESPACES, POD_KEYS, REGION, ZONE, Json
 
-TOPOLOGIES = (HOSTNAME, HOSTNAME, ZONE, ZONE, REGION, "disk", "missing")
+TOPOLOGIES = (HOSTNAME, HOSTNAME, HOSTNAME, ZONE, ZONE, REGION, "disk")
 KINDS = ("podAffinity", "podAntiAffinity")
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -14,7 +14,7 @@ NAMESPACE_VALUES = {"env": ("prod", "dev"), "kubernetes.io/metadata.name": NAMES
 
 
 def term(dice: Dice, pod: Json) -> Json:
-    made: Json = {"topologyKey": dice.either(TOPOLOGIES, ("", "a b"))}
+    made: Json = {"topologyKey": dice.either(TOPOLOGIES, ("missing", "", "a b"))}
     selector = labels.label_selector(dice)
     if dice.chance(0.3):
         selector = labels.app_selector(dice, pod["metadata"].get("labels", {}))
@@ -49,6 +49,7 @@ class InterPod(Feature):
     """Terms on the pod to schedule and on some of the others."""
 
     name = "interpod"
+    density = 1.5
 
     def on_pod(self, draft: Draft, pod: Json, incoming: bool) -> None:
         if draft.dice.chance(0.85 if incoming else 0.3):

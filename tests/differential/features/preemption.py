@@ -14,12 +14,13 @@ class Priorities(Feature):
     """A full cluster, and a pod that may be worth more than what runs there."""
 
     name = "priorities"
+    density = 3.0
 
     def on_node(self, draft: Draft, node: Json) -> None:
         offered = node["status"].setdefault("allocatable", {})
-        offered |= {"cpu": draft.dice.pick(("2", "4")), "memory": "8Gi"}
+        offered |= {"cpu": draft.dice.pick(("3", "4")), "memory": "16Gi"}
         if draft.dice.chance(0.3):
-            offered["pods"] = draft.dice.pick(("2", "4"))
+            offered["pods"] = draft.dice.pick(("3", "4"))
 
     def on_pod(self, draft: Draft, pod: Json, incoming: bool) -> None:
         dice, spec = draft.dice, pod["spec"]
@@ -28,7 +29,7 @@ class Priorities(Feature):
         if priority is not None:
             spec["priority"] = priority
         for container in spec["containers"]:
-            wanted = ("1", "2", "3500m", "4") if incoming else ("500m", "1", "1500m")
+            wanted = ("1", "1500m", "3") if incoming else ("500m", "1", "1", "1500m")
             requests_of(container)["cpu"] = dice.pick(wanted)
         if incoming and dice.chance(0.15):
             spec["preemptionPolicy"] = dice.either(("Never", "PreemptLowerPriority"), ("Odd",))

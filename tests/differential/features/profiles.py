@@ -35,8 +35,32 @@ SCORERS = (
     "ImageLocality",
 )
 FILTERS = PLUGINS[:12]
-POINTS = ("preFilter", "filter", "preScore", "postFilter", "reserve", "preBind")
-ODD_PLUGINS = ("Unheard", "PrioritySort", "DefaultBinder", "SchedulingGates", "*")
+POINTS = (
+    "preEnqueue",
+    "preFilter",
+    "preFilter",
+    "filter",
+    "postFilter",
+    "preScore",
+    "preScore",
+    "score",
+    "reserve",
+    "permit",
+    "preBind",
+    "bind",
+    "postBind",
+)
+ODD_PLUGINS = (
+    "Unheard",
+    "PrioritySort",
+    "DefaultBinder",
+    "SchedulingGates",
+    "DynamicResources",
+    "GangScheduling",
+    "PodGroupPodsCount",
+    "DeferredPodScheduling",
+    "*",
+)
 WEIGHTS = (1, 2, 7, 100)
 ODD_WEIGHTS = (0, -1, 1000000, 9223372036854775807 // 100)
 
@@ -57,7 +81,9 @@ class Profiles(Feature):
     name = "profiles"
 
     def on_case(self, draft: Draft) -> None:
-        change = draft.dice.pick((self._multi, self._scores, self._scores, self._point, self._filters))
+        change = draft.dice.pick(
+            (self._multi, self._scores, self._scores, self._point, self._filters)
+        )
         change(draft)
         if draft.dice.chance(0.25):
             self._scores(draft)
@@ -96,13 +122,16 @@ class Profiles(Feature):
         found = draft.plugins(dice.pick(POINTS))
         if dice.chance(0.8):
             found["disabled"] = [{"name": name} for name in dice.some((*PLUGINS, "*"), 1, 3)]
-        if dice.odd(0.3):
+        if dice.odd() or dice.chance(0.15):
             found["enabled"] = enabled(dice, dice.some((*PLUGINS, *ODD_PLUGINS), 1, 1))
 
     def _other_profiles(self, draft: Draft) -> None:
         draft.profile()
         profiles = draft.case["config"]["profiles"]
-        other: Json = {"schedulerName": "other", "plugins": {"score": {"disabled": [{"name": "*"}]}}}
+        other: Json = {
+            "schedulerName": "other",
+            "plugins": {"score": {"disabled": [{"name": "*"}]}},
+        }
         profiles.insert(0, other)
         if draft.dice.chance(0.3):
             draft.case["pod"]["spec"]["schedulerName"] = "other"

@@ -5,19 +5,19 @@ from tests.differential.dice import Dice
 from tests.differential.draft import Draft, Feature
 from tests.differential.words import HOSTNAME, POD_KEYS, REGION, ZONE, Json
 
-TOPOLOGIES = (HOSTNAME, ZONE, ZONE, REGION, "disk", "missing")
+TOPOLOGIES = (HOSTNAME, HOSTNAME, ZONE, ZONE, ZONE, REGION, "disk")
 ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 POLICIES = ("Honor", "Ignore")
 
 
 def constraint(dice: Dice, pod: Json) -> Json:
     made: Json = {
-        "maxSkew": dice.either((1, 1, 2, 3, 5), (0, -1, 1000, 2147483647)),
-        "topologyKey": dice.either(TOPOLOGIES, ("", "a b")),
+        "maxSkew": dice.either((1, 1, 2, 3, 5), (1000, 2147483647)),
+        "topologyKey": dice.either(TOPOLOGIES, ("missing", "", "a b")),
         "whenUnsatisfiable": dice.either(ACTIONS, ("", "Odd")),
     }
     selector = labels.label_selector(dice)
-    if dice.chance(0.5):
+    if dice.chance(0.7):
         selector = labels.app_selector(dice, pod["metadata"].get("labels", {}))
     if selector is not None or dice.chance(0.5):
         made["labelSelector"] = selector
@@ -39,6 +39,7 @@ class Spread(Feature):
     """One to three constraints on the pod, and nodes that differ in what it may spread over."""
 
     name = "spread"
+    density = 2.0
 
     def on_pod(self, draft: Draft, pod: Json, incoming: bool) -> None:
         if draft.dice.chance(0.95 if incoming else 0.1):
@@ -81,8 +82,8 @@ class Owners(Feature):
 
     def _own(self, draft: Draft, kind: str, group: str) -> None:
         if draft.dice.chance(0.8):
-            reference = {"apiVersion": group, "kind": kind, "name": "owner", "uid": "owner-1"}
-            reference["controller"] = not draft.dice.chance(0.1)  # type: ignore[assignment]
+            reference: Json = {"apiVersion": group, "kind": kind, "name": "owner", "uid": "owner-1"}
+            reference["controller"] = not draft.dice.chance(0.1)
             draft.case["pod"]["metadata"]["ownerReferences"] = [reference]
 
     def _owner(self, draft: Draft, kind: str) -> Json:

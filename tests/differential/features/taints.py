@@ -4,9 +4,8 @@ from tests.differential.dice import Dice
 from tests.differential.draft import Draft, Feature
 from tests.differential.words import Json
 
-KEYS = ("dedicated", "gpu", "spot-instance", "node.kubernetes.io/not-ready", CORDON := (
-    "node.kubernetes.io/unschedulable"
-))
+CORDON = "node.kubernetes.io/unschedulable"
+KEYS = ("dedicated", "gpu", "spot-instance", "node.kubernetes.io/not-ready", CORDON)
 VALUES = ("", "ml", "db", "true", "5", "10")
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 OPERATORS = ("Equal", "Equal", "Exists", "")
