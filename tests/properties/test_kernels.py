@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +27,9 @@ from moorage.config.plugin_args import (
     UtilizationShapePoint,
 )
 from moorage.framework.verdicts import Code, Rejection
+from moorage.plugins import scoring_strategies
 from moorage.plugins.image_locality import ImageLocality, normalized
+from moorage.plugins.kernels import compiled
 from moorage.plugins.node_affinity import NodeAffinity
 from moorage.plugins.node_name import NodeName
 from moorage.plugins.node_ports import NodePorts
@@ -34,6 +37,7 @@ from moorage.plugins.node_resources_balanced_allocation import NodeResourcesBala
 from moorage.plugins.node_resources_fit import NodeResourcesFit
 from moorage.plugins.node_unschedulable import NodeUnschedulable
 from moorage.plugins.normalizing import normalize_by_maximum
+from moorage.plugins.resource_scoring import counted
 from moorage.plugins.taint_toleration import TaintToleration
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 
@@ -286,6 +290,59 @@ def test_scoring_strategies(
 
     for target in every_node(cluster):
         assert told[target.name] == strategy_twin(cluster, incoming, target, strategy, shape)
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds(), specs, maybe)
+def test_every_form_of_the_mean_is_the_exact_one(
+    world: tuple[Cluster, Pod], resources: list[ResourceSpec], least: bool
+) -> None:
+    cluster, incoming = world
+    table = cluster.cache.table
+    nodes = Nodes.all(table)
+    asked = counted(resources, pod_scoring_requests(incoming), nodes)
+    if not asked or not scoring_strategies.is_exact_in_float(asked, nodes):
+        return
+    exact = np.zeros(nodes.count, dtype=np.int64)
+    scoring_strategies.exact_mean(asked, nodes, exact, least)
+
+    fast = np.zeros(nodes.count, dtype=np.int64)
+    scoring_strategies.fast_mean(asked, nodes, fast, least)
+    assert fast.tolist() == exact.tolist()
+    rows = [scoring_strategies.mean_of(asked, table, row, least) for row in range(table.rows)]
+    assert rows == exact.tolist()
+    if compiled is not None:
+        fused = np.zeros(nodes.count, dtype=np.int64)
+        scoring_strategies.fused_mean(asked, nodes, fused, least)
+        assert fused.tolist() == exact.tolist()
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds(), maybe)
+def test_balanced_allocation_is_the_same_without_a_compiler(
+    world: tuple[Cluster, Pod], wide: bool
+) -> None:
+    cluster, _ = world
+    incoming = pod("incoming").requesting(cpu="333m", memory="69Ti" if wide else "3Gi").build()
+    plugin = NodeResourcesBalancedAllocation()
+    told = scores(cluster, plugin, incoming)
+
+    cycle, nodes = cluster.cycle(incoming), Nodes.all(cluster.cache.table)
+    resources = counted(plugin.resources, pod_requests(incoming), nodes)
+    passes = np.zeros(nodes.count, dtype=np.int64)
+    plugin._score_by_passes(cycle, resources, nodes, passes)
+
+    assert passes.tolist() == list(told.values())
+
+
+def test_the_compiled_kernels_refuse_columns_of_different_lengths() -> None:
+    if compiled is None:
+        pytest.skip("the compiled kernels were not built: there is no C compiler")
+    out, short = np.zeros(3, dtype=np.int64), np.ones(2)
+    with pytest.raises(ValueError, match="columns differ in length"):
+        compiled.mean_allocated(out, ((1, 0, short, short),), True)
+    with pytest.raises(ValueError, match="columns differ in length"):
+        compiled.pair_balance(out, short, short, 0, short, short, 0)
 
 
 def evenness_twin(requested: list[int], offered: list[int]) -> int:

@@ -19,6 +19,7 @@ from moorage.config.plugin_args import CPU_AND_MEMORY, ResourceSpec
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import PreScore, Score
 from moorage.framework.verdicts import MAX_SCORE, SKIP, Skip
+from moorage.plugins.kernels import compiled
 from moorage.plugins.resource_scoring import EXACT_BELOW, Counted, counted
 
 _HALF = MAX_SCORE // 2
@@ -41,13 +42,20 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
         if not any(requests.get(spec.name) for spec in self.resources):
             return
         resources = counted(self.resources, requests, nodes)
-        if nodes.count == 1 and is_simple_pair(resources, nodes):
+        if not is_simple_pair(resources, nodes):
+            self._score_by_passes(cycle, resources, nodes, out)
+        elif nodes.count == 1:
             table, row = cycle.table, nodes.first
-            gain = pair_evenness(resources, table, row, True) - pair_evenness(
-                resources, table, row, False
-            )
-            out[0] = _HALF + (_HALF + gain) // 2
-            return
+            after, before = (pair_evenness(resources, table, row, it) for it in (True, False))
+            out[0] = _HALF + (_HALF + after - before) // 2
+        elif compiled is not None:
+            _score_fused(resources, nodes, out)
+        else:
+            self._score_by_passes(cycle, resources, nodes, out)
+
+    def _score_by_passes(
+        self, cycle: Cycle, resources: list[Counted], nodes: Nodes, out: NDArray[np.int64]
+    ) -> None:
         with_pod = evenness(resources, nodes, with_pod=True)
         with_pod -= self._without_pod(cycle, resources, nodes)
         with_pod += _HALF
@@ -82,6 +90,17 @@ def requests_of(cls: PodClass) -> dict[str, int]:
     if found is None:
         found = cls.memo["requests"] = pod_requests(cls.sample)
     return found
+
+
+def _score_fused(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64]) -> None:
+    """The same as by passes, for a simple pair, in one compiled pass."""
+    if compiled is None:
+        raise LookupError("the compiled kernels were not built")
+    offered, used = nodes.allocatable_f8, nodes.requested_f8
+    (first, _, request), (second, _, other) = resources
+    compiled.pair_balance(
+        out, offered[first], used[first], request, offered[second], used[second], other
+    )
 
 
 def is_simple_pair(resources: list[Counted], nodes: Nodes) -> bool:

@@ -17,6 +17,7 @@ from moorage.cache.table import NodeTable
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import ScoringStrategy, UtilizationShapePoint
 from moorage.framework.verdicts import MAX_SCORE
+from moorage.plugins.kernels import compiled
 from moorage.plugins.resource_scoring import (
     EXACT_BELOW,
     PERCENT,
@@ -26,6 +27,7 @@ from moorage.plugins.resource_scoring import (
     truncated,
 )
 
+_FUSED = range(1, 9)
 _MAX_CUSTOM_SCORE = 10
 _CPU_AND_MEMORY = 2
 
@@ -46,6 +48,8 @@ def strategy_of(strategy: ScoringStrategy) -> Kernel:
             exact_mean(resources, nodes, out, least)
         elif nodes.count == 1:
             out[0] = mean_of(resources, nodes.table, nodes.first, least)
+        elif compiled is not None and len(resources) in _FUSED:
+            fused_mean(resources, nodes, out, least)
         else:
             fast_mean(resources, nodes, out, least)
 
@@ -87,6 +91,23 @@ def exact_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], l
         out += percent * present * weight
         weights += present * weight
     out[:] = truncated(out, np.maximum(weights, 1))
+
+
+def fused_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], least: bool) -> None:
+    """The same as `fast_mean`, in one compiled pass."""
+    if compiled is None:
+        raise LookupError("the compiled kernels were not built")
+    offered, nonzero, requested = nodes.allocatable_f8, nodes.nonzero_f8, nodes.requested_f8
+    columns = tuple(
+        (
+            weight,
+            request,
+            offered[index],
+            nonzero[index] if index < _CPU_AND_MEMORY else requested[index],
+        )
+        for index, weight, request in resources
+    )
+    compiled.mean_allocated(out, columns, least)
 
 
 def fast_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], least: bool) -> None:

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moorage.api import quantity
 from moorage.api.selectors import Selector
@@ -67,15 +66,21 @@ class Shelf:
         self.kinds: Interner[Traits] = Interner()
         self.kind = np.array([self.kinds.intern(each.traits) for each in self.shelved], np.intp)
 
-    def __len__(self) -> int:
-        return len(self.shelved)
+        self._present = np.ones(len(self.shelved), dtype=bool)
+        self._gone = 0
+
+    def remove(self, name: str) -> bool:
+        """Leave the place of a volume empty; False once more than half of the shelf is."""
+        self._present[self._numbers[name]] = False
+        self._gone += 1
+        return 2 * self._gone <= len(self.shelved)
 
     def open_to(
         self, claim: PersistentVolumeClaim, wanted: Selector | None, gone: Iterable[str]
     ) -> Mask:
         """bool (volume): the claim can have the volume. `gone` names those given away by now."""
         kinds = np.array([kind.are_open_to(claim) for kind in self.kinds.values], dtype=bool)
-        allowed: NDArray[np.bool_] = kinds[self.kind]
+        allowed: Mask = kinds[self.kind] & self._present
         allowed[: bisect_left(self._sizes, requested(claim))] = False
         for name in gone:
             if name in self._numbers:

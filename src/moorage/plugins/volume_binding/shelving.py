@@ -17,6 +17,7 @@ from moorage.framework.cycle import Cycle
 from moorage.plugins.volume_affinity import Reach
 from moorage.plugins.volume_binding.assuming import Assumed
 from moorage.plugins.volume_binding.shelf import EMPTY, Shelf, Shelved, shelve
+from moorage.plugins.volume_changes import Seen
 from moorage.plugins.volume_claims import is_kept_for, volume_class
 from moorage.plugins.volume_offers import Offers
 
@@ -45,12 +46,12 @@ class Shelves:
     def __init__(self) -> None:
         self.volumes = Assumed(PersistentVolume)
         self.claims = Assumed(PersistentVolumeClaim)
+        self._seen = Seen(PersistentVolume)
         self._shelved: dict[str, Shelved] = {}
         self._free: dict[str, dict[str, Shelved]] = {}
         self._kept: dict[tuple[str, str], dict[str, Shelved]] = {}
         self._shelves: dict[str, Shelf] = {}
         self._pools: dict[str, Pools] = {}
-        self._volume_version = -1
         self._pool_version = -1
 
     def shelf(self, objects: Objects, class_name: str) -> Shelf:
@@ -86,39 +87,32 @@ class Shelves:
         return found
 
     def _read_volumes(self, objects: Objects) -> None:
-        version = objects.version(PersistentVolume)
-        if version == self._volume_version:
-            return
-        before, self._shelved = self._shelved, {}
-        for volume in objects.all(PersistentVolume):
-            known = before.pop(volume.name, None)
-            if known is None or known.volume is not volume:
-                self._take_down(known)
-                known = shelve(volume)
-                self._put_up(known)
-            self._shelved[volume.name] = known
-        for gone in before.values():
-            self._take_down(gone)
-        self._volume_version = version
+        for old, new in self._seen.catch_up(objects):
+            if old is not None:
+                self._take_down(self._shelved.pop(old.name))
+            if new is not None:
+                self._shelved[new.name] = shelved = shelve(new)
+                self._put_up(shelved)
 
     def _put_up(self, shelved: Shelved) -> None:
-        ref, class_name = shelved.volume.spec.claim_ref, volume_class(shelved.volume)
+        volume = shelved.volume
+        ref, class_name = volume.spec.claim_ref, volume_class(volume)
         if ref is not None:
-            kept = self._kept.setdefault((ref.namespace, ref.name), {})
-            kept[shelved.volume.name] = shelved
+            self._kept.setdefault((ref.namespace, ref.name), {})[volume.name] = shelved
         else:
-            self._free.setdefault(class_name, {})[shelved.volume.name] = shelved
+            self._free.setdefault(class_name, {})[volume.name] = shelved
             self._shelves.pop(class_name, None)
 
-    def _take_down(self, shelved: Shelved | None) -> None:
-        if shelved is None:
-            return
-        ref, class_name = shelved.volume.spec.claim_ref, volume_class(shelved.volume)
+    def _take_down(self, shelved: Shelved) -> None:
+        volume = shelved.volume
+        ref, class_name = volume.spec.claim_ref, volume_class(volume)
         if ref is not None:
-            del self._kept[(ref.namespace, ref.name)][shelved.volume.name]
-        else:
-            del self._free[class_name][shelved.volume.name]
-            self._shelves.pop(class_name, None)
+            del self._kept[(ref.namespace, ref.name)][volume.name]
+            return
+        del self._free[class_name][volume.name]
+        shelf = self._shelves.get(class_name)
+        if shelf is not None and not shelf.remove(volume.name):
+            del self._shelves[class_name]
 
 
 def shelves(cycle: Cycle) -> Shelves:

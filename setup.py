@@ -1,0 +1,19 @@
+"""The one thing that pyproject.toml cannot say yet: an extension that may fail to build."""
+
+from setuptools import Extension, setup
+
+setup(
+    ext_modules=[
+        Extension(
+            "moorage.plugins._kernels",
+            sources=["src/moorage/plugins/_kernels.c"],
+            extra_compile_args=[
+                "-O3",
+                "-ffp-contract=off",
+                "-fno-math-errno",
+                "-fno-trapping-math",
+            ],
+            optional=True,  # without a compiler the numpy forms of the same passes are used
+        )
+    ]
+)

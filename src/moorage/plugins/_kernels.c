@@ -1,0 +1,188 @@
+/* The two passes that every pod costs over every node, fused.
+ *
+ * Each computes exactly what its numpy form in scoring_strategies.py or
+ * node_resources_balanced_allocation.py computes: the same float64 operations in the same order, so
+ * contraction into fused multiply-adds must stay off. Where this module could not be built, the numpy
+ * forms are used.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
+
+#define MOST_RESOURCES 8
+
+typedef struct {
+    const double *offered;
+    const double *used;
+    double request;
+    double weight;
+} Resource;
+
+WIDE static void mean_rows(int64_t *out, Py_ssize_t rows, const Resource *resources, int count,
+                           double weights, int least)
+{
+    for (Py_ssize_t row = 0; row < rows; row++) {
+        double total = 0.0;
+        for (int i = 0; i < count; i++) {
+            const Resource *resource = &resources[i];
+            double offered = resource->offered[row];
+            double part;
+            if (least) {
+                part = offered - resource->used[row] - resource->request;
+                part = part > 0.0 ? part : 0.0;
+            } else {
+                part = resource->used[row] + resource->request;
+                part = part < offered ? part : offered;
+            }
+            total += floor(part * 100.0 / offered) * resource->weight;
+        }
+        out[row] = (int64_t)(total / weights);
+    }
+}
+
+/* The default: two resources of weight 1, the least allocated first. */
+WIDE static void least_of_two(int64_t *restrict out, Py_ssize_t rows,
+                              const double *restrict offered0, const double *restrict used0,
+                              double request0, const double *restrict offered1,
+                              const double *restrict used1, double request1)
+{
+    for (Py_ssize_t row = 0; row < rows; row++) {
+        double left0 = offered0[row] - used0[row] - request0;
+        double left1 = offered1[row] - used1[row] - request1;
+        left0 = left0 > 0.0 ? left0 : 0.0;
+        left1 = left1 > 0.0 ? left1 : 0.0;
+        int32_t percent0 = (int32_t)(left0 * 100.0 / offered0[row]);
+        int32_t percent1 = (int32_t)(left1 * 100.0 / offered1[row]);
+        out[row] = (percent0 + percent1) / 2;
+    }
+}
+
+WIDE static void balance_rows(int64_t *restrict out, Py_ssize_t rows,
+                              const double *restrict offered0, const double *restrict used0,
+                              double request0, const double *restrict offered1,
+                              const double *restrict used1, double request1)
+{
+    for (Py_ssize_t row = 0; row < rows; row++) {
+        double before0 = used0[row] / offered0[row];
+        double before1 = used1[row] / offered1[row];
+        double after0 = (used0[row] + request0) / offered0[row];
+        double after1 = (used1[row] + request1) / offered1[row];
+        before0 = before0 < 1.0 ? before0 : 1.0;
+        before1 = before1 < 1.0 ? before1 : 1.0;
+        after0 = after0 < 1.0 ? after0 : 1.0;
+        after1 = after1 < 1.0 ? after1 : 1.0;
+        int32_t before = (int32_t)((1.0 - fabs((before0 - before1) / 2.0)) * 100.0);
+        int32_t after = (int32_t)((1.0 - fabs((after0 - after1) / 2.0)) * 100.0);
+        out[row] = 50 + (50 + after - before) / 2;
+    }
+}
+
+static int column(PyObject *object, Py_buffer *view, Py_ssize_t rows, int writable)
+{
+    if (PyObject_GetBuffer(object, view, writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO) < 0)
+        return -1;
+    if (view->len != rows * 8) {
+        PyBuffer_Release(view);
+        PyErr_SetString(PyExc_ValueError, "columns differ in length");
+        return -1;
+    }
+    return 0;
+}
+
+/* mean_allocated(out, ((weight, request, offered, used), ...), least) */
+static PyObject *mean_allocated(PyObject *self, PyObject *args)
+{
+    PyObject *out_object, *specs;
+    int least;
+    if (!PyArg_ParseTuple(args, "OO!p", &out_object, &PyTuple_Type, &specs, &least))
+        return NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(specs), taken = 0;
+    if (count < 1 || count > MOST_RESOURCES) {
+        PyErr_SetString(PyExc_ValueError, "one to eight resources");
+        return NULL;
+    }
+    Py_buffer out;
+    if (PyObject_GetBuffer(out_object, &out, PyBUF_CONTIG) < 0)
+        return NULL;
+    Py_ssize_t rows = out.len / 8;
+    Py_buffer views[2 * MOST_RESOURCES];
+    Resource resources[MOST_RESOURCES];
+    double weights = 0.0;
+    int failed = 0, plain = least && count == 2;
+    for (Py_ssize_t i = 0; i < count && !failed; i++) {
+        PyObject *offered, *used;
+        Resource *resource = &resources[i];
+        failed = !PyArg_ParseTuple(PyTuple_GET_ITEM(specs, i), "ddOO", &resource->weight,
+                                   &resource->request, &offered, &used);
+        if (!failed && !(failed = column(offered, &views[taken], rows, 0) < 0)) {
+            resource->offered = views[taken++].buf;
+            if (!(failed = column(used, &views[taken], rows, 0) < 0))
+                resource->used = views[taken++].buf;
+        }
+        if (!failed) {
+            weights += resource->weight;
+            plain = plain && resource->weight == 1.0;
+        }
+    }
+    if (!failed && plain)
+        least_of_two(out.buf, rows, resources[0].offered, resources[0].used, resources[0].request,
+                     resources[1].offered, resources[1].used, resources[1].request);
+    else if (!failed)
+        mean_rows(out.buf, rows, resources, (int)count, weights, least);
+    while (taken > 0)
+        PyBuffer_Release(&views[--taken]);
+    PyBuffer_Release(&out);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* pair_balance(out, offered0, used0, request0, offered1, used1, request1) */
+static PyObject *pair_balance(PyObject *self, PyObject *args)
+{
+    PyObject *objects[5];
+    double request0, request1;
+    if (!PyArg_ParseTuple(args, "OOOdOOd", &objects[0], &objects[1], &objects[2], &request0,
+                          &objects[3], &objects[4], &request1))
+        return NULL;
+    Py_buffer views[5];
+    if (PyObject_GetBuffer(objects[0], &views[0], PyBUF_CONTIG) < 0)
+        return NULL;
+    Py_ssize_t rows = views[0].len / 8;
+    int taken = 1;
+    while (taken < 5 && column(objects[taken], &views[taken], rows, 0) == 0)
+        taken++;
+    int failed = taken < 5;
+    if (!failed)
+        balance_rows(views[0].buf, rows, views[1].buf, views[2].buf, request0, views[3].buf,
+                     views[4].buf, request1);
+    while (taken > 0)
+        PyBuffer_Release(&views[--taken]);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"mean_allocated", mean_allocated, METH_VARARGS,
+     "Write the weighted mean of what is left, or used, of each resource in percent."},
+    {"pair_balance", pair_balance, METH_VARARGS,
+     "Write how much more evenly two resources would be used."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_kernels", "Fused passes over all nodes.", -1, methods,
+};
+
+PyMODINIT_FUNC PyInit__kernels(void)
+{
+    return PyModule_Create(&module);
+}

@@ -1,0 +1,17 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[np.float64]
+
+def mean_allocated(
+    out: NDArray[np.int64], specs: tuple[tuple[float, float, Column, Column], ...], least: bool
+) -> None: ...
+def pair_balance(
+    out: NDArray[np.int64],
+    offered0: Column,
+    used0: Column,
+    request0: float,
+    offered1: Column,
+    used1: Column,
+    request1: float,
+) -> None: ...
