@@ -3,17 +3,23 @@
 from collections.abc import Callable, Mapping
 
 from moorage.cycle.profile import Profile
+from moorage.policies.gang import ranking
+from moorage.policies.gang.directory import Directory
 from moorage.queue.backoff import Backoff
 from moorage.queue.queue import SchedulingQueue
 
 
 def queue_for(
-    profiles: Mapping[str, Profile], now: Callable[[], float], backoff: Backoff
+    profiles: Mapping[str, Profile],
+    now: Callable[[], float],
+    backoff: Backoff,
+    groups: Directory | None = None,
 ) -> SchedulingQueue:
     """One queue for every profile; QueueSort is the same in each of them."""
     _, sort = next(iter(profiles.values())).queue_sort[0]
+    groups = groups or Directory()
     return SchedulingQueue(
-        sort.sort_key,
+        lambda queued: sort.sort_key(ranking.stand_in(groups, queued)),
         {name: profile.pre_enqueue for name, profile in profiles.items()},
         {
             name: {plugin: made.events() for plugin, made in profile.plugins.items()}

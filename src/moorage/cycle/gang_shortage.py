@@ -1,0 +1,70 @@
+"""What a gang lacks, in numbers: for the pod that blocks it, as things stand."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api import quantity
+from moorage.api.quantity import BINARY_SI, Quantity
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import NodeTable
+from moorage.cycle.gangs import Refused
+from moorage.framework.queued import QueuedPod
+from moorage.framework.verdicts import Rejection
+
+_BYTES = ("memory", "ephemeral-storage", "hugepages-")
+
+
+def explain(blocker: Refused, missing: Sequence[QueuedPod]) -> str:
+    """Why a pod fits nowhere and, where a resource is short, by how much."""
+    why = blocker.why
+    if isinstance(why, Rejection):
+        return why.message
+    parts = [why.message]
+    reasons = why.diagnosis.reasons() if why.diagnosis.pre_filter is None else {}
+    wanted = _sums(queued.info for queued in missing)
+    names = blocker.cycle.table.resources.values
+    for index, asked in blocker.cycle.incoming.requests:
+        if f"Insufficient {names[index]}" in reasons:
+            parts.append(_short(blocker, index, asked, len(missing), wanted[index]))
+    return " ".join(parts)
+
+
+def amount(resource: str, value: int) -> str:
+    """An amount as people write it: `1500m`, `2Gi`, `8`."""
+    if resource == "cpu":
+        return quantity.format(Quantity(value, quantity.MILLI))
+    form = BINARY_SI if resource.startswith(_BYTES) else quantity.DECIMAL_SI
+    return quantity.format(Quantity(value, 0, form))
+
+
+def _sums(infos: Iterable[PodInfo]) -> dict[int, int]:
+    total: dict[int, int] = {}
+    for info in infos:
+        for index, asked in info.requests:
+            total[index] = total.get(index, 0) + asked
+    return total
+
+
+def _short(blocker: Refused, index: int, asked: int, pods: int, wanted: int) -> str:
+    table = blocker.cycle.table
+    name = table.resources.values[index]
+    free = _free(table, index)
+    most, total, nodes = int(free.max(initial=0)), int(free.sum()), int((free > 0).sum())
+    text = (
+        f"{name}: the {pods} missing need {amount(name, wanted)}, "
+        f"{amount(name, asked)} on one node; {amount(name, total)} is free on {nodes} nodes, "
+        f"at most {amount(name, most)} on one"
+    )
+    if total < wanted:
+        return f"{text}: {amount(name, wanted - total)} more is needed."
+    return f"{text}: enough in all, but in pieces too small."
+
+
+def _free(table: NodeTable, index: int) -> NDArray[np.int64]:
+    """int64 (node): what is left of a resource."""
+    if index >= len(table.allocatable):
+        return np.zeros(0, dtype=np.int64)
+    left: NDArray[np.int64] = (table.allocatable[index] - table.requested[index])[table.alive]
+    return left.clip(min=0)
