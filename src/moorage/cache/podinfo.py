@@ -1,5 +1,6 @@
 """A pod as the engine sees it: what its spec means, worked out once per class of equal pods."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -64,7 +65,10 @@ class PodClass:
         asked = msgspec.structs.replace(sample, status=PodStatus())
         self.requests = request_vector(pod_requests(asked), resources)
         self.nonzero = pod_nonzero_requests(asked)
-        self.is_ordinary = _is_ordinary(sample)
+        amounts = (*self.nonzero, *(amount for _, amount in self.requests))
+        self.is_ordinary = _are_ordinary(amounts) and (
+            not _resized(sample) or _are_ordinary(pod_requests(sample).values())
+        )
         self.ports = host_ports(sample)
         self.features = features_of(sample)
         self.memo: dict[str, Any] = {}
@@ -151,8 +155,7 @@ class PodClasses:
         return len(self._classes)
 
 
-def _is_ordinary(pod: Pod) -> bool:
-    amounts = (*pod_nonzero_requests(pod), *pod_requests(pod).values())
+def _are_ordinary(amounts: Iterable[int]) -> bool:
     return all(0 <= amount < ORDINARY for amount in amounts)
 
 
