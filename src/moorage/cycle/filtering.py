@@ -65,7 +65,7 @@ def pre_filter(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
     plan = profile.plan(cycle.incoming)
     pod, name = cycle.pod, ""
     try:
-        for name, plugin in plan.pre_filter:
+        for name, plugin in cycle.timer.each(plan.pre_filter):
             answer = plugin.pre_filter(cycle, pod)
             if answer is None:
                 continue
@@ -110,16 +110,18 @@ def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
     """bool (row): the node is there and nobody refuses it."""
     table = cycle.table
     feasible = table.alive[: table.rows] & _searched(cycle, outcome)
-    for entry in outcome.active:
+    vector = [entry for entry in outcome.active if entry.vector or entry.unprepared]
+    for entry in cycle.timer.each(vector):
         if entry.unprepared:
             if feasible.any():
                 raise _unprepared(entry)
-        elif entry.vector:
+        else:
             refused = codes(profile, cycle, entry)
             if refused is not None:
                 feasible &= refused == 0
-    for entry in outcome.active:
-        if not entry.vector:
+    if len(vector) < len(outcome.active):
+        scalar = [entry for entry in outcome.active if not (entry.vector or entry.unprepared)]
+        for entry in cycle.timer.each(scalar):
             for row in np.flatnonzero(feasible).tolist():
                 if _ask_scalar(cycle, entry, row) is not None:
                     feasible[row] = False

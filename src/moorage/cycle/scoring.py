@@ -65,7 +65,10 @@ def run(
     """
     nodes = _view(cycle, feasible, found)
     outcome = Scoring(nodes)
-    for entry in active(profile, cycle, nodes):
+    cycle.timer.step("PreScore")
+    entries = active(profile, cycle, nodes)
+    cycle.timer.step("Score")
+    for entry in cycle.timer.each(entries):
         part = _weighted(profile, cycle, entry, nodes)
         if isinstance(part, int):
             outcome.constant += part
@@ -93,7 +96,7 @@ def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
     skipped: set[str] = set()
     pod, name = cycle.pod, ""
     try:
-        for name, plugin in plan.pre_score:
+        for name, plugin in cycle.timer.each(plan.pre_score):
             answer = plugin.pre_score(cycle, pod, nodes)
             if answer is SKIP:
                 skipped.add(name)

@@ -82,7 +82,7 @@ class Metrics:
 
     def timer(self, profile: str) -> Timer:
         """An attempt begins."""
-        return Timer(self.timings, profile, self._random() < self._sampled)
+        return Timer(self.timings.of(profile), self._random() < self._sampled)
 
     def attempted(self, attempt: Attempt) -> None:
         if attempt.result is Result.SCHEDULED:

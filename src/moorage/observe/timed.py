@@ -20,7 +20,7 @@ _Labelled = tuple[tuple[str, ...], Tally]
 
 def read(timings: Timings) -> Iterator[Family]:
     """Every metric that comes of timing attempts."""
-    steps = list(timings.steps.items())
+    steps = timings.steps()
     bounds = catalogue.POINT_DURATION.buckets
     points = [(labels, tally.coarser(bounds)) for labels, tally in steps]
     asked = by_plugin(timings)
@@ -47,7 +47,8 @@ def by_step(steps: Iterable[_Labelled]) -> list[_Labelled]:
 def by_plugin(timings: Timings) -> Counter[tuple[str, str, str]]:
     """How often each plugin was asked, by (plugin, point, profile)."""
     found: Counter[tuple[str, str, str]] = Counter()
-    for (profile, point, plugins), count in timings.asked.items():
-        for plugin in plugins:
-            found[plugin, point, profile] += count
+    for name, profile in timings.profiles.items():
+        for (point, plugins), count in profile.asked.items():
+            for plugin in plugins:
+                found[plugin, point, name] += count
     return found

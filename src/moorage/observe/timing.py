@@ -1,15 +1,17 @@
 """How long each step of an attempt takes: the engine says where it is, this looks at the clock.
 
 Every attempt is timed step by step; one of ten also plugin by plugin, as kube-scheduler does.
+Counting is written out in `Timer.step`: it runs a dozen times for every pod.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from moorage.observe.catalogue import ALGORITHM_DURATION, FINE, PERMIT_WAIT, PLUGIN_DURATION
-from moorage.observe.tallies import Tallies
+from moorage.observe.tallies import Tallies, Tally
 
 SUCCESS: Final = "Success"
 WAIT_ON_PERMIT: Final = "WaitOnPermit"
@@ -20,55 +22,83 @@ _name = itemgetter(0)
 T = TypeVar("T", bound=tuple[Any, ...])
 
 
+class ProfileTimings:
+    """What the timers of one profile's attempts have seen.
+
+    `steps` are by (point, status), `asked` by (point, names of plugins).
+    """
+
+    __slots__ = ("asked", "steps", "timings")
+
+    def __init__(self, timings: "Timings") -> None:
+        self.timings = timings
+        self.steps: dict[tuple[str, str], Tally] = {}
+        self.asked: Counter[tuple[str, tuple[str, ...]]] = Counter()
+
+
 class Timings:
-    """What all timers have seen. `asked` counts by (profile, point, names of plugins)."""
+    """What all timers have seen."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
-        self.steps = Tallies(FINE)
         self.permits = Tallies(PERMIT_WAIT.buckets)
         self.plugins = Tallies(PLUGIN_DURATION.buckets)
-        self.algorithm = Tallies(ALGORITHM_DURATION.buckets).of()
-        self.asked: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+        self.algorithm = Tally(ALGORITHM_DURATION.buckets)
+        self.profiles: dict[str, ProfileTimings] = {}
 
-    def record(self, profile: str, point: str, status: str, seconds: float) -> None:
-        if point == WAIT_ON_PERMIT:
-            self.permits.of(status).observe(seconds)
-        else:
-            self.steps.of(point, status, profile).observe(seconds)
+    def of(self, profile: str) -> ProfileTimings:
+        found = self.profiles.get(profile)
+        if found is None:
+            found = self.profiles[profile] = ProfileTimings(self)
+        return found
+
+    def steps(self) -> list[tuple[tuple[str, ...], Tally]]:
+        """How long steps took, by (point, status, profile)."""
+        return [
+            ((*key, name), tally)
+            for name, profile in self.profiles.items()
+            for key, tally in profile.steps.items()
+            if key[0] != WAIT_ON_PERMIT
+        ]
 
 
 class Timer:
     """Times one attempt, from deciding to binding."""
 
-    __slots__ = ("_began", "_deciding", "_point", "_profile", "_running", "_sampled", "_timings")
+    __slots__ = ("_began", "_deciding", "_now", "_point", "_profile", "_running", "_sampled")
 
-    def __init__(self, timings: Timings, profile: str, sampled: bool) -> None:
-        self._timings = timings
+    def __init__(self, profile: ProfileTimings, sampled: bool) -> None:
         self._profile = profile
         self._sampled = sampled
+        self._now = now = profile.timings.now
         self._point = ""
-        self._began = self._deciding = timings.now()
+        self._began = self._deciding = now()
         self._running: _Run | None = None
 
     def step(self, point: str, ended: str = SUCCESS) -> None:
         """A point begins, or none does; `ended` tells how the one before came out."""
-        timings = self._timings
-        now = timings.now()
+        now = self._now()
         if self._point:
-            timings.record(self._profile, self._point, ended, now - self._began)
+            key, seconds = (self._point, ended), now - self._began
+            steps = self._profile.steps
+            tally = steps.get(key)
+            if tally is None:
+                tally = steps[key] = self._new(*key)
+            tally.counts[bisect_left(tally.bounds, seconds)] += 1
+            tally.total += seconds
             if self._running is not None:
                 self._settle(self._running, ended, now)
         if not point and self._deciding:
-            timings.algorithm.observe(now - self._deciding)
+            self._profile.timings.algorithm.observe(now - self._deciding)
             self._deciding = 0.0
         self._point = point
         self._began = now
 
     def each(self, plugins: Iterable[T]) -> Iterable[T]:
         """The plugins about to run at the point that has begun."""
-        if self._point in COUNTED:
-            self._timings.asked[self._profile, self._point, tuple(map(_name, plugins))] += 1
+        point = self._point
+        if point in COUNTED:
+            self._profile.asked[point, tuple(map(_name, plugins))] += 1
         return self._one_by_one(plugins) if self._sampled else plugins
 
     def _one_by_one(self, plugins: Iterable[T]) -> Iterator[T]:
@@ -76,7 +106,7 @@ class Timer:
 
         Whoever stops asking has had the last word of one plugin: the next step tells what it was.
         """
-        now = self._timings.now
+        now = self._now
         for plugin in plugins:
             run = self._running = _Run(plugin[0], now())
             try:
@@ -89,8 +119,13 @@ class Timer:
 
     def _settle(self, run: "_Run", status: str, now: float) -> None:
         seconds = (run.ended or now) - run.began
-        self._timings.plugins.of(run.plugin, self._point, status).observe(seconds)
+        self._profile.timings.plugins.of(run.plugin, self._point, status).observe(seconds)
         self._running = None
+
+    def _new(self, point: str, status: str) -> Tally:
+        if point == WAIT_ON_PERMIT:
+            return self._profile.timings.permits.of(status)
+        return Tally(FINE)
 
 
 class _Run:
