@@ -22,7 +22,14 @@ Rows = NDArray[np.intp]
 Codes = NDArray[np.int32]
 
 _READS_THE_NODE = frozenset(
-    {"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "VolumeZone"}
+    {
+        "NodeAffinity",
+        "NodeDeclaredFeatures",
+        "NodeName",
+        "NodeUnschedulable",
+        "TaintToleration",
+        "VolumeZone",
+    }
 )
 _READS_SUMS = "NodeResourcesFit"
 
@@ -39,6 +46,10 @@ class Imagined(Nodes):
     @property
     def requested(self) -> Amounts:
         return self._usage.requested
+
+    @property
+    def free(self) -> Amounts:
+        return self.allocatable - self._usage.requested
 
     @property
     def pod_count(self) -> Amounts:
@@ -85,15 +96,13 @@ def promised(cycle: Cycle) -> Usage | None:
     nominations, table = cycle.cache.nominations, cycle.table
     if not len(nominations):
         return None
-    height, capacity = table.requested.shape
-    usage = Usage(np.zeros(capacity, dtype=np.int64), np.zeros((height, capacity), dtype=np.int64))
+    usage = Usage.none(table)
     for name in nominations.nodes():
         row = table.row_of.get(name)
-        for info in nominations.on(name) if row is not None else ():
-            if _yields_to(cycle, info):
-                usage.pods[row] += 1
-                for resource, amount in info.requests:
-                    usage.requested[resource, row] += amount
+        if row is not None:
+            for info in nominations.on(name):
+                if _yields_to(cycle, info):
+                    usage.add(row, info)
     return usage if usage.pods.any() else None
 
 
@@ -116,6 +125,10 @@ def codes(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage, others: Usage 
 
 
 def _ask(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage) -> Codes:
+    """Two rows or more: of a single one a rule may read the table itself, where nothing moved."""
+    if len(rows) == 1:
+        twice = np.zeros(2, dtype=np.intp)
+        return _ask(cycle, plugin, rows[twice], usage.at(twice))[:1]
     out = np.zeros(len(rows), dtype=np.int32)
     plugin.filter_all(cycle, cycle.pod, Imagined(cycle.table, rows, usage), out)
     return out

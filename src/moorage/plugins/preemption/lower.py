@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.api import int64
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable, PodChange
 
@@ -16,13 +17,24 @@ MOST_LEVELS: Final = 256
 
 
 class Usage(NamedTuple):
-    """A number of pods and what they ask for.
-
-    `pods` int64 (row), `requested` int64 (resource, row).
-    """
+    """A number of pods and what they ask for.  `pods` (row), `requested` (resource, row)."""
 
     pods: Amounts
     requested: Amounts
+
+    @classmethod
+    def none(cls, table: NodeTable) -> "Usage":
+        """Nothing on every row."""
+        height, capacity = table.requested.shape
+        rows = np.zeros(capacity, dtype=np.int64)
+        return cls(rows, np.zeros((height, capacity), dtype=np.int64))
+
+    def add(self, row: int, info: PodInfo, sign: int = 1) -> None:
+        """Count one pod on a row, in place."""
+        self.pods[row] += sign
+        for resource, amount in info.requests:
+            total = self.requested.item(resource, row) + sign * amount
+            self.requested[resource, row] = int64.wrap(total)
 
     def at(self, rows: NDArray[np.intp]) -> "Usage":
         return Usage(self.pods[rows], self.requested[:, rows])
@@ -35,69 +47,54 @@ class Usage(NamedTuple):
 
 
 class LowerUsage:
-    """Usage by priority, kept up to date pod by pod.
-
-    A level is int64 (1 + resource, row): the pods of one priority, counted, then summed up by
-    resource.
-    """
+    """Usage by priority, kept up to date pod by pod."""
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
-        self._levels: dict[int, Amounts] = {}
-        self._shape = self._wanted_shape()
+        self._levels: dict[int, Usage] = {}
         self.rebuild()
 
     def below(self, priority: int) -> Usage:
         """What all pods of lower priority use."""
         if len(self._levels) > MOST_LEVELS:
             return fresh(self._table, priority)
-        total = np.zeros(self._shape, dtype=np.int64)
-        for level, amounts in self._levels.items():
+        total = Usage.none(self._table)
+        for level, usage in self._levels.items():
             if level < priority:
-                total += amounts
-        return Usage(total[0], total[1:])
+                total = total.plus(usage)
+        return total
 
     def apply(self, changes: list[PodChange]) -> None:
         """Follow pods that came and went."""
-        if self._shape != self._wanted_shape():
+        if self._shape != self._table.requested.shape:
             self.rebuild()
             return
         for row, info, sign in changes:
-            level = self._level(info.priority)
-            level[0, row] += sign
-            for resource, amount in info.requests:
-                level[1 + resource, row] += sign * amount
+            self._level(info.priority).add(row, info, sign)
 
     def rebuild(self) -> None:
-        self._shape = self._wanted_shape()
+        self._shape = self._table.requested.shape
         self._levels = {}
         for (priority, requests), rows in _groups(self._table).items():
             level, where = self._level(priority), np.asarray(rows, dtype=np.intp)
-            np.add.at(level[0], where, 1)
+            np.add.at(level.pods, where, 1)
             for resource, amount in requests:
-                np.add.at(level[1 + resource], where, amount)
+                np.add.at(level.requested[resource], where, amount)
 
-    def _level(self, priority: int) -> Amounts:
+    def _level(self, priority: int) -> Usage:
         level = self._levels.get(priority)
         if level is None:
-            level = self._levels[priority] = np.zeros(self._shape, dtype=np.int64)
+            level = self._levels[priority] = Usage.none(self._table)
         return level
-
-    def _wanted_shape(self) -> tuple[int, int]:
-        height, capacity = self._table.requested.shape
-        return 1 + height, capacity
 
 
 def fresh(table: NodeTable, priority: int) -> Usage:
     """The same from the pods themselves."""
-    height, capacity = table.requested.shape
-    usage = Usage(np.zeros(capacity, dtype=np.int64), np.zeros((height, capacity), dtype=np.int64))
+    usage = Usage.none(table)
     for row, pods in enumerate(table.pods):
         for info in pods.values():
             if info.priority < priority:
-                usage.pods[row] += 1
-                for resource, amount in info.requests:
-                    usage.requested[resource, row] += amount
+                usage.add(row, info)
     return usage
 
 
