@@ -138,6 +138,10 @@ def verdicts(cluster: Cluster, plugin: Filter, incoming: Pod) -> dict[str, Rejec
         plugin.filter_all(cycle, incoming, Nodes.one(cluster.cache.table, row), single)
         one_by_one.append(int(single[0]))
     assert out.tolist() == one_by_one, "a row alone gets another verdict than among all"
+    backwards = Nodes(cluster.cache.table, nodes.index[::-1].copy())
+    again = np.zeros(nodes.count, dtype=np.int32)
+    plugin.filter_all(cycle, incoming, backwards, again)
+    assert again[::-1].tolist() == one_by_one, "some rows get other verdicts than among all"
     return {
         nodes.node(row).name: plugin.rejection(cycle, incoming, code) if code else None
         for row, code in enumerate(one_by_one)
@@ -153,6 +157,10 @@ def scores(cluster: Cluster, plugin: Score, incoming: Pod) -> dict[str, int]:
         single = np.zeros(1, dtype=np.int64)
         plugin.score_all(cycle, incoming, Nodes.one(cluster.cache.table, row), single)
         assert single[0] == out[row], "a row alone gets another score than among all"
+    backwards = Nodes(cluster.cache.table, nodes.index[::-1].copy())
+    again = np.zeros(nodes.count, dtype=np.int64)
+    plugin.score_all(cycle, incoming, backwards, again)
+    assert again[::-1].tolist() == out.tolist(), "some rows get other scores than among all"
     return {nodes.node(row).name: int(out[row]) for row in range(nodes.count)}
 
 

@@ -46,6 +46,11 @@ class Nodes:
         return self.rows
 
     @property
+    def is_contiguous(self) -> bool:
+        """Whether each column of the view is one stretch of the table's."""
+        return isinstance(self.rows, slice)
+
+    @property
     def first(self) -> int:
         """The row number of the first node; of the only one, where `count` is 1."""
         rows = self.rows

@@ -48,7 +48,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
             table, row = cycle.table, nodes.first
             after, before = (pair_evenness(resources, table, row, it) for it in (True, False))
             out[0] = _HALF + (_HALF + after - before) // 2
-        elif compiled is not None:
+        elif compiled is not None and nodes.is_contiguous:
             _score_fused(resources, nodes, out)
         else:
             self._score_by_passes(cycle, resources, nodes, out)

@@ -48,7 +48,7 @@ def strategy_of(strategy: ScoringStrategy) -> Kernel:
             exact_mean(resources, nodes, out, least)
         elif nodes.count == 1:
             out[0] = mean_of(resources, nodes.table, nodes.first, least)
-        elif compiled is not None and len(resources) in _FUSED:
+        elif compiled is not None and len(resources) in _FUSED and nodes.is_contiguous:
             fused_mean(resources, nodes, out, least)
         else:
             fast_mean(resources, nodes, out, least)
