@@ -36,21 +36,26 @@ async def bind(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
 
 async def prepare(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
     """PreBind: make ready what the pod needs on its node. None: it may be bound."""
-    for name, plugin in profile.pre_bind:
+    cycle.timer.step("PreBind")
+    for name, plugin in cycle.timer.each(profile.pre_bind):
         with guard(name, "PreBind"):
             if plugin.pre_bind_pre_flight(cycle, cycle.pod, node) is SKIP:
                 continue
             answer = await plugin.pre_bind(cycle, cycle.pod, node)
         if answer is not None:
+            cycle.timer.step("", answer.code.value)
             return answer.by(name)
+    cycle.timer.step("")
     return None
 
 
 async def commit(profile: Profile, cycle: Cycle, node: Node) -> None:
     """Bind: tell the API server. Raises SchedulingError when that failed."""
-    for name, plugin in profile.bind:
+    cycle.timer.step("Bind")
+    for name, plugin in cycle.timer.each(profile.bind):
         with guard(name, "Bind"):
             if await plugin.bind(cycle, cycle.pod, node) is not SKIP:
+                cycle.timer.step("")
                 return
     raise SchedulingError(f"no Bind plugin of profile {profile.scheduler_name!r} binds this pod")
 
