@@ -77,9 +77,11 @@ def evaluate(cycle: Cycle, diagnosis: Diagnosis, everything: bool = True) -> Out
     """What preemption could do: on all nodes, or on as many as the plugin looks at by default."""
     if eligibility.refusal(cycle, diagnosis) is not None:
         return Outcome(False, {}, [])
-    search = candidates.find_all if everything else DefaultPreemption().search
-    found = search(cycle, diagnosis).found
-    return Outcome(True, found, choosing.tied(found))
+    look = candidates.find_all if everything else DefaultPreemption().search
+    search = look(cycle, diagnosis)
+    if not search.found:
+        _nothing_found(search)
+    return Outcome(True, search.found, choosing.tied(search.found))
 
 
 def nominate(cycle: Cycle, found: Mapping[str, Victims]) -> Nominated | Rejection:

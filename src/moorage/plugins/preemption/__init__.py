@@ -10,8 +10,11 @@ scheduler's edge. The flow, a file each:
     reprieving    a row's victims, by trial
     columnwise    the victims of many rows at once, where only resources can refuse
     choosing      the candidate that hurts least
+    explaining    why nothing helped
     underway      preemptions whose evictions the edge has not finished yet
 
-`importance` and `go_sort` order victims as kube-scheduler does, `budgets` knows which of them are
-protected, `lower` keeps what lower-priority pods use, and `kept` holds it all between attempts.
+What they stand on: `importance` and `go_sort` order victims as kube-scheduler does, `budgets`
+knows which of them are protected, `lower` sums up what lower-priority pods use, `imagined` asks
+rules about rows as they would be, `ground` gathers that for one search, and `kept` keeps what
+outlives it.
 """
