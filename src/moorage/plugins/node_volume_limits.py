@@ -22,14 +22,16 @@ from moorage.framework.verdicts import (
     unschedulable,
 )
 from moorage.plugins import node_volume_limits_hints as hints
-from moorage.plugins.node_volume_limits_counting import Attachments, Name
+from moorage.plugins.node_volume_limits_counting import Attachments
 from moorage.plugins.node_volume_limits_resolving import (
     Attachable,
     Missing,
+    Name,
     Problem,
     attachables,
     is_attachable,
 )
+from moorage.plugins.node_volume_limits_rows import Rows
 from moorage.plugins.volume_nodes import CSINodes, csi_nodes
 
 EXCEEDED: Final = "node(s) exceed max volume count"
@@ -50,7 +52,7 @@ class Part:
             if isinstance(volume, Missing) or has_csi_node or not volume.migrated
         ]
         self.trouble = next((v for v in shown if isinstance(v, Missing | Problem)), None)
-        self.names: set[Name] = {(v.driver, v.handle) for v in shown if isinstance(v, Attachable)}
+        self.names: set[Name] = {v.name for v in shown if isinstance(v, Attachable)}
         self.drivers = list(dict.fromkeys(v.driver for v in shown if isinstance(v, Attachable)))
 
     def count(self, driver: str) -> int:
@@ -136,24 +138,34 @@ def _require_drivers(
 def _apply_limits(cycle: Cycle, csi: CSINodes, nodes: Nodes, out: NDArray[np.int32]) -> None:
     attachments: Attachments = cycle.shared.setdefault("NodeVolumeLimits", Attachments())
     attachments.catch_up(cycle)
-    part = _wanted(cycle).on_csi_nodes
+    part, open_to = _wanted(cycle).on_csi_nodes, out == 0
     at_most = attachments.at_most[nodes.rows]
     close = csi.limited[nodes.rows] & (attachments.doubtful[nodes.rows] > 0)
     for driver in part.drivers:
         close |= at_most + part.count(driver) > csi.limit(driver)[nodes.rows]
-    positions = np.flatnonzero(close & (out == 0))
-    for position, row in zip(positions.tolist(), nodes.index[positions].tolist(), strict=True):
-        out[position] = _count_on(cycle, csi, attachments, row)
+    close &= open_to
+    if close.any():
+        attachments.count(cycle, nodes.index[close].tolist())
+        for driver in part.drivers:
+            out[close & _is_over(driver, part, attachments.rows, csi, nodes)] = _EXCEEDED
+        _tell_problems(_wanted(cycle), attachments.rows, nodes, close, out)
 
 
-def _count_on(cycle: Cycle, csi: CSINodes, attachments: Attachments, row: int) -> int:
-    """The code for one row whose bound passes a limit."""
-    wanted, attached = _wanted(cycle), attachments.on(cycle, row)
-    if attached.problem:
-        return wanted.code(Problem(attached.problem))
-    fresh = wanted.on_csi_nodes.names - attached.by_pods
-    for driver in {driver for driver, _ in fresh}:
-        added = sum(name[0] == driver for name in fresh)
-        if attached.counts.get(driver, 0) + added > csi.limit(driver)[row]:
-            return _EXCEEDED
-    return 0
+def _is_over(driver: str, part: Part, rows: Rows, csi: CSINodes, nodes: Nodes) -> NDArray[np.bool_]:
+    """bool (node): with the pod's new volumes of the driver there would be too many."""
+    added = np.full(nodes.count, part.count(driver))
+    for name in part.names:
+        if name[0] == driver:
+            held = np.fromiter(rows.holders(name), dtype=np.intp)
+            added[nodes.positions(held)] -= 1
+    there, limit = rows.count(driver)[nodes.rows], csi.limit(driver)[nodes.rows]
+    return (added > 0) & (there + added > limit)
+
+
+def _tell_problems(
+    wanted: Wanted, rows: Rows, nodes: Nodes, close: NDArray[np.bool_], out: NDArray[np.int32]
+) -> None:
+    for row, problem in rows.problems.items():
+        for position in nodes.positions(np.array([row], dtype=np.intp)).tolist():
+            if close[position]:
+                out[position] = wanted.code(Problem(problem))

@@ -2,8 +2,8 @@
 
 Counting exactly takes a look at every claim on the node. So rows first get an upper bound, which
 pods coming and going keep up to date: every volume that may count, and every VolumeAttachment. Only
-rows whose bound could pass a limit are counted, and a count is kept until something it was made of
-changes.
+rows whose bound could pass a limit are counted, and a count is kept until something that it was
+made of changes.
 """
 
 from collections.abc import Iterable
@@ -31,20 +31,27 @@ from moorage.plugins.node_volume_limits_resolving import (
     is_attachable,
     may_be_wrong,
 )
-from moorage.plugins.node_volume_limits_rows import Counted, Rows
+from moorage.plugins.node_volume_limits_rows import NOWHERE, Counted, Rows
 from moorage.plugins.volume_changes import Seen
 from moorage.plugins.volume_claims import claim_name
+
+
+class Bound(NamedTuple):
+    """Volumes of a pod that may count, and how many of those may turn out to be wrong."""
+
+    volumes: int
+    doubtful: int
 
 
 class Attachments:
     """Upper bounds for all rows, exact counts for those asked about."""
 
     def __init__(self) -> None:
-        self.at_most: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        """(row) No more volumes than these are attached."""
+        self.rows = Rows()
         self.doubtful: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         """(row) Volumes of pods that may turn out to be wrong."""
-        self.rows = Rows()
+        self._of_pods: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._of_attachments: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._by_node: dict[str, dict[str, VolumeAttachment]] = {}
         self._claims = Seen(PersistentVolumeClaim)
         self._volumes = Seen(PersistentVolume)
@@ -53,43 +60,47 @@ class Attachments:
         self._node_version = -1
         self._pod_version = -1
 
+    @property
+    def at_most(self) -> NDArray[np.int64]:
+        """(row) No more volumes than these are attached."""
+        return self._of_pods + self._of_attachments
+
     def catch_up(self, cycle: Cycle) -> None:
-        """Bring bounds up to date; drop counts that may be wrong by now."""
+        """Bring the bounds up to date."""
         table, objects = cycle.table, cycle.cache.objects
         self._grow(len(table.alive))
-        self._read_objects(table, objects)
-        self._read_nodes(table)
+        self._read_attachments(table, objects)
         self._read_pods(table)
 
     def count(self, cycle: Cycle, rows: Iterable[int]) -> None:
-        """Count what is attached to these rows, where that is not known."""
+        """Count what is attached to these rows, where that is not known or may have changed."""
+        self._read_storage(cycle.cache.objects)
         for row in rows:
             if not self.rows.known[row]:
-                self._count(cycle, row)
+                self.rows.put(row, self._count(cycle, row))
 
-    def _count(self, cycle: Cycle, row: int) -> None:
-        objects, node = cycle.cache.objects, cycle.table.node(row).name
-        by_pods: set[Name] = set()
-        problem = ""
+    def _count(self, cycle: Cycle, row: int) -> Counted:
+        objects, by_pods = cycle.cache.objects, set[Name]()
         for info in cycle.table.pods[row].values():
             if not _bound(info).volumes:
                 continue
-            self._remember_claims(objects, row, info.pod)
+            self._note_claims(objects, row, info.pod)
             for volume in attachables(objects, info.pod):
                 if isinstance(volume, Problem):
-                    problem = problem or volume.message
-                elif isinstance(volume, Attachable):
+                    return Counted(set(), set(), volume.message)
+                if isinstance(volume, Attachable):
                     by_pods.add(volume.name)
-        self.rows.put(row, Counted(by_pods, by_pods | self._attached(objects, row, node), problem))
+        return Counted(by_pods, by_pods | self._attached(objects, row, cycle.table.node(row).name))
 
-    def _remember_claims(self, objects: Objects, row: int, pod: Pod) -> None:
+    def _note_claims(self, objects: Objects, row: int, pod: Pod) -> None:
         for volume in pod.spec.volumes:
             name = claim_name(pod, volume)
-            if name is not None:
-                self.rows.depends(row, PersistentVolumeClaim, f"{pod.namespace}/{name}")
-                claim = objects.get(PersistentVolumeClaim, name, pod.namespace)
-                if claim is not None:
-                    self.rows.depends(row, PersistentVolume, claim.spec.volume_name)
+            if name is None:
+                continue
+            claim = objects.get(PersistentVolumeClaim, name, pod.namespace)
+            self.rows.depends(row, PersistentVolumeClaim, f"{pod.namespace}/{name}")
+            if claim is not None:
+                self.rows.depends(row, PersistentVolume, claim.spec.volume_name)
 
     def _attached(self, objects: Objects, row: int, node: str) -> set[Name]:
         names: set[Name] = set()
@@ -103,30 +114,80 @@ class Attachments:
                 names.add((attachment.spec.attacher, volume.spec.csi.volume_handle))
         return names
 
-    def _read_objects(self, table: NodeTable, objects: Objects) -> None:
-        version = objects.version(StorageClass)
-        if version != self._class_version:
+    def _read_storage(self, objects: Objects) -> None:
+        if objects.version(StorageClass) != self._class_version:
             self.rows.forget_all()
-            self._class_version = version
-        for claim in self._claims.catch_up(objects):
-            key = (claim.new or claim.old or PersistentVolumeClaim()).metadata
-            self.rows.changed(PersistentVolumeClaim, f"{key.namespace}/{key.name}")
-        for volume in self._volumes.catch_up(objects):
-            found = volume.new or volume.old or PersistentVolume()
-            self.rows.changed(PersistentVolume, found.name)
-        for attachment in self._attachments.catch_up(objects):
-            self._move(table, attachment.old, -1)
-            self._move(table, attachment.new, 1)
+            self._class_version = objects.version(StorageClass)
+        for old, new in self._claims.catch_up(objects):
+            for claim in filter(None, (old, new)):
+                self.rows.changed(PersistentVolumeClaim, f"{claim.namespace}/{claim.name}")
+        for before, after in self._volumes.catch_up(objects):
+            for volume in filter(None, (before, after)):
+                self.rows.changed(PersistentVolume, volume.name)
 
-    def _move(self, table: NodeTable, attachment: VolumeAttachment | None, sign: int) -> None:
-        if attachment is None:
+    def _read_attachments(self, table: NodeTable, objects: Objects) -> None:
+        changes = self._attachments.catch_up(objects)
+        if not changes and table.node_log.version == self._node_version:
             return
-        there = self._by_node.setdefault(attachment.spec.node_name, {})
-        if sign > 0:
-            there[attachment.name] = attachment
+        self._forget_changed_nodes(table)
+        for old, new in changes:
+            if old is not None:
+                del self._by_node[old.spec.node_name][old.name]
+            if new is not None:
+                self._by_node.setdefault(new.spec.node_name, {})[new.name] = new
+            for attachment in filter(None, (old, new)):
+                self.rows.forget(table.row_of.get(attachment.spec.node_name, NOWHERE))
+        self._of_attachments.fill(0)
+        for node, attachments in self._by_node.items():
+            row = table.row_of.get(node)
+            if row is not None:
+                self._of_attachments[row] = len(attachments)
+
+    def _forget_changed_nodes(self, table: NodeTable) -> None:
+        log = table.node_log
+        changed = log.since(self._node_version) if self._node_version >= 0 else None
+        self._node_version = log.version
+        if changed is None:
+            self.rows.forget_all()
         else:
-            del there[attachment.name]
-        row = table.row_of.get(attachment.spec.node_name)
-        if row is not None and self._node_version >= 0:
-            self.at_most[row] += sign
+            for row in set(changed):
+                self.rows.forget(row)
+
+    def _read_pods(self, table: NodeTable) -> None:
+        log = table.pod_log
+        changes = log.since(self._pod_version) if self._pod_version >= 0 else None
+        self._pod_version = log.version
+        if changes is None:
+            self.rows.forget_all()
+            self._of_pods.fill(0)
+            self.doubtful.fill(0)
+            for row, pods in enumerate(table.pods):
+                for pod in pods.values():
+                    self._add(row, pod, 1)
+        else:
+            for row, pod, sign in changes:
+                self._add(row, pod, sign)
+
+    def _add(self, row: int, pod: PodInfo, sign: int) -> None:
+        volumes, doubtful = _bound(pod)
+        if volumes:
+            self._of_pods[row] += sign * volumes
+            self.doubtful[row] += sign * doubtful
             self.rows.forget(row)
+
+    def _grow(self, capacity: int) -> None:
+        self.rows.grow(capacity)
+        more = np.zeros(capacity - len(self._of_pods), dtype=np.int64)
+        if len(more):
+            self._of_pods = np.concatenate((self._of_pods, more))
+            self._of_attachments = np.concatenate((self._of_attachments, more))
+            self.doubtful = np.concatenate((self.doubtful, more))
+
+
+def _bound(pod: PodInfo) -> Bound:
+    memo: dict[str, Any] = pod.cls.memo
+    found: Bound | None = memo.get("NodeVolumeLimits")
+    if found is None:
+        volumes = [volume for volume in pod.pod.spec.volumes if is_attachable(volume)]
+        found = memo["NodeVolumeLimits"] = Bound(len(volumes), sum(map(may_be_wrong, volumes)))
+    return found

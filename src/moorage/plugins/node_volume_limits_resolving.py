@@ -35,12 +35,20 @@ _UNPROVISIONED = "unprovisioned-{}/{}"
 """The handle of a volume that is still to be made."""
 
 
+Name = tuple[str, str]
+"""(driver, handle): the same volume in two pods is one."""
+
+
 class Attachable(NamedTuple):
     """A volume to attach. One that migrated counts only where there is a CSINode."""
 
     driver: str
     handle: str
     migrated: bool = False
+
+    @property
+    def name(self) -> Name:
+        return self.driver, self.handle
 
 
 class Missing(NamedTuple):

@@ -244,6 +244,18 @@ class TestCounting:
 
         assert refusal(cluster.cycle(using("new", "new")), "late") == FULL
 
+    def test_a_row_that_passes_to_another_node_is_counted_anew(self) -> None:
+        objects = [*bound("old", "other", "new"), csi_node("n", csi_x=1), csi_node("m", csi_x=1)]
+        there = [attached("pv-old", "n"), attached("pv-other", "m", "csi.y")]
+        cluster = Cluster(node("n"), node("m"), *objects, *there)
+        assert refusal(cluster.cycle(using("new", "new")), "m") is None
+
+        for name in ("n", "m"):
+            cluster.cache.remove_node(node(name).build())
+        cluster.add(node("n"))
+
+        assert refusal(cluster.cycle(using("new", "new")), "n") == FULL
+
 
 def opting_in(driver: str = "csi.x") -> CSIDriver:
     spec = {"preventPodSchedulingIfMissing": True}

@@ -129,8 +129,8 @@ def provision(world: World, name: str, unmet: list[Claim]) -> int:
 
 def build(world: World) -> Cache:
     cache = Cache()
-    for name, zone in NODES.items():
-        cache.put_node(node(name).in_zone(zone).build())
+    for name, where in NODES.items():
+        cache.put_node(node(name).in_zone(where).build())
     for number, volume in enumerate(world.volumes):
         cache.objects.put(_volume(number, volume))
     for number, claim in enumerate(world.claims):
