@@ -46,6 +46,8 @@ class State:
 
     def __init__(self, search: Search) -> None:
         self.search = search
+        self.filtered = False
+        """Whether nodes were searched: where Filter is disabled there is nothing to score."""
         self.everywhere: Found | None = None
         """What the search over all rows found."""
         self.plan: Plan | None = None
@@ -81,6 +83,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
         state = _state(cycle)
         found = state.search.run(cycle, nodes)
         out[:] = found.codes
+        state.filtered = True
         if nodes.count == cycle.table.rows:
             state.everywhere = found
 
@@ -96,6 +99,8 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         state = _state(cycle)
         everywhere = state.everywhere
+        if not state.filtered:
+            return
         if everywhere is not None and len(everywhere.codes) == cycle.table.rows:
             found = everywhere.at(nodes)
         else:
