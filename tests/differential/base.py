@@ -15,9 +15,9 @@ from tests.differential.words import (
     Json,
 )
 
-NODE_CPU = ("2", "3920m", "4", "8", "16")
-NODE_MEMORY = ("4Gi", "7900Mi", "8Gi", "16Gi", "32Gi")
-NODE_PODS = ("5", "30", "110")
+NODE_CPU = ("3920m", "8", "16", "16", "32")
+NODE_MEMORY = ("7900Mi", "16Gi", "32Gi", "64Gi")
+NODE_PODS = ("10", "30", "110", "110")
 NODE_STORAGE = ("20Gi", "100Gi")
 IMAGES = ("nginx:1.25", "redis:7", "busybox", "registry.local/ml/train:v3")
 REQUESTS: tuple[dict[str, str], ...] = (
@@ -71,14 +71,15 @@ def _node_labels(dice: Dice, name: str) -> dict[str, str]:
     return labels
 
 
-def pod(dice: Dice, name: str) -> Json:
+def pod(draft: Draft, name: str) -> Json:
+    dice = draft.dice
     containers = [_container(dice, number) for number in range(dice.pick((1, 1, 1, 2)))]
     return {
         "metadata": {
             "name": name,
             "namespace": dice.pick(NAMESPACES[:3]),
             "uid": f"uid-{name}",
-            "labels": pod_labels(dice),
+            "labels": pod_labels(dice, draft.apps),
         },
         "spec": {"schedulerName": "default-scheduler", "containers": containers},
         "status": {},
@@ -96,7 +97,7 @@ def _container(dice: Dice, number: int) -> Json:
 
 def running_pod(draft: Draft, number: int) -> Json:
     dice = draft.dice
-    made = pod(dice, f"p{number}")
+    made = pod(draft, f"p{number}")
     made["spec"]["nodeName"] = dice.pick(draft.node_names) if draft.node_names else "gone"
     day, hour = dice.count(1, 28), dice.count(0, 23)
     made["status"] = {"phase": "Running", "startTime": f"2026-01-{day:02}T{hour:02}:00:00Z"}
@@ -104,7 +105,7 @@ def running_pod(draft: Draft, number: int) -> Json:
 
 
 def waiting_pod(draft: Draft) -> Json:
-    made = pod(draft.dice, "pending")
+    made = pod(draft, "pending")
     made["status"] = {"phase": "Pending"}
     return made
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.differential.dice import Dice
-from tests.differential.words import Json
+from tests.differential.words import APPS, Json
 
 CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -16,6 +16,7 @@ class Draft:
 
     def __init__(self, dice: Dice, name: str) -> None:
         self.dice = dice
+        self.apps = dice.some(APPS, 1, 3)
         self.case: Json = {"id": name, "nodes": [], "pods": [], "pod": {}}
 
     @property

@@ -29,8 +29,8 @@ def key(dice: Dice, values: Values) -> str:
     return dice.pick(ODD_KEYS) if dice.odd(0.3) else dice.pick(tuple(values))
 
 
-def pod_labels(dice: Dice) -> dict[str, str]:
-    return {"app": value(dice, POD_VALUES, "app")} | labels(dice, POD_VALUES, 0.35)
+def pod_labels(dice: Dice, apps: Sequence[str]) -> dict[str, str]:
+    return labels(dice, POD_VALUES, 0.35) | {"app": value(dice, {"app": apps}, "app")}
 
 
 def expression(dice: Dice, values: Values, operators: Sequence[str]) -> Json:

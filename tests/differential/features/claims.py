@@ -8,8 +8,8 @@ from tests.differential.words import HOSTNAME, OLD_REGION, OLD_ZONE, REGION, ZON
 DRIVER = "csi.test"
 MODES = ("ReadWriteOnce", "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 SIZES = ("1Gi", "5Gi", "5Gi", "10Gi", "100Gi")
-STATES = ("bound", "bound", "unbound", "unbound", "prebound", "halfway", "lost", "missing")
-CLASSES = ("fast", "fast", "local", "local", "now", "zoned", "ebs", "capacity")
+STATES = (*("bound", "unbound") * 5, "prebound", "prebound", "halfway", "lost", "missing")
+CLASSES = ("fast", "fast", "local", "local", "zoned", "ebs", "capacity", "capacity", "now")
 ODD_CLASSES = ("unheard", "modeless", "", None)
 
 
@@ -42,7 +42,7 @@ def volume(dice: Dice, name: str, names: list[str], klass: str | None) -> Json:
     """A persistent volume, not bound yet."""
     spec: Json = {
         "capacity": {"storage": dice.pick(SIZES)},
-        "accessModes": sorted(set(dice.some(MODES, 1, 2))),
+        "accessModes": sorted(set(dice.some(MODES, 2, 4))),
         **source(dice, name),
     }
     if klass is not None:
@@ -106,7 +106,7 @@ def claim(dice: Dice, name: str, namespace: str, klass: str | None) -> Json:
     if dice.chance(0.1):
         chosen = dice.pick(("n00", "n01", "gone"))
         metadata["annotations"] = {"volume.kubernetes.io/selected-node": chosen}
-    if dice.chance(0.05):
+    if dice.chance(0.02):
         metadata["deletionTimestamp"] = "2026-02-01T00:00:00Z"
     return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
 

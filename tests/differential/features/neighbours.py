@@ -49,7 +49,7 @@ class InterPod(Feature):
     """Terms on the pod to schedule and on some of the others."""
 
     name = "interpod"
-    density = 1.5
+    density = 2.5
 
     def on_pod(self, draft: Draft, pod: Json, incoming: bool) -> None:
         if draft.dice.chance(0.85 if incoming else 0.3):

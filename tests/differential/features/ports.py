@@ -32,3 +32,18 @@ class Ports(Feature):
                 container["ports"] = [port(dice) for _ in range(dice.count(1, 2))]
         if dice.chance(0.2):
             spec["hostNetwork"] = True
+
+    def on_case(self, draft: Draft) -> None:
+        """No two pods of a node hold the same port: kube-scheduler would lose count of it."""
+        held: set[tuple[str, object]] = set()
+        for pod in draft.case["pods"]:
+            node, spec = pod["spec"].get("nodeName", ""), pod["spec"]
+            for container in (*spec["containers"], *spec.get("initContainers", ())):
+                mine = [p for p in container.get("ports", ()) if (node, _held(p)) not in held]
+                container["ports"] = mine
+                held.update((node, _held(p)) for p in mine)
+
+
+def _held(port: Json) -> tuple[object, ...]:
+    address = port.get("hostIP") or "0.0.0.0"
+    return address, port.get("protocol") or "TCP", port.get("hostPort", 0)

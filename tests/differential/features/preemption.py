@@ -77,6 +77,8 @@ class Budgets(Feature):
                 "status": status,
             }
             selector = labels.label_selector(dice)
+            if dice.chance(0.6):
+                selector = {"matchLabels": {"app": dice.pick(draft.apps)}}
             if selector is not None:
                 made["spec"]["selector"] = selector
             draft.add("podDisruptionBudgets", made)

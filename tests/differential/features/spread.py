@@ -39,7 +39,7 @@ class Spread(Feature):
     """One to three constraints on the pod, and nodes that differ in what it may spread over."""
 
     name = "spread"
-    density = 2.0
+    density = 4.0
 
     def on_pod(self, draft: Draft, pod: Json, incoming: bool) -> None:
         if draft.dice.chance(0.95 if incoming else 0.1):

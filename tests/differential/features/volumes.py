@@ -24,7 +24,7 @@ class Volumes(Feature):
         dice = draft.dice
         kept = [k for k in claims.classes(dice) if not dice.chance(0.03)]
         draft.case["storageClasses"] = kept
-        for number in range(dice.count(0, 4)):
+        for number in range(dice.count(0, 6)):
             klass = dice.either(claims.CLASSES, claims.ODD_CLASSES)
             free = claims.volume(dice, f"free{number}", draft.node_names, klass)
             draft.add("persistentVolumes", free)
@@ -56,11 +56,11 @@ class Volumes(Feature):
         template = {"spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}}
         mounted = {"name": f"e{number}", "ephemeral": {"volumeClaimTemplate": template}}
         pod["spec"].setdefault("volumes", []).append(mounted)
-        if dice.chance(0.2):
+        if dice.chance(0.1):
             return
         made = claims.claim(dice, f"{metadata['name']}-e{number}", metadata["namespace"], "fast")
         owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"]}
-        uid = metadata["uid"] if dice.chance(0.8) else "another"
+        uid = metadata["uid"] if dice.chance(0.9) else "another"
         owned = {**owner, "uid": uid, "controller": True}
         if dice.chance(0.9):
             made["metadata"]["ownerReferences"] = [owned]

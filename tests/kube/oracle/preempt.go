@@ -39,10 +39,8 @@ func (cl *cluster) preempt(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := ev.DryRunPreemption(ctx, state, pod, nodes, pdbs, 0, int32(len(nodes)))
-	if err != nil {
-		return nil, err
-	}
+	// A node where the dry run fails is no candidate; the attempt goes on, as in kube-scheduler.
+	found, _, _ := ev.DryRunPreemption(ctx, state, pod, nodes, pdbs, 0, int32(len(nodes)))
 	for _, c := range found {
 		o.Candidates[c.Name()] = candidate{Victims: names(c.Victims().Pods), PDBViolations: c.Victims().NumPDBViolations}
 	}
