@@ -55,10 +55,10 @@ class Shelved(NamedTuple):
 
 
 class Shelf:
-    """Volumes numbered by size."""
+    """Volumes numbered by size, those of one size by name."""
 
     def __init__(self, shelved: Iterable[Shelved]) -> None:
-        self.shelved = sorted(shelved, key=lambda each: each.size)
+        self.shelved = sorted(shelved, key=lambda each: (each.size, each.volume.name))
         self.offers = Offers([each.reach for each in self.shelved])
         self.capacities = np.array([capacity(each.volume) for each in self.shelved], dtype=np.int64)
         self._sizes = [each.size for each in self.shelved]

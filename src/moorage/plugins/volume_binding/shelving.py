@@ -64,11 +64,11 @@ class Shelves:
         return found
 
     def kept_for(self, objects: Objects, claim: PersistentVolumeClaim) -> Iterator[Shelved]:
-        """Volumes bound to the claim, or assumed to be."""
+        """Volumes bound to the claim, or assumed to be, by name."""
         self._read_volumes(objects)
-        names = dict.fromkeys(self._kept.get((claim.namespace, claim.name), ()))
-        names |= dict.fromkeys(volume.name for volume in self.volumes.all(objects))
-        for name in names:
+        names = set(self._kept.get((claim.namespace, claim.name), ()))
+        names.update(volume.name for volume in self.volumes.all(objects))
+        for name in sorted(names):
             shelved = self._shelved[name]
             volume = self.volumes.over(shelved.volume)
             if is_kept_for(volume, claim):
