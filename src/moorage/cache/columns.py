@@ -70,11 +70,15 @@ class ColumnCache:
         self._scratch: dict[str, Column] = {}
         self._seen: OrderedDict[tuple[str, Hashable], None] = OrderedDict()
         self._bytes = 0
+        self._table: NodeTable | None = None
         self.rows_recomputed = 0
         """Rows computed so far: the measure of work that tests hold still."""
 
     def get(self, rule: Rule, sign: Hashable, table: NodeTable, cycle: Any, pod: Any) -> Column:
         """The column of a signature, true for the table as it is now."""
+        if table is not self._table:
+            self.clear()
+            self._table = table
         key = (rule.name, sign)
         column = self._columns.get(key)
         log = table.usage_log if rule.by_usage else table.node_log

@@ -4,7 +4,7 @@ from typing import Generic, TypeVar
 
 Entry = TypeVar("Entry")
 
-KEEP = 16_384
+KEEP = 65_536
 """Entries kept at least; readers further behind start afresh."""
 
 

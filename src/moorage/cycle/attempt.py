@@ -100,7 +100,7 @@ def post_filter(
     profile: Profile, cycle: Cycle, diagnosis: Diagnosis, outcome: Filtering
 ) -> Nominated | None:
     """Ask PostFilter plugins for room; their words end the diagnosis."""
-    cycle.refuses = lambda row: filtering.refusal_with_nominated_pods(cycle, outcome.active, row)
+    cycle.refuses = filtering.Refusing(cycle, outcome.active)
     said: list[str] = []
     nominated: Nominated | None = None
     for name, plugin in cycle.timer.each(profile.post_filter):

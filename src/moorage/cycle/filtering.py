@@ -83,6 +83,8 @@ def pre_filter(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
     except Exception as error:
         raise blame(name, "PreFilter", error) from error
     outcome.active = [entry for entry in plan.filter if entry.name not in skipped]
+    if plan.listeners:
+        cycle.listeners = [named for named in plan.listeners if named[0] not in skipped]
     if refused is not None:
         outcome.diagnosis.pre_filter = refused
         outcome.diagnosis.unschedulable_plugins.add(refused.plugin)
@@ -223,14 +225,28 @@ def refusal_with_nominated_pods(
     """kube's two passes: with the promised pods counted, and then without them."""
     others = promised(cycle, row)
     if others:
-        with cycle.cache.trial():
+        with cycle.trial():
             for pod in others:
                 if cycle.cache.node_of(pod.uid) is None:
-                    cycle.cache.place_on(row, pod)
+                    cycle.place(row, pod)
             refused = refusal(cycle, active, row)
         if refused is not None:
             return refused
     return refusal(cycle, active, row)
+
+
+class Refusing:
+    """Who refuses a row as things stand now; `filters` are the plugins asked, in order."""
+
+    __slots__ = ("_active", "_cycle", "filters")
+
+    def __init__(self, cycle: Cycle, active: list[FilterEntry]) -> None:
+        self._cycle = cycle
+        self._active = active
+        self.filters = tuple(entry.plugin for entry in active)
+
+    def __call__(self, row: int) -> Rejection | None:
+        return refusal_with_nominated_pods(self._cycle, self._active, row)
 
 
 def diagnose(profile: Profile, cycle: Cycle, outcome: Filtering) -> Diagnosis:

@@ -12,6 +12,7 @@ from moorage.config.durations import decode_hook
 from moorage.config.resolving import ResolvedProfile
 from moorage.cycle import preparation
 from moorage.framework import points
+from moorage.framework.cycle import Listener
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import is_vector
 
@@ -54,6 +55,7 @@ class Plan(NamedTuple):
     pre_score: list[tuple[str, points.PreScore]]
     score: list[ScoreEntry]
     reserve: list[tuple[str, points.Reserve]]
+    listeners: list[tuple[str, Listener]]
 
 
 class Profile:
@@ -137,7 +139,14 @@ class Profile:
             [entry for entry in self.pre_score if concerned(entry[0])],
             [entry for entry in self.score if concerned(entry.name)],
             [entry for entry in self.reserve if concerned(entry[0])],
+            [(name, plugin) for name, plugin in self.pre_filter if _listens(plugin)],
         )
+
+
+def _listens(plugin: points.PreFilter) -> bool:
+    """Whether a plugin brings state up to date when a trial adds or removes pods."""
+    own, base = type(plugin), points.PreFilter
+    return own.add_pod is not base.add_pod or own.remove_pod is not base.remove_pod
 
 
 def _rule(

@@ -139,7 +139,7 @@ def _preemption(
 ) -> dict[str, Any]:
     if not any(name == "DefaultPreemption" for name, _ in chosen.post_filter):
         return dict(_NO_PREEMPTION)
-    cycle.refuses = lambda row: filtering.refusal_with_nominated_pods(cycle, found.active, row)
+    cycle.refuses = filtering.Refusing(cycle, found.active)
     outcome = default_preemption.evaluate(cycle, diagnosis)
     return {
         "eligible": outcome.eligible,

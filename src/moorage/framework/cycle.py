@@ -1,6 +1,8 @@
 """One attempt's state, and the window through which plugins see the cluster."""
 
-from collections.abc import Callable, Iterable
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from moorage.api.meta import KubeObject
@@ -40,6 +42,23 @@ class Client(Protocol):
         ...
 
 
+class Listener(Protocol):
+    """A plugin that wants to hear of the pods that come and go in a trial."""
+
+    def add_pod(self, cycle: "Cycle", pod: Pod, added: PodInfo, node: Node) -> Any: ...
+
+    def remove_pod(self, cycle: "Cycle", pod: Pod, removed: PodInfo, node: Node) -> Any: ...
+
+
+class Refuses(Protocol):
+    """Who refuses a row; `filters` are the plugins that are asked, in order."""
+
+    @property
+    def filters(self) -> tuple[Any, ...]: ...
+
+    def __call__(self, row: int) -> Rejection | None: ...
+
+
 class Cycle:
     """kube-scheduler's CycleState and Handle in one: lives as long as one attempt.
 
@@ -51,6 +70,7 @@ class Cycle:
         "cache",
         "client",
         "incoming",
+        "listeners",
         "now",
         "random",
         "refuses",
@@ -82,13 +102,37 @@ class Cycle:
         self.client = client
         self.timer = timer
         self.state: dict[str, Any] = {}
-        self.refuses: Callable[[int], Rejection | None] = _nobody_asked
+        self.listeners: list[tuple[str, Listener]] = []
+        """The PreFilter plugins, by name, that keep state which a trial must bring up to date."""
+        self.refuses: Refuses = NOBODY
         """For PostFilter: who refuses a row as things stand now, a trial's changes included."""
 
     @property
     def pod(self) -> Pod:
         """The pod this attempt is about."""
         return self.incoming.pod
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Pods that are placed and displaced inside are back at the end, and plugins' state too."""
+        kept = {name: copy.deepcopy(self.state.get(name)) for name, _ in self.listeners}
+        try:
+            with self.cache.trial():
+                yield
+        finally:
+            self.state.update(kept)
+
+    def place(self, row: int, pod: PodInfo) -> None:
+        """Count a pod on a row for the length of a trial."""
+        self.cache.place_on(row, pod)
+        for _, plugin in self.listeners:
+            plugin.add_pod(self, self.pod, pod, self.table.node(row))
+
+    def displace(self, row: int, pod: PodInfo) -> None:
+        """Stop counting a pod of a row for the length of a trial."""
+        self.cache.displace(pod)
+        for _, plugin in self.listeners:
+            plugin.remove_pod(self, self.pod, pod, self.table.node(row))
 
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
         """An object other than nodes and pods, by name."""
@@ -122,5 +166,11 @@ class Cycle:
         return int(column[index, row])
 
 
-def _nobody_asked(row: int) -> Rejection | None:
-    raise LookupError("only PostFilter plugins may ask who refuses a row")
+class _Nobody:
+    filters: tuple[Any, ...] = ()
+
+    def __call__(self, row: int) -> Rejection | None:
+        raise LookupError("only PostFilter plugins may ask who refuses a row")
+
+
+NOBODY = _Nobody()

@@ -14,6 +14,7 @@ from moorage import (
     NodeNames,
     Nodes,
     Pod,
+    PodInfo,
     PostFilter,
     PreFilter,
     PreScore,
@@ -232,3 +233,49 @@ def test_pods_nominated_to_a_node_are_counted_for_pods_of_no_higher_priority() -
 
     assert cluster.place(pod("low").requesting(cpu="500m")) is None
     assert cluster.place(pod("high").requesting(cpu="500m").prioritised(11)) == "a"
+
+
+class CountsPods(PreFilter, Filter, frozen=True):
+    """Keeps a count of its own, and so must hear of trials."""
+
+    most: int
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
+        cycle.state["CountsPods"] = {
+            node.name: len(cycle.pods_on(node.name)) for node in cycle.nodes()
+        }
+
+    def add_pod(self, cycle: Cycle, pod: Pod, added: PodInfo, node: Node) -> None:
+        cycle.state["CountsPods"][node.name] += 1
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, removed: PodInfo, node: Node) -> None:
+        cycle.state["CountsPods"][node.name] -= 1
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        crowded = cycle.state["CountsPods"][node.name] >= self.most
+        return unschedulable("node(s) were crowded") if crowded else None
+
+
+def test_a_plugin_that_keeps_state_hears_of_the_pods_of_a_trial() -> None:
+    cluster = Cluster(
+        node("a"),
+        pod("r1").on("a"),
+        pod("r2").on("a"),
+        plugins=[CountsPods(most=2)],
+    )
+
+    decided = cluster.attempt(pod("urgent").prioritised(10))
+
+    assert isinstance(decided, Unschedulable)
+    assert decided.nominated is not None
+    assert decided.nominated.node == "a"
+    assert len(decided.nominated.victims) == 1
+
+
+def test_promised_pods_reach_plugins_that_keep_state() -> None:
+    cluster = Cluster(node("a"), plugins=[CountsPods(most=1)])
+    promised = pod("promised").prioritised(5).build()
+    cluster.cache.nominations.put(cluster.cache.info(promised), "a")
+
+    assert cluster.place(pod("low")) is None
+    assert cluster.place(pod("high").prioritised(6)) == "a"

@@ -68,11 +68,8 @@ class Rules(NamedTuple):
 
 def rules(cycle: Cycle) -> Rules:
     """Which filters can be asked about imagined rows; none where they are not known."""
-    filters = getattr(cycle.refuses, "filters", None)
-    if filters is None:
-        return Rules((), complete=False)
     leading: list[Filter] = []
-    for plugin in filters:
+    for plugin in cycle.refuses.filters:
         if not (reads_the_node(plugin) or reads_sums(plugin)):
             return Rules(tuple(leading), complete=False)
         leading.append(plugin)

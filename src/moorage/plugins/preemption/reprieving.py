@@ -32,10 +32,10 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
     lower = [info for info in cycle.table.pods[row].values() if info.priority < priority]
     if not lower:
         return NO_VICTIMS
-    with cycle.cache.trial():
+    with cycle.trial():
         # Last come, first out: the rollback puts them back in the order in which they came.
         for info in reversed(lower):
-            cycle.cache.displace(info)
+            cycle.displace(row, info)
         refused = cycle.refuses(row)
         if refused is not None:
             return refused
@@ -50,10 +50,10 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
 
 
 def _may_stay(cycle: Cycle, row: int, info: PodInfo) -> bool:
-    cycle.cache.place_on(row, info)
+    cycle.place(row, info)
     if cycle.refuses(row) is None:
         return True
-    cycle.cache.displace(info)
+    cycle.displace(row, info)
     return False
 
 
