@@ -1,9 +1,9 @@
 """A look inside the running process: where everything stands, and where the time goes."""
 
 import asyncio
+import signal
 import sys
 import threading
-import time
 import traceback
 from collections import Counter
 from types import FrameType
@@ -29,32 +29,34 @@ def stacks() -> str:
     return "\n".join(parts)
 
 
-async def profile(seconds: float) -> str:
-    """Where this thread spends its time: `outer;...;inner count` lines, as flame graphs want them.
+class Busy(Exception):
+    """A profile is being taken already."""
 
-    A second thread looks a hundred times a second; the loop goes on as before.
+
+async def profile(seconds: float) -> str:
+    """Where the processor's time goes: `outer;...;inner count` lines, as flame graphs want them.
+
+    A signal interrupts this thread, the main one, for every hundredth of a second it computes.
     """
-    ident = threading.get_ident()
-    counts = await asyncio.to_thread(_sample, ident, min(max(seconds, 0.0), MOST_SECONDS))
+    if signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL:
+        raise Busy("a profile is being taken: ask again when it is done")
+    counts: Counter[str] = Counter()
+
+    def look(number: int, frame: FrameType | None) -> None:
+        counts[_collapsed(frame)] += 1
+
+    signal.signal(signal.SIGPROF, look)
+    signal.setitimer(signal.ITIMER_PROF, EVERY_SECONDS, EVERY_SECONDS)
+    try:
+        await asyncio.sleep(min(max(seconds, 0.0), MOST_SECONDS))
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
     return "".join(f"{stack} {count}\n" for stack, count in counts.most_common())
 
 
 def _summary(frames: list[FrameType]) -> list[traceback.FrameSummary]:
-    return list(
-        traceback.StackSummary.extract((frame, frame.f_lineno) for frame in frames),
-    )
-
-
-def _sample(ident: int, seconds: float) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    end = time.monotonic() + seconds
-    while True:
-        frame = sys._current_frames().get(ident)
-        if frame is not None:
-            counts[_collapsed(frame)] += 1
-        if time.monotonic() >= end:
-            return counts
-        time.sleep(EVERY_SECONDS)
+    return list(traceback.StackSummary.extract((frame, frame.f_lineno) for frame in frames))
 
 
 def _collapsed(frame: FrameType | None) -> str:

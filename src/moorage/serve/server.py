@@ -73,7 +73,9 @@ class Server:
         """Serve for as long as the block lasts."""
         async with AsyncExitStack() as stack:
             for listener in self._listeners:
-                runner = web.AppRunner(self._application(listener.trusted), handle_signals=False)
+                runner = web.AppRunner(
+                    self._application(listener.trusted), shutdown_timeout=SHUTDOWN_SECONDS
+                )
                 await runner.setup()
                 stack.push_async_callback(runner.cleanup)
                 await self._listen(listener, runner)
@@ -85,11 +87,8 @@ class Server:
         if certificates is not None:
             self._tls.append(ServerTls(certificates, address))
             context = self._tls[-1].context
-        site = web.TCPSite(
-            runner, address, port, ssl_context=context, shutdown_timeout=SHUTDOWN_SECONDS
-        )
         try:
-            await site.start()
+            await web.TCPSite(runner, address, port, ssl_context=context).start()
         except OSError as error:
             raise ListenerError(f"cannot listen on {address}:{port}: {error.strerror}") from error
         self.ports.append(runner.addresses[0][1])
@@ -158,7 +157,10 @@ class Server:
             seconds = float(request.query.get("seconds", debugging.DEFAULT_SECONDS))
         except ValueError:
             return _text(Answer(400, f"seconds={request.query['seconds']}: not a number\n"))
-        return _text(Answer(200, await debugging.profile(seconds)))
+        try:
+            return _text(Answer(200, await debugging.profile(seconds)))
+        except debugging.Busy as busy:
+            return _text(Answer(409, f"{busy}\n"))
 
     async def _put_verbosity(self, request: web.Request) -> web.Response:
         said = (await request.text()).strip()

@@ -1,0 +1,90 @@
+"""Checks answer in kube's form."""
+
+import pytest
+
+from moorage.serve.health import Answer, Check, Health
+
+SYNCED = Check("sched-handler-sync", lambda: None)
+UNSYNCED = Check("sched-handler-sync", lambda: "not listed yet: pods")
+
+
+@pytest.mark.parametrize(
+    ("ready", "verbose", "excluded", "want"),
+    [
+        pytest.param(SYNCED, False, (), Answer(200, "ok"), id="all is well in one word"),
+        pytest.param(
+            SYNCED,
+            True,
+            (),
+            Answer(
+                200,
+                "[+]ping ok\n[+]sched-handler-sync ok\n[+]shutdown ok\nreadyz check passed\n",
+            ),
+            id="verbose shows every check",
+        ),
+        pytest.param(
+            UNSYNCED,
+            False,
+            (),
+            Answer(
+                500,
+                "[+]ping ok\n[-]sched-handler-sync failed: reason withheld\n[+]shutdown ok\n"
+                "readyz check failed\n",
+            ),
+            id="a failure shows every check and no reason",
+        ),
+        pytest.param(
+            UNSYNCED,
+            False,
+            ("sched-handler-sync",),
+            Answer(200, "ok"),
+            id="a check that is left out cannot fail",
+        ),
+        pytest.param(
+            SYNCED,
+            True,
+            ("pingg",),
+            Answer(
+                200,
+                "[+]ping ok\n[+]sched-handler-sync ok\n[+]shutdown ok\n"
+                'warn: some health checks cannot be excluded: no matches for "pingg"\n'
+                "readyz check passed\n",
+            ),
+            id="leaving out what is not there is said to have no effect",
+        ),
+    ],
+)
+def test_ready(ready: Check, verbose: bool, excluded: tuple[str, ...], want: Answer) -> None:
+    assert Health(ready=[ready]).ask("readyz", verbose=verbose, excluded=excluded) == want
+
+
+def test_a_process_that_is_not_ready_may_live() -> None:
+    health = Health(ready=[UNSYNCED])
+
+    assert health.ask("livez", verbose=False).status == 200
+    assert health.ask("healthz", verbose=False).status == 200
+    assert health.ask("readyz", verbose=False).status == 500
+
+
+def test_a_process_that_shuts_down_is_not_ready_and_may_live() -> None:
+    health = Health(ready=[SYNCED])
+    health.shut_down()
+
+    assert health.ask("readyz", verbose=False).status == 500
+    assert health.ask("livez", verbose=False).status == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "want"),
+    [
+        pytest.param("ping", Answer(200, "ok"), id="one that passes"),
+        pytest.param(
+            "sched-handler-sync",
+            Answer(500, "internal server error: not listed yet: pods\n"),
+            id="one that fails tells why",
+        ),
+        pytest.param("other", Answer(404, "no check 'other' at /readyz\n"), id="none of that name"),
+    ],
+)
+def test_one_check(name: str, want: Answer) -> None:
+    assert Health(ready=[UNSYNCED]).ask_one("readyz", name) == want

@@ -1,0 +1,73 @@
+"""A scheduler on the embedded cluster, looked at from outside."""
+
+import asyncio
+import random
+
+import aiohttp
+
+from moorage.clock import SystemClock
+from moorage.config.loading import load
+from moorage.config.types import API_VERSION, KIND
+from moorage.memory.cluster import MemoryCluster
+from moorage.observe.metrics import Metrics
+from moorage.observe.records import Bound
+from moorage.plugins import registry
+from moorage.scheduler import Scheduler
+from moorage.serve import Listener, wiring
+from moorage.simulate.running import build_profiles
+from moorage.testing import node, pod
+
+
+class Witness:
+    """Sees a pod being bound."""
+
+    def __init__(self) -> None:
+        self.something = asyncio.Event()
+
+    def bound(self, bound: Bound) -> None:
+        self.something.set()
+
+
+def test_a_scheduler_is_ready_once_everything_is_listed() -> None:
+    known = registry.built_in()
+    document = {"apiVersion": API_VERSION, "kind": KIND}
+    configuration = load(document, known=registry.describe(known)).configuration
+    metrics = Metrics()
+
+    async def main() -> tuple[list[int], str, str]:
+        clock, rng, witness = SystemClock(), random.Random(0), Witness()
+        cluster = MemoryCluster(clock=clock, rng=rng)
+        for kind, obj in (("Node", node("a")), ("Pod", pod("web"))):
+            cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
+        profiles = build_profiles(configuration, known)
+        scheduler = Scheduler(cluster, profiles, clock=clock, rng=rng, observers=(metrics, witness))
+        server = wiring.server(
+            scheduler,
+            configuration,
+            metrics=metrics,
+            listeners=[Listener("127.0.0.1", 0, None)],
+            leader=lambda: None,
+        )
+        async with server.serving(), aiohttp.ClientSession() as session:
+
+            async def ask(path: str) -> tuple[int, str]:
+                async with session.get(f"http://127.0.0.1:{server.ports[0]}{path}") as answer:
+                    return answer.status, await answer.text()
+
+            before = await ask("/readyz/sched-handler-sync")
+            running = asyncio.ensure_future(scheduler.run())
+            await witness.something.wait()
+            after = await ask("/readyz?verbose")
+            told = (await ask("/metrics"))[1]
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            return [before[0], after[0]], before[1] + after[1], told
+
+    statuses, text, told = asyncio.run(main())
+
+    assert statuses == [500, 200]
+    assert "internal server error: not listed yet: namespaces, priorityclasses" in text
+    assert "[+]leaderElection ok\n" in text
+    assert 'profile="default-scheduler",result="scheduled"} 1.0' in told
+    assert "moorage_configuration_generation 1.0" in told
+    assert "moorage_loop_lag_seconds" in told
