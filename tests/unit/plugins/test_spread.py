@@ -55,8 +55,8 @@ def cluster(*objects: Node | Pod) -> Cache:
     return cache
 
 
-def cycle_of(cache: Cache, new: Pod) -> Cycle:
-    return Cycle(cache, cache.info(new), random=random.Random(0))
+def cycle_of(cache: Cache, new: Pod, shared: dict[str, Any] | None = None) -> Cycle:
+    return Cycle(cache, cache.info(new), random=random.Random(0), shared=shared)
 
 
 def refused(cache: Cache, new: Pod, plugin: PodTopologySpread | None = None) -> dict[str, str]:
@@ -221,8 +221,13 @@ def test_a_trial_takes_off_a_pod_that_an_empty_selector_did_not_count() -> None:
     assert judged(plugin, cycle) == {}
 
 
-def scores(cache: Cache, new: Pod, plugin: PodTopologySpread | None = None) -> list[int] | None:
-    plugin, cycle = plugin or PodTopologySpread(), cycle_of(cache, new)
+def scores(
+    cache: Cache,
+    new: Pod,
+    plugin: PodTopologySpread | None = None,
+    shared: dict[str, Any] | None = None,
+) -> list[int] | None:
+    plugin, cycle = plugin or PodTopologySpread(), cycle_of(cache, new, shared)
     nodes = Nodes.all(cache.table)
     if plugin.pre_score(cycle, new, nodes) is SKIP:
         return None
@@ -335,23 +340,35 @@ def test_system_defaults_score_nodes_without_a_zone_by_hostname_alone() -> None:
     assert scores(cache, owned("ReplicaSet"), listed) == [100, 0]
 
 
+def test_an_empty_zone_and_no_zone_are_one_domain_to_system_defaults() -> None:
+    pods = [pod(f"p{i}", on="n0") for i in range(5)]
+    cache = cluster(node("n0", "x"), node("n1", ""), node("n2", None), *pods)
+    cache.objects.put(decode_object(REPLICA_SET, "ReplicaSet"))
+
+    assert scores(cache, owned("ReplicaSet")) == [9, 80, 100]
+    cache.put_pod(pod("q", on="n2"))
+    assert scores(cache, owned("ReplicaSet")) == [19, 85, 100]
+
+
 def test_default_selectors_follow_their_objects() -> None:
     cache = cluster(node("n0", "x"), node("n1", "y"), *(pod(f"p{i}", on="n0") for i in range(5)))
-    plugin, shared = PodTopologySpread(), dict[str, Any]()
+    shared = dict[str, Any]()
     new = owned("ReplicaSet")
 
-    def spreads() -> bool:
-        cycle = Cycle(cache, cache.info(new), random=random.Random(0), shared=shared)
-        return plugin.pre_score(cycle, new, Nodes.all(cache.table)) is not SKIP
+    def found() -> list[int] | None:
+        return scores(cache, new, shared=shared)
 
-    assert not spreads()
+    assert found() is None
     cache.objects.put(decode_object(REPLICA_SET, "ReplicaSet"))
-    assert spreads()
+    assert found() == [30, 100]
+    other = REPLICA_SET | {"spec": {"selector": {"matchLabels": {"app": "db"}}}}
+    cache.objects.put(decode_object(other, "ReplicaSet"))
+    assert found() == [100, 100]
     cache.objects.remove(decode_object(REPLICA_SET, "ReplicaSet"))
-    assert not spreads()
+    assert found() is None
     service = decode_object(REPLICA_SET | {"spec": {"selector": {"app": "web"}}}, "Service")
     cache.objects.put(service)
-    assert spreads()
+    assert found() == [30, 100]
 
 
 def test_default_constraints_may_be_hard() -> None:

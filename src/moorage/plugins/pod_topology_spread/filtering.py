@@ -100,7 +100,6 @@ def _with_trial(sums: Sums, moved: dict[int, int]) -> Spread:
     values = sums.values.copy()
     for row, amount in moved.items():
         values[sums.domains.of_row[row]] += amount
-    values[NO_DOMAIN] = 0
     present = values[sums.domains.members > 0]
     least = int(present.min(initial=NO_LEAST))
     return Spread(values, least, int(present.max(initial=0)))
