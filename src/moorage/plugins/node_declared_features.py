@@ -1,8 +1,8 @@
 """NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes where it is declared."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ def _restarts_all(spec: PodSpec) -> bool:
     return any(
         rule.action == "RestartAllContainers"
         for container in (*spec.containers, *spec.init_containers)
-        for rule in getattr(container, "restart_policy_rules", ())
+        for rule in container.restart_policy_rules
     )
 
 
@@ -53,15 +53,9 @@ def _maps_users_on_host_network(spec: PodSpec) -> bool:
 def _sets_mount_options(spec: PodSpec) -> bool:
     return any(
         mount.bind_mount_options
-        for container in _all_containers(spec)
-        for mount in getattr(container, "volume_mounts", ())
+        for container in (*spec.containers, *spec.init_containers)
+        for mount in container.volume_mounts
     )
-
-
-def _all_containers(spec: PodSpec) -> Iterator[Any]:
-    yield from spec.containers
-    yield from spec.init_containers
-    yield from getattr(spec, "ephemeral_containers", ())
 
 
 _NEEDED_BY: Final[dict[str, Callable[[PodSpec], bool]]] = {

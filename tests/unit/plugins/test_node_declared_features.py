@@ -5,15 +5,18 @@ import pytest
 from moorage.framework.events import Hint
 from moorage.framework.verdicts import SKIP
 from moorage.plugins.node_declared_features import (
+    BIND_MOUNT_OPTIONS,
     HOST_NETWORK_USERS,
     REGISTERED,
+    RESTART_ALL,
     UNSATISFIED,
     NodeDeclaredFeatures,
     after_node_change,
     after_pod_update,
     declared,
+    required,
 )
-from moorage.testing import Cluster, NodeBuilder, node, pod
+from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 
 PLAIN = pod("web")
 MAPPED = pod("web").with_spec(hostNetwork=True, hostUsers=False)
@@ -23,6 +26,41 @@ def declaring(name: str, *features: str) -> NodeBuilder:
     raw = node(name).raw
     raw["status"]["declaredFeatures"] = list(features)
     return NodeBuilder(raw)
+
+
+RESTARTING = {"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}
+MOUNTING = {"name": "c", "volumeMounts": [{"name": "v", "bindMountOptions": ["noexec"]}]}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "want"),
+    [
+        pytest.param(PLAIN, set(), id="nothing special"),
+        pytest.param(MAPPED, {HOST_NETWORK_USERS}, id="users mapped on the host network"),
+        pytest.param(pod("web").with_spec(hostNetwork=True), set(), id="the host network alone"),
+        pytest.param(pod("web").with_spec(hostUsers=False), set(), id="mapped users alone"),
+        pytest.param(
+            pod("web").with_spec(containers=[RESTARTING]), {RESTART_ALL}, id="a rule to restart all"
+        ),
+        pytest.param(
+            pod("web").with_spec(initContainers=[RESTARTING]),
+            {RESTART_ALL},
+            id="such a rule of an init container",
+        ),
+        pytest.param(
+            pod("web").with_spec(
+                containers=[{"name": "c", "restartPolicyRules": [{"action": "Restart"}]}]
+            ),
+            set(),
+            id="a rule to restart one",
+        ),
+        pytest.param(
+            pod("web").with_spec(containers=[MOUNTING]), {BIND_MOUNT_OPTIONS}, id="mount options"
+        ),
+    ],
+)
+def test_what_a_pod_needs(wanted: PodBuilder, want: set[str]) -> None:
+    assert required(wanted.build()) == want
 
 
 def test_a_pod_that_needs_no_feature_is_not_looked_at() -> None:
