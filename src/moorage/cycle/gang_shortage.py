@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api import quantity
+from moorage.api.meta import ResourceList
 from moorage.api.quantity import BINARY_SI, Quantity
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
@@ -28,6 +29,26 @@ def explain(blocker: Refused, missing: Sequence[QueuedPod]) -> str:
     for index, asked in blocker.cycle.incoming.requests:
         if f"Insufficient {names[index]}" in reasons:
             parts.append(_short(blocker, index, asked, len(missing), wanted[index]))
+    return " ".join(parts)
+
+
+def lacking(table: NodeTable, wanted: ResourceList, own: Iterable[PodInfo]) -> str:
+    """What a cluster lacks of the resources a group asks for as a whole; nothing where it fits.
+
+    What the group's own pods use counts as there for it.
+    """
+    used, parts = _sums(own), []
+    for name, text in sorted(wanted.items()):
+        value = quantity.milli_value(text) if name == "cpu" else quantity.value(text)
+        index = table.resources.find(name)
+        free = _free(table, len(table.allocatable) if index is None else index)
+        there = int(free.sum()) + (used.get(index, 0) if index is not None else 0)
+        if there < value:
+            parts.append(
+                f"minResources asks for {amount(name, value)} {name}, {amount(name, there)} is "
+                f"free on {int((free > 0).sum())} nodes: {amount(name, value - there)} more is "
+                "needed."
+            )
     return " ".join(parts)
 
 

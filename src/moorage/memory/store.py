@@ -5,6 +5,7 @@ from typing import Literal
 from moorage.memory import views
 from moorage.memory.entries import Entry
 from moorage.memory.history import History, Record
+from moorage.watch.errors import NotFound
 from moorage.watch.resources import RESOURCES, Resource
 from moorage.watch.surface import Raw
 
@@ -33,8 +34,11 @@ class Store:
         self._tables = {plural: Table(resource, window) for plural, resource in RESOURCES.items()}
 
     def table(self, resource: Resource) -> Table:
-        """The table of a resource."""
-        return self._tables[resource.plural]
+        """The table of a resource; `NotFound` for one that is not kept here."""
+        found = self._tables.get(resource.plural)
+        if found is None or (found.resource is not resource and found.resource != resource):
+            raise NotFound("the server could not find the requested resource")
+        return found
 
     def tables(self) -> list[Table]:
         """Every table."""

@@ -1,5 +1,6 @@
 """Every built-in plugin, in one explicit table; third parties' enter by entry point."""
 
+import pkgutil
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 
@@ -51,11 +52,14 @@ BUILT_IN: tuple[type[Plugin], ...] = (
     VolumeZone,
 )
 
+POLICIES = ("moorage.policies.gang:GangScheduling",)
+"""Moorage's own plugins enter by name, as anyone's do."""
+
 ENTRY_POINT = "moorage.plugins"
 
 
 def built_in() -> Registry:
-    return Registry(BUILT_IN)
+    return Registry((*BUILT_IN, *map(pkgutil.resolve_name, POLICIES)))
 
 
 def installed() -> Registry:

@@ -17,9 +17,9 @@ def queue_for(
 ) -> SchedulingQueue:
     """One queue for every profile; QueueSort is the same in each of them."""
     _, sort = next(iter(profiles.values())).queue_sort[0]
-    groups = groups or Directory()
+    known = Directory() if groups is None else groups
     return SchedulingQueue(
-        lambda queued: sort.sort_key(ranking.stand_in(groups, queued)),
+        lambda queued: sort.sort_key(ranking.stand_in(known, queued)),
         {name: profile.pre_enqueue for name, profile in profiles.items()},
         {
             name: {plugin: made.events() for plugin, made in profile.plugins.items()}

@@ -28,13 +28,16 @@ from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import Nominated, PluginError, Rejection, SchedulingError
 from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Bound, Result
+from moorage.policies.gang.directory import Directory
+from moorage.policies.gang.holds import Holds
 from moorage.queue.backoff import Backoff
-from moorage.scheduler import evicting
+from moorage.scheduler import evicting, optional
+from moorage.scheduler.ganging import DIALECTS, Ganging
 from moorage.scheduler.handling import ASSIGNED_POD_DELETE, Handler
 from moorage.scheduler.placing import Placement, place, unplace
 from moorage.scheduler.queueing import queue_for
 from moorage.watch.errors import ApiError, NotFound
-from moorage.watch.reflector import Reflector
+from moorage.watch.reflector import Change, Reflector
 from moorage.watch.resources import PODS, RESOURCES, Resource
 from moorage.watch.surface import ApiServer
 
@@ -43,6 +46,9 @@ FOLLOWED = tuple(
     for plural, resource in RESOURCES.items()
     if plural not in {"events", "leases", "configmaps", "podgroups", "elasticquotas"}
 )
+
+OPTIONAL = (*DIALECTS, (RESOURCES["elasticquotas"],))
+"""Resources that are followed where they are served, each in the first version that is."""
 
 
 class Scheduler:
@@ -68,29 +74,23 @@ class Scheduler:
         self.clock = clock
         self.rng = rng
         self.cache = Cache()
-        self.queue = queue_for(self.profiles, clock.now, Backoff(*backoff))
+        self.groups, self.holds = Directory(self.profiles), Holds()
+        self.queue = queue_for(self.profiles, clock.now, Backoff(*backoff), self.groups)
         self.waiting = WaitingPods()
         self.observers = Observers(observers)
         self.recorder = EventRecorder(server, clock, instance=instance)
         self.handler = Handler(self.cache, self.queue, self.profiles, self._pod_gone, clock.now)
         self.client = PluginClient(server, clock)
         self.binding = 0
-        self.reflectors = {
-            resource.plural: Reflector(
-                server,
-                resource,
-                clock=clock,
-                rng=rng,
-                on_error=partial(self._watch_failed, resource),
-            )
-            for resource in followed
-        }
+        self.reflectors = {resource.plural: self._reflector(resource) for resource in followed}
+        self._optional = [versions for versions in OPTIONAL if not set(versions) & set(followed)]
         self.active = asyncio.Event()
         self.active.set()
-        self._unsynced = len(self.reflectors)
+        self._unsynced = len(self.reflectors) + len(self._optional)
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self.attempts = 0
+        self.ganging = Ganging(self, Backoff(*backoff))
         self._tasks: asyncio.TaskGroup | None = None
 
     @property
@@ -104,6 +104,9 @@ class Scheduler:
             self._tasks = tasks
             for plural, reflector in self.reflectors.items():
                 tasks.create_task(self._follow(reflector), name=f"watch/{plural}")
+            for versions in self._optional:
+                name = f"watch/{versions[0].qualified}"
+                tasks.create_task(self._follow_where_served(versions), name=name)
             tasks.create_task(self.recorder.run(), name="events")
             tasks.create_task(self._loop(), name="schedule")
 
@@ -115,11 +118,30 @@ class Scheduler:
 
     async def _follow(self, reflector: Reflector) -> None:
         async for change in reflector.changes():
-            if change.type == "synced":
-                self._unsynced -= 1
+            self._heard(change, reflector.resource)
+            self._unsynced -= change.type == "synced"
+
+    async def _follow_where_served(self, versions: tuple[Resource, ...]) -> None:
+        known = False
+        following = optional.changes(
+            self.server, versions, self._reflector, self.clock, self._watch_failed
+        )
+        async for resource, change in following:
+            if change is None:
+                self.ganging.served(resource, known=False)
             else:
-                self.handler.apply(change)
-            self._wake.set()
+                self._heard(change, resource)
+            if not known and (change is None or change.type == "synced"):
+                known = True
+                self._unsynced -= 1
+                self._wake.set()
+
+    def _heard(self, change: Change, resource: Resource) -> None:
+        if change.type == "synced":
+            self.ganging.served(resource, known=True)
+        else:
+            self.ganging.apply(change, resource)
+        self._wake.set()
 
     async def _loop(self) -> None:
         while not self.synced:
@@ -127,6 +149,7 @@ class Scheduler:
             self._wake.clear()
         while True:
             await self.active.wait()
+            self.ganging.tick(self.clock.now())
             if self.schedule_one():
                 await asyncio.sleep(0)
             else:
@@ -135,10 +158,11 @@ class Scheduler:
     async def _rest(self) -> None:
         """Sleep until something changes or the queue has something to do by itself."""
         self._wake.clear()
-        when = self.queue.next_wake(self.clock.now())
+        wakes = (self.queue.next_wake(self.clock.now()), self.ganging.next_wake())
+        due = [when for when in wakes if when is not None]
         alarm = None
-        if when is not None:
-            pause = max(0.0, when - self.clock.now())
+        if due:
+            pause = max(0.0, min(due) - self.clock.now())
             alarm = asyncio.ensure_future(self._wake_after(pause))
         try:
             await self._wake.wait()
@@ -159,19 +183,10 @@ class Scheduler:
         if pod.is_terminating or pod.uid in self.cache.assumed:
             self._skip(queued)
             return True
-        began = self.clock.now()
+        if self.ganging.schedule(queued):
+            return True
         profile = self.profiles[pod.spec.scheduler_name]
-        self.attempts += 1
-        cycle = Cycle(
-            self.cache,
-            queued.info,
-            random=self.rng,
-            now=began,
-            attempt=f"{self.attempts:x}",
-            shared=profile.shared,
-            client=self.client,
-            timer=self.observers.timer(profile.scheduler_name),
-        )
+        cycle = self.cycle(queued, profile)
         try:
             outcome = attempt.run(profile, cycle)
             cycle.timer.step("")
@@ -180,31 +195,53 @@ class Scheduler:
             )
         except SchedulingError as error:
             cycle.timer.step("", "Error")
-            self._failed(queued, cycle, profile, error)
+            self.failed(queued, cycle, profile, error)
             return True
         if isinstance(placed, Placement):
-            decision = placed.decision
-            self._report(
-                queued,
-                cycle,
-                profile,
-                Result.SCHEDULED,
-                node=decision.node,
-                score=decision.score,
-                feasible=decision.feasible,
-                evaluated=decision.evaluated,
-            )
-            self._start(self._bind(placed), f"bind/{pod.key}")
+            self.placed(placed)
+            self.start(self._bind(placed), f"bind/{pod.key}")
             self.binding += 1
         else:
-            self._unschedulable(queued, cycle, profile, placed)
+            self.unschedulable(queued, cycle, profile, placed)
         return True
+
+    def cycle(self, queued: QueuedPod, profile: Profile) -> Cycle:
+        """What one attempt at a pod sees and keeps."""
+        self.attempts += 1
+        return Cycle(
+            self.cache,
+            queued.info,
+            random=self.rng,
+            now=self.clock.now(),
+            attempt=f"{self.attempts:x}",
+            shared=profile.shared,
+            client=self.client,
+            timer=self.observers.timer(profile.scheduler_name),
+        )
+
+    def placed(self, placement: Placement) -> None:
+        """Report that a pod was assumed on a node."""
+        queued, profile, cycle, _, decision, _ = placement
+        self.report(
+            queued,
+            cycle,
+            profile,
+            Result.SCHEDULED,
+            node=decision.node,
+            score=decision.score,
+            feasible=decision.feasible,
+            evaluated=decision.evaluated,
+        )
+
+    def wake(self) -> None:
+        """Let the loop look again."""
+        self._wake.set()
 
     def _skip(self, queued: QueuedPod) -> None:
         pod = queued.info.pod
         if pod.is_terminating:
             note = f"skip schedule deleting pod: {pod.key}"
-            self._record(pod, "Warning", "FailedScheduling", "Scheduling", note)
+            self.record(pod, "Warning", "FailedScheduling", "Scheduling", note)
         self.queue.done(pod.uid)
 
     async def _bind(self, placement: Placement) -> None:
@@ -216,28 +253,28 @@ class Scheduler:
                 refused = await binding.bind(profile, cycle, node)
         except SchedulingError as error:
             cycle.timer.step("", "Error")
-            self._undo(placement)
-            self._failed(queued, cycle, profile, error)
+            self.undo(placement)
+            self.failed(queued, cycle, profile, error)
         else:
             if refused is not None:
-                self._undo(placement)
-                self._unschedulable(queued, cycle, profile, refused)
+                self.undo(placement)
+                self.unschedulable(queued, cycle, profile, refused)
             else:
-                self._bound(placement)
+                self.bound(placement)
         finally:
             self.binding -= 1
             self._wake.set()
 
-    def _undo(self, placement: Placement) -> None:
+    def undo(self, placement: Placement) -> None:
         for error in unplace(placement.profile, placement.cycle, placement.node):
             self.observers.failed(placement.cycle.pod.key, placement.cycle.attempt, error)
         self.queue.move(ASSIGNED_POD_DELETE, placement.cycle.pod, None, self.clock.now())
 
-    def _bound(self, placement: Placement) -> None:
+    def bound(self, placement: Placement) -> None:
         queued, profile, cycle, node, _, _ = placement
         pod, now = cycle.pod, self.clock.now()
         note = f"Successfully assigned {pod.key} to {node.name}"
-        self._record(pod, "Normal", "Scheduled", "Binding", note, cycle.attempt)
+        self.record(pod, "Normal", "Scheduled", "Binding", note, cycle.attempt)
         self.observers.bound(
             Bound(
                 attempt=cycle.attempt,
@@ -259,18 +296,18 @@ class Scheduler:
             cycle.timer.step("", "Error")
             self.observers.failed(pod.key, cycle.attempt, error)
 
-    def _failed(
+    def failed(
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, error: SchedulingError
     ) -> None:
         plugin, point = (error.plugin, error.point) if isinstance(error, PluginError) else ("", "")
         message = str(error)
-        self._report(
+        self.report(
             queued, cycle, profile, Result.ERROR, message=message, plugin=plugin, point=point
         )
-        if self._put_back(queued, (), (), error=True):
-            self._say_why(cycle, "SchedulerError", message)
+        if self.put_back(queued, (), (), error=True):
+            self.say_why(cycle, "SchedulerError", message)
 
-    def _unschedulable(
+    def unschedulable(
         self,
         queued: QueuedPod,
         cycle: Cycle,
@@ -283,7 +320,7 @@ class Scheduler:
         else:
             rejected, pending = {why.plugin}, set()
             message, nominated = f"0/1 nodes are available: 1 {why.message}.", None
-        self._report(
+        self.report(
             queued,
             cycle,
             profile,
@@ -294,10 +331,10 @@ class Scheduler:
         )
         if nominated is not None:
             self._make_room(cycle, profile, nominated)
-        if self._put_back(queued, rejected, pending):
-            self._say_why(cycle, "Unschedulable", message)
+        if self.put_back(queued, rejected, pending):
+            self.say_why(cycle, "Unschedulable", message)
 
-    def _put_back(
+    def put_back(
         self,
         queued: QueuedPod,
         rejected_by: Iterable[str],
@@ -320,7 +357,7 @@ class Scheduler:
         for uid in nominated.cleared:
             self.cache.nominations.remove(uid)
         status = statuses.nominated(nominated.node)
-        self._start(self._patch_status(pod, status), f"nominate/{pod.key}")
+        self.start(self._patch_status(pod, status), f"nominate/{pod.key}")
         for victim in nominated.victims:
             eviction = evicting.evict(
                 self.server,
@@ -331,20 +368,20 @@ class Scheduler:
                 victim,
                 nominated.node,
             )
-            self._start(self._guarded(eviction, pod, cycle.attempt), f"evict/{victim.key}")
+            self.start(self.guarded(eviction, pod, cycle.attempt), f"evict/{victim.key}")
 
-    async def _guarded(self, work: Any, pod: Pod, attempt_id: str) -> None:
+    async def guarded(self, work: Any, pod: Pod, attempt_id: str) -> None:
         try:
             await work
         except ApiError as error:
             self.observers.failed(pod.key, attempt_id, error)
 
-    def _say_why(self, cycle: Cycle, reason: statuses.Reason, message: str) -> None:
+    def say_why(self, cycle: Cycle, reason: statuses.Reason, message: str) -> None:
         pod = cycle.pod
-        self._record(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle.attempt)
+        self.record(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle.attempt)
         patch = statuses.not_scheduled(pod, reason, message, self.clock.now())
         if patch is not None:
-            self._start(self._patch_status(pod, patch), f"status/{pod.key}")
+            self.start(self._patch_status(pod, patch), f"status/{pod.key}")
 
     async def _patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
         try:
@@ -354,13 +391,13 @@ class Scheduler:
         except ApiError as error:
             self.observers.failed(pod.key, "", error)
 
-    def _record(
+    def record(
         self, pod: Pod, type_: Any, reason: str, action: str, note: str, attempt_id: str = ""
     ) -> None:
         name = pod.spec.scheduler_name
         self.recorder.record(name, pod, type_, reason, action, note, attempt=attempt_id)
 
-    def _report(
+    def report(
         self,
         queued: QueuedPod,
         cycle: Cycle,
@@ -382,7 +419,16 @@ class Scheduler:
             )
         )
 
-    def _watch_failed(self, resource: Resource, error: ApiError, delay: float) -> None:
+    def _reflector(self, resource: Resource) -> Reflector:
+        return Reflector(
+            self.server,
+            resource,
+            clock=self.clock,
+            rng=self.rng,
+            on_error=partial(self._watch_failed, resource),
+        )
+
+    def _watch_failed(self, resource: Resource, error: ApiError, delay: float = 0.0) -> None:
         self.observers.failed(f"watch/{resource.plural}", "", error)
 
     def _pod_gone(self, pod: Pod) -> None:
@@ -390,7 +436,7 @@ class Scheduler:
         if waiting is not None:
             waiting.reject("", "the pod was deleted")
 
-    def _start(self, work: Any, name: str) -> None:
+    def start(self, work: Any, name: str) -> None:
         if self._tasks is None:
             raise RuntimeError("the scheduler is not running")
         self._tasks.create_task(work, name=name)

@@ -14,7 +14,7 @@ from moorage.framework.plugin import Plugin
 from moorage.memory.cluster import MemoryCluster
 from moorage.observe.records import Attempt, Result
 from moorage.plugins.registry import describe
-from moorage.scheduler import Scheduler
+from moorage.scheduler import Scheduler, tacit
 from moorage.simulate.manifests import InputError, Manifest
 from moorage.watch.errors import ApiError
 from moorage.watch.resources import PODS
@@ -57,10 +57,11 @@ def build_profiles(
     configuration: SchedulerConfiguration, known: Mapping[str, type[Plugin]]
 ) -> dict[str, Profile]:
     """Every profile of a configuration, ready to run."""
+    known = tacit.with_tacit(known)
     described = describe(known)
     return {
         configured.scheduler_name: profile.build(
-            resolve(configured, described),
+            tacit.enlist(resolve(configured, described), known),
             known,
             _percentage(configuration.percentage_of_nodes_to_score)
             if configured.percentage_of_nodes_to_score is None

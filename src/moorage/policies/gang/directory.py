@@ -15,8 +15,7 @@ RAN: Final = frozenset({"Scheduled", "Running"})
 class Directory:
     """Groups by key. While it is not `in_use`, naming a group means nothing.
 
-    It is in use as soon as PodGroups can be known of; `ours` are the schedulers whose pods we may
-    place.
+    It is in use where there can be PodGroups; `ours` are the schedulers whose pods we may place.
     """
 
     def __init__(self, ours: Container[str] = ()) -> None:

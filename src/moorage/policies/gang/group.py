@@ -21,7 +21,10 @@ class Group:
         "leaving",
         "objects",
         "placed",
+        "ready",
+        "retry",
         "started",
+        "timed_out",
         "waiting",
     )
 
@@ -36,6 +39,11 @@ class Group:
         self.backing_off = False
         self.leaving: set[str] = set()
         """The uids of pods that are evicted to make room for this group."""
+        self.ready = False
+        """Whether its pods were let go when it was last looked at."""
+        self.retry = False
+        """Whether all of its pods are to be let go, and not only those that are gated."""
+        self.timed_out = False
 
     @property
     def object(self) -> PodGroup | None:
@@ -97,6 +105,7 @@ class Group:
         self.placed.pop(uid, None)
         if not self.waiting:
             self.arrived = None
+            self.timed_out = False
         if not self.placed:
             self.started = False
 

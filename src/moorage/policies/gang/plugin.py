@@ -65,6 +65,8 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True, dict=True):
         self.__dict__.update(directory=directory, holds=holds)
 
     def pre_enqueue(self, pod: Pod) -> Rejection | None:
+        if not self.enabled:
+            return None
         refusal = self.directory.refusal(pod)
         return None if refusal is None else unresolvable(refusal)
 

@@ -1,0 +1,156 @@
+"""One attempt at a group: take its pods, place them in one transaction, and act on the outcome."""
+
+import copy
+from typing import TYPE_CHECKING
+
+from moorage.cycle import attempt, gang_shortage, gangs
+from moorage.cycle.attempt import Unschedulable
+from moorage.cycle.gangs import Misfit, Refused, Whole
+from moorage.cycle.profile import Profile
+from moorage.framework.queued import QueuedPod
+from moorage.framework.verdicts import SchedulingError, unresolvable
+from moorage.observe.records import Result
+from moorage.policies.gang.group import Group
+from moorage.policies.gang.plugin import NAME
+from moorage.scheduler.gang_binding import GangBinding
+from moorage.scheduler.placing import Placement, place, unplace
+
+if TYPE_CHECKING:
+    from moorage.scheduler.ganging import Ganging
+    from moorage.scheduler.scheduler import Scheduler
+
+
+class Attempting:
+    """Tries groups, one at a time; an attempt is one synchronous call."""
+
+    def __init__(self, scheduler: "Scheduler", ganging: "Ganging") -> None:
+        self._desk = scheduler
+        self._ganging = ganging
+        self._profiles = {name: _alone(profile) for name, profile in scheduler.profiles.items()}
+
+    def attempt(self, group: Group, popped: QueuedPod) -> None:
+        """Place enough of a group's pods, and begin to bind them; or none, and say why."""
+        members = gangs.in_order([popped, *self._take(group, popped)], self._desk.cache.table)
+        needed = group.minimum - self._ganging.scheduled(group)
+        try:
+            outcome = self._place(group, members, needed)
+        except SchedulingError as error:
+            self._erred(group, popped, members, error)
+            return
+        if isinstance(outcome, Whole):
+            self._begin(group, outcome)
+        else:
+            self._give_up(group, members, outcome)
+
+    def refuse(self, queued: QueuedPod, why: str) -> None:
+        """Put back a pod that was popped though its group may not be tried any more."""
+        desk = self._desk
+        profile = desk.profiles[queued.info.pod.spec.scheduler_name]
+        refused = unresolvable(why).by(NAME)
+        cycle = desk.cycle(queued, profile)
+        desk.unschedulable(queued, cycle, profile, refused)
+
+    def _take(self, group: Group, popped: QueuedPod) -> list[QueuedPod]:
+        """All other pods of the group that wait and may be attempted."""
+        queue, now = self._desk.queue, self._desk.clock.now()
+        others = [
+            uid
+            for uid in group.waiting
+            if uid != popped.info.uid and uid not in self._desk.cache.assumed
+        ]
+        queue.activate(others, now)
+        taken = (queue.take(uid, now) for uid in others)
+        return [queued for queued in taken if queued is not None]
+
+    def _place(
+        self, group: Group, members: list[QueuedPod], needed: int
+    ) -> Whole[Placement] | Misfit:
+        if len(members) < needed:
+            gated = f"only {len(members)} of its pods can be attempted, the others are gated"
+            return Misfit(0, needed, None, [], gated)
+        lacking = self._lacking(group)
+        if lacking:
+            return Misfit(0, needed, None, [], lacking)
+        return gangs.place(members, needed, self._try, self._undo, gang_shortage.explain)
+
+    def _lacking(self, group: Group) -> str:
+        found = group.object
+        if found is None or not found.spec.min_resources:
+            return ""
+        infos = (self._desk.cache.pod(uid) for uid in (*group.placed, *group.waiting))
+        own = [info for info in infos if info is not None]
+        return gang_shortage.lacking(self._desk.cache.table, found.spec.min_resources, own)
+
+    def _try(self, queued: QueuedPod) -> Placement | Refused:
+        profile = self._profiles[queued.info.pod.spec.scheduler_name]
+        cycle = self._desk.cycle(queued, profile)
+        decided = attempt.run(profile, cycle)
+        cycle.timer.step("")
+        if isinstance(decided, Unschedulable):
+            return Refused(queued, cycle, decided)
+        placed = place(profile, cycle, queued, decided)
+        return placed if isinstance(placed, Placement) else Refused(queued, cycle, placed)
+
+    def _undo(self, placement: Placement) -> None:
+        for error in unplace(placement.profile, placement.cycle, placement.node):
+            pod = placement.cycle.pod.key
+            self._desk.observers.failed(pod, placement.cycle.attempt, error)
+
+    def _begin(self, group: Group, whole: Whole[Placement]) -> None:
+        desk = self._desk
+        group.failures = 0
+        self._ganging.holds.drop(group.key)
+        for placement in whole.placed:
+            desk.placed(placement)
+        for queued, cycle, why in whole.refused:
+            profile = desk.profiles[cycle.pod.spec.scheduler_name]
+            desk.unschedulable(queued, cycle, profile, why)
+        desk.binding += len(whole.placed)
+        binding = GangBinding(desk, self._ganging, group, whole.placed)
+        desk.start(binding.run(), f"bind/{group.key}")
+
+    def _give_up(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
+        desk = self._desk
+        message = describe(group, misfit)
+        self._ganging.back_off(group)
+        first = members[0] if misfit.blocker is None else misfit.blocker.queued
+        profile = desk.profiles[first.info.pod.spec.scheduler_name]
+        cycle = desk.cycle(first, profile) if misfit.blocker is None else misfit.blocker.cycle
+        desk.report(first, cycle, profile, Result.UNSCHEDULABLE, message=message)
+        refused = {refusal.queued.info.uid: refusal.plugins for refusal in misfit.refused}
+        left = [
+            queued
+            for queued in members
+            if desk.put_back(queued, {NAME, *refused.get(queued.info.uid, ())}, ())
+        ]
+        self._ganging.telling.unschedulable(group, left, message)
+
+    def _erred(
+        self,
+        group: Group,
+        popped: QueuedPod,
+        members: list[QueuedPod],
+        error: SchedulingError,
+    ) -> None:
+        desk = self._desk
+        self._ganging.back_off(group, retry=True)
+        for queued in members:
+            if queued is not popped:
+                desk.put_back(queued, (), (), error=True)
+        profile = desk.profiles[popped.info.pod.spec.scheduler_name]
+        desk.failed(popped, desk.cycle(popped, profile), profile, error)
+
+
+def describe(group: Group, misfit: Misfit) -> str:
+    """What keeps a group from running, and what of it."""
+    text = f"PodGroup {group.key}: {misfit.fitting} of the {misfit.needed} pods needed fit."
+    if misfit.blocker is None:
+        return f"{text} {misfit.explanation}" if misfit.explanation else text
+    return f"{text} Pod {misfit.blocker.cycle.pod.key}: {misfit.explanation}"
+
+
+def _alone(profile: Profile) -> Profile:
+    """The same profile, but no pod makes room for itself: that is decided for the group."""
+    quiet = copy.copy(profile)
+    quiet.post_filter = []
+    return quiet

@@ -1,0 +1,223 @@
+"""Groups of pods: who waits for whom, when a group is tried, and what became of it.
+
+The queue holds pods, one by one. A group is tried when any of its pods is popped: all others that
+wait are taken with it, wherever they are. While it may not be tried its pods are gated, and when
+that ends they are let go together.
+"""
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from moorage.api.pod import Pod
+from moorage.api.podgroup import PodGroup
+from moorage.framework.queued import QueuedPod, State
+from moorage.policies.gang import membership
+from moorage.policies.gang.group import Group
+from moorage.policies.gang.plugin import GangScheduling
+from moorage.queue.backoff import Backoff
+from moorage.scheduler.alarms import Alarms
+from moorage.scheduler.gang_attempting import Attempting
+from moorage.scheduler.gang_telling import Telling
+from moorage.scheduler.placing import Placement
+from moorage.watch.reflector import Change
+from moorage.watch.resources import RESOURCES, Resource
+
+if TYPE_CHECKING:
+    from moorage.scheduler.scheduler import Scheduler
+
+POD_GROUPS: Final = (RESOURCES["podgroups"],)
+WORKLOAD_POD_GROUPS: Final = tuple(
+    Resource("scheduling.k8s.io", version, "podgroups", "PodGroup", namespaced=True)
+    for version in ("v1beta1", "v1alpha3")
+)
+"""Kubernetes' own groups, in the versions we know, the one to ask for first."""
+DIALECTS: Final = (POD_GROUPS, WORKLOAD_POD_GROUPS)
+
+Alarm = tuple[str, str]
+BACKOFF: Final = "backoff"
+TELL: Final = "tell"
+TIMEOUT: Final = "timeout"
+
+
+class Ganging:
+    """Follows groups, and tries them as a whole."""
+
+    def __init__(self, scheduler: "Scheduler", backoff: Backoff) -> None:
+        self._desk = scheduler
+        self.groups, self.holds = scheduler.groups, scheduler.holds
+        self.alarms = Alarms()
+        self.telling = Telling(scheduler)
+        self._backoff = backoff
+        self._plugins = self._enlist()
+        self._served: dict[str, bool] = {}
+        self.groups.in_use = bool(self._plugins)
+        self._attempting = Attempting(scheduler, self)
+
+    def _enlist(self) -> dict[str, GangScheduling]:
+        """The plugin of each profile that has one; all look at the same groups."""
+        found: dict[str, GangScheduling] = {}
+        for name, profile in self._desk.profiles.items():
+            for plugin in profile.plugins.values():
+                if isinstance(plugin, GangScheduling):
+                    plugin.join(self.groups, self.holds)
+                    if plugin.enabled:
+                        found[name] = plugin
+        return found
+
+    def settings(self, pod: Pod) -> GangScheduling:
+        """How the groups of a pod's profile are to be treated."""
+        return self._plugins[pod.spec.scheduler_name]
+
+    def served(self, resource: Resource, known: bool) -> None:
+        """Objects of a resource are all known, or it turns out that there can be none.
+
+        Where there can be no groups, naming one means nothing.
+        """
+        if resource.kind != "PodGroup" or not self._plugins:
+            return
+        self._served[resource.group] = known
+        self.groups.in_use = any(self._served.values()) or len(self._served) < len(DIALECTS)
+        if not self.groups.in_use:
+            waiting = [uid for group in self.groups for uid in group.waiting]
+            self._desk.queue.activate(waiting, self._desk.clock.now())
+
+    def apply(self, change: Change, resource: Resource) -> None:
+        """Believe one change, and let go whom it makes ready."""
+        touched = self._see(change, resource)
+        self._desk.handler.apply(change)
+        for group in touched:
+            self.review(group)
+
+    def _see(self, change: Change, resource: Resource) -> list[Group]:
+        sample = change.new if change.new is not None else change.old
+        if isinstance(sample, Pod):
+            if change.new is None:
+                return self.groups.remove_pod(sample.uid)
+            if len(membership.names(sample)) > 1:
+                self.alarms.set((TELL, sample.uid), self._desk.clock.now())
+            return self.groups.put_pod(sample, self._desk.clock.now())
+        if not isinstance(sample, PodGroup):
+            return []
+        if change.new is None:
+            group = self.groups.remove_object(sample)
+            self.telling.forget(sample.uid)
+            return [] if group is None else [group]
+        self.telling.note(sample.uid, resource)
+        return [self.groups.put_object(sample)]
+
+    def review(self, group: Group) -> None:
+        """Let the pods of a group go if they have become ready; see what is to be told of it."""
+        now = self._desk.clock.now()
+        ready = bool(group.waiting) and group.refusal() is None
+        if ready and not group.ready:
+            self._let_go(group, now)
+        group.ready = ready
+        if group.waiting or group.objects:
+            self._watch_over(group, now)
+
+    def _let_go(self, group: Group, now: float) -> None:
+        queue = self._desk.queue
+        known = [queue.find(uid) for uid in group.waiting]
+        held = [
+            queued.info.uid
+            for queued in known
+            if queued is not None and (group.retry or queued.state is State.GATED)
+            if queued.state is not State.IN_FLIGHT
+        ]
+        group.retry = False
+        queue.activate(held, now)
+
+    def _watch_over(self, group: Group, now: float) -> None:
+        """Set the alarms that a group needs as it is now."""
+        if not group.waiting:
+            self.alarms.clear((TIMEOUT, group.key))
+            self.alarms.set((TELL, group.key), now)
+            return
+        arrived = now if group.arrived is None else group.arrived
+        first = next(iter(group.waiting.values()))
+        settings = self._plugins.get(first.spec.scheduler_name)
+        if settings is None:
+            return
+        patience = settings.incomplete_after_seconds if group.is_incomplete else 0.0
+        self.alarms.set((TELL, group.key), max(now, arrived + patience))
+        if not group.timed_out:
+            self.alarms.set((TIMEOUT, group.key), arrived + self.patience(group))
+
+    def patience(self, group: Group) -> float:
+        """How many seconds a group may take from its first pod to its last."""
+        found = group.object
+        given = None if found is None else found.spec.schedule_timeout_seconds
+        if given is not None and given > 0:
+            return float(given)
+        first = next(iter(group.waiting.values()))
+        return self.settings(first).permit_waiting_time_seconds
+
+    def schedule(self, queued: QueuedPod) -> bool:
+        """Try the group of a pod that was popped; False where it is to be tried alone."""
+        pod = queued.info.pod
+        if not self.groups.in_use or pod.spec.scheduler_name not in self._plugins:
+            return False
+        if not membership.names(pod):
+            return False
+        refusal = self.groups.refusal(pod)
+        if refusal is not None:
+            self._attempting.refuse(queued, refusal)
+            return True
+        group = self.groups.of(pod)
+        if group is None or group.minimum < 1 or group.is_replacing:
+            return False
+        if self.scheduled(group) >= group.minimum:
+            return False
+        self._attempting.attempt(group, queued)
+        return True
+
+    def scheduled(self, group: Group) -> int:
+        """How many of its pods are on a node, or about to be."""
+        assumed = self._desk.cache.assumed
+        return len(group.placed) + sum(uid in assumed for uid in group.waiting)
+
+    def back_off(self, group: Group, *, retry: bool = False) -> None:
+        """Keep a group that failed out of the queue for a while.
+
+        Then those of its pods go on that an event has woken meanwhile; with `retry`, all of them.
+        """
+        group.failures += 1
+        group.backing_off = True
+        group.ready = False
+        group.retry = group.retry or retry
+        self.alarms.set((BACKOFF, group.key), self._desk.clock.now() + self._delay(group))
+
+    def unfinished(self, group: Group, released: list[Placement]) -> None:
+        """Some of a group could not be bound, and too little of it was: all is tried again."""
+        self.back_off(group, retry=True)
+
+    def _delay(self, group: Group) -> float:
+        first = next(iter(group.waiting.values()), None)
+        fixed = self.settings(first).pod_group_backoff_seconds if first is not None else 0.0
+        if fixed:
+            return fixed
+        most = self._backoff.maximum * math.sqrt(max(group.members, 1))
+        return Backoff(self._backoff.initial, most).duration(group.failures)
+
+    def next_wake(self) -> float | None:
+        """When something is due without anyone's doing."""
+        return self.alarms.next()
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        for kind, name in self.alarms.due(now):
+            group = self.groups.get(name)
+            if group is None:
+                self.telling.pod(name)
+            elif kind == BACKOFF:
+                group.backing_off = False
+                self.review(group)
+            elif kind == TELL:
+                self.telling.review(group)
+            elif kind == TIMEOUT:
+                self._time_out(group)
+
+    def _time_out(self, group: Group) -> None:
+        if group.waiting and self.scheduled(group) < group.minimum:
+            group.timed_out = True
+            self.telling.timed_out(group, self.patience(group))
