@@ -223,8 +223,8 @@ class Replica:
         self.log = folder / f"{name}.log"
         self._command = [
             sys.executable,
-            "-m",
-            "moorage",
+            "-c",
+            "from moorage.cli.main import main; main()",
             "run",
             "--config",
             str(file),

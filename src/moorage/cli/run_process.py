@@ -90,28 +90,18 @@ class Process:
         """Schedule until told to stop; the answer is the exit code."""
         self._listen()
         try:
-            self.scheduler = Scheduler(
-                self.server,
-                self.profiles,
-                clock=self.clock,
-                rng=self.rng,
-                observers=self.observers,
-                backoff=self.backoff,
-                followed=await self._followed(),
-                instance=self.identity,
-            )
-            return await self._until_stopped(self.scheduler)
+            return await self._until_stopped()
         except LeaseLost as error:
             say(logging.ERROR, str(error), identity=self.identity)
             return FAILED
         finally:
             await self.server.close()
 
-    async def _until_stopped(self, scheduler: Scheduler) -> int:
+    async def _until_stopped(self) -> int:
         tasks: list[asyncio.Future[Any]] = [
             asyncio.ensure_future(service(self)) for service in self.services
         ]
-        tasks.append(asyncio.ensure_future(self._lead(scheduler)))
+        tasks.append(asyncio.ensure_future(self._work()))
         stop: asyncio.Future[Any] = asyncio.ensure_future(self._stop.wait())
         try:
             await asyncio.wait({*tasks, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -120,15 +110,23 @@ class Process:
                     if task.done():
                         task.result()
                 return FAILED
-            await self._drain(scheduler)
+            await self._drain()
             return STOPPED
         finally:
-            for task in (*tasks, stop):
-                task.cancel()
-            await asyncio.gather(*tasks, stop, return_exceptions=True)
+            await _cancelled(*tasks, stop)
 
-    async def _lead(self, scheduler: Scheduler) -> None:
+    async def _work(self) -> None:
         """Follow, acquire, schedule; ends only with an error."""
+        self.scheduler = scheduler = Scheduler(
+            self.server,
+            self.profiles,
+            clock=self.clock,
+            rng=self.rng,
+            observers=self.observers,
+            backoff=self.backoff,
+            followed=await self._followed(),
+            instance=self.identity,
+        )
         if self.elector is None:
             await scheduler.run()
             return
@@ -141,9 +139,7 @@ class Process:
         try:
             await asyncio.wait({running, holding}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (running, holding):
-                task.cancel()
-            ended = await asyncio.gather(running, holding, return_exceptions=True)
+            ended = await _cancelled(running, holding)
         for error in ended:
             if isinstance(error, BaseException) and not isinstance(error, asyncio.CancelledError):
                 raise error
@@ -155,8 +151,11 @@ class Process:
         scheduler.active.set()
         await elector.hold()
 
-    async def _drain(self, scheduler: Scheduler) -> None:
+    async def _drain(self) -> None:
         """Finish what was begun, for a while, and let go."""
+        scheduler = self.scheduler
+        if scheduler is None:
+            return
         say(logging.INFO, "stopping", binding=scheduler.binding)
         scheduler.active.clear()
         try:
@@ -254,6 +253,13 @@ class Process:
             return []
         await self.clock.sleep(SETTLE_SECONDS)
         return [line for line in await compare(scheduler.cache, *beside) if line in first]
+
+
+async def _cancelled(*tasks: "asyncio.Future[Any]") -> list[Any]:
+    """Cancel some tasks; how each of them ended."""
+    for task in tasks:
+        task.cancel()
+    return await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _lease_key(terms: Terms) -> str:

@@ -1,0 +1,172 @@
+"""Two proxies that stand between a scheduler and an API server, to do harm.
+
+TcpProxy    passes bytes on, until its connections are cut or it closes its doors
+HttpProxy   passes requests on, except those that a test answers, delays or lets fall silent
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from types import TracebackType
+
+import aiohttp
+from aiohttp import web
+
+from tests.integration.control_plane import LOOPBACK, ControlPlane
+
+Fault = Callable[[web.Request, "Forward"], Awaitable[web.StreamResponse | None]]
+"""Answers a request in the server's place, or None to pass it on."""
+Forward = Callable[[], Awaitable[web.StreamResponse]]
+
+_CHUNK = 1 << 16
+_HOP = {"transfer-encoding", "connection", "content-length", "host"}
+
+
+class TcpProxy:
+    """A port that leads to the API server."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.port = 0
+
+    async def __aenter__(self) -> "TcpProxy":
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def kubeconfig(self, folder: Path) -> Path:
+        url = f"https://{LOOPBACK}:{self.port}"
+        return self._plane.write_kubeconfig(folder / "through-tcp.yaml", url)
+
+    async def open(self) -> None:
+        """Let connections in, at the same port as before."""
+        self._server = await asyncio.start_server(self._serve, LOOPBACK, self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """Cut every connection and let none in."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        self.cut()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Break every connection, as a crash would."""
+        for writer in list(self._writers):
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            upstream = await asyncio.open_connection(LOOPBACK, self._plane.port)
+        except OSError:
+            writer.transport.abort()
+            return
+        pair = (writer, upstream[1])
+        self._writers.update(pair)
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(_pump(reader, upstream[1]))
+                both.create_task(_pump(upstream[0], writer))
+        except* (OSError, asyncio.CancelledError):
+            pass
+        finally:
+            for end in pair:
+                end.transport.abort()
+                self._writers.discard(end)
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while chunk := await reader.read(_CHUNK):
+        writer.write(chunk)
+        await writer.drain()
+    raise ConnectionResetError("one side has gone")
+
+
+class HttpProxy:
+    """An HTTP port that leads to the API server; `fault` is asked about each request."""
+
+    def __init__(self, plane: ControlPlane, fault: Fault) -> None:
+        self._plane = plane
+        self._fault = fault
+        self.port = 0
+
+    def kubeconfig(self, folder: Path) -> Path:
+        url = f"http://{LOOPBACK}:{self.port}"
+        return self._plane.write_kubeconfig(folder / "through-http.yaml", url)
+
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncIterator["HttpProxy"]:
+        context = ssl.create_default_context(cafile=str(self._plane.ca_file))
+        connector = aiohttp.TCPConnector(ssl=context, limit=0)
+        timeout = aiohttp.ClientTimeout(total=None)
+        async with aiohttp.ClientSession(
+            connector=connector, timeout=timeout, auto_decompress=False
+        ) as self._session:
+            app = web.Application(client_max_size=1 << 24)
+            app.router.add_route("*", "/{tail:.*}", self._handle)
+            runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+            await runner.setup()
+            try:
+                site = web.TCPSite(runner, LOOPBACK, 0)
+                await site.start()
+                self.port = runner.addresses[0][1]
+                yield self
+            finally:
+                await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        async def forward() -> web.StreamResponse:
+            return await self._forward(request)
+
+        answer = await self._fault(request, forward)
+        return await forward() if answer is None else answer
+
+    async def _forward(self, request: web.Request) -> web.StreamResponse:
+        headers = {k: v for k, v in request.headers.items() if k.lower() not in _HOP}
+        body = await request.read()
+        url = self._plane.url + request.raw_path
+        async with self._session.request(
+            request.method, url, headers=headers, data=body or None
+        ) as upstream:
+            kept = {k: v for k, v in upstream.headers.items() if k.lower() not in _HOP}
+            if "watch=1" not in request.query_string:
+                raw = await upstream.read()
+                return web.Response(status=upstream.status, headers=kept, body=raw)
+            response = web.StreamResponse(status=upstream.status, headers=kept)
+            await response.prepare(request)
+            with contextlib.suppress(ConnectionResetError):
+                async for chunk in upstream.content.iter_any():
+                    await response.write(chunk)
+            return response
+
+
+def is_binding(request: web.Request) -> bool:
+    return request.method == "POST" and request.path.endswith("/binding")
+
+
+def status(code: int, reason: str, **headers: str) -> web.Response:
+    body = {"kind": "Status", "code": code, "reason": reason, "message": f"{reason}, by intention"}
+    return web.json_response(body, status=code, headers=headers)
+
+
+def hang_up(request: web.Request) -> web.StreamResponse:
+    """Break the connection without an answer."""
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
