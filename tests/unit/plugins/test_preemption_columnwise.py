@@ -98,12 +98,28 @@ def explained_by(rejection: Rejection) -> Callable[[int], Rejection]:
     return lambda _: rejection
 
 
+class AnyRule(Filter, frozen=True):
+    """A rule of which nothing is known: rows have to be tried."""
+
+
+class OneByOne:
+    """Asks as `Asking` does, but says nothing that would spare a trial."""
+
+    filters = (AnyRule(),)
+
+    def __init__(self, asking: "Asking") -> None:
+        self._asking = asking
+
+    def __call__(self, row: int) -> Rejection | None:
+        return self._asking(row)
+
+
 def search(
     cache: Cache, incoming: Pod, shared: dict[str, Any] | None = None, vector: bool = True
 ) -> Search:
     cycle = Cycle(cache, cache.info(incoming), random=random.Random(0), shared=shared)
     asking = Asking(cycle, FILTERS)
-    cycle.refuses = asking if vector else lambda row: asking(row)
+    cycle.refuses = asking if vector else OneByOne(asking)
     diagnosis = Diagnosis(cache.table)
     for row in cache.table.row_of.values():
         refused = asking(row)
