@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from moorage.api.meta import KubeObject, ObjectMeta
+from moorage.api.podgroup import PodGroup
 from moorage.clock import Clock
 from moorage.watch.errors import AlreadyExists, ApiError, NotFound, Unreachable
 from moorage.watch.resources import EVENTS
@@ -25,7 +26,12 @@ SENDERS: Final = 8
 NAME_KEPT: Final = 230
 LOOK_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0)
-API_VERSIONS: Final = {"Lease": "coordination.k8s.io/v1"}
+API_VERSIONS: Final = {
+    "Lease": "coordination.k8s.io/v1",
+    "PodGroup": "scheduling.x-k8s.io/v1alpha1",
+    "ElasticQuota": "scheduling.x-k8s.io/v1alpha1",
+}
+WORKLOAD_VERSION: Final = "scheduling.k8s.io/v1beta1"
 ATTEMPT: Final = "moorage/attempt"
 """The annotation that ties an event to the attempt of that id in the log."""
 
@@ -209,10 +215,16 @@ def stamp(seconds: float) -> str:
 
 def _reference(obj: KubeObject) -> dict[str, str]:
     return {
-        "apiVersion": API_VERSIONS.get(type(obj).__name__, "v1"),
+        "apiVersion": _api_version(obj),
         "kind": type(obj).__name__,
         "name": obj.name,
         "namespace": obj.namespace,
         "uid": obj.uid,
         "resourceVersion": obj.metadata.resource_version,
     }
+
+
+def _api_version(obj: KubeObject) -> str:
+    if isinstance(obj, PodGroup) and obj.spec.scheduling_policy is not None:
+        return WORKLOAD_VERSION
+    return API_VERSIONS.get(type(obj).__name__, "v1")

@@ -1,6 +1,6 @@
 """What a gang lacks, in numbers: for the pod that blocks it, as things stand."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from moorage.cache.table import NodeTable
 from moorage.cycle.gangs import Refused
 from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import Rejection
+from moorage.policies.gang.plugin import DOMAIN
 
 _BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
@@ -71,7 +72,7 @@ def _sums(infos: Iterable[PodInfo]) -> dict[int, int]:
 def _short(blocker: Refused, index: int, asked: int, pods: int, wanted: int) -> str:
     table = blocker.cycle.table
     name = table.resources.values[index]
-    free = _free(table, index)
+    free = _free(table, index, blocker.cycle.state.get(DOMAIN))
     most, total, nodes = int(free.max(initial=0)), int(free.sum()), int((free > 0).sum())
     text = (
         f"{name}: the {pods} missing need {amount(name, wanted)}, "
@@ -83,9 +84,11 @@ def _short(blocker: Refused, index: int, asked: int, pods: int, wanted: int) -> 
     return f"{text}: enough in all, but in pieces too small."
 
 
-def _free(table: NodeTable, index: int) -> NDArray[np.int64]:
-    """int64 (node): what is left of a resource."""
+def _free(table: NodeTable, index: int, nodes: Collection[str] | None = None) -> NDArray[np.int64]:
+    """int64 (node): what is left of a resource, on these nodes or on all."""
     if index >= len(table.allocatable):
         return np.zeros(0, dtype=np.int64)
-    left: NDArray[np.int64] = (table.allocatable[index] - table.requested[index])[table.alive]
+    rows = (row for name, row in table.row_of.items() if nodes is None or name in nodes)
+    chosen = np.fromiter(rows, dtype=np.intp)
+    left: NDArray[np.int64] = table.allocatable[index, chosen] - table.requested[index, chosen]
     return left.clip(min=0)

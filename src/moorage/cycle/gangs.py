@@ -52,9 +52,10 @@ class Misfit(NamedTuple):
 
     fitting: int
     needed: int
-    blocker: Refused | None
-    refused: list[Refused]
+    blocker: Refused | None = None
+    refused: Sequence[Refused] = ()
     explanation: str = ""
+    domain: str = ""
 
 
 Attempt = Callable[[QueuedPod], P | Refused]

@@ -1,17 +1,20 @@
 """One attempt at a group: take its pods, place them in one transaction, and act on the outcome."""
 
 import copy
+from functools import partial
 from typing import TYPE_CHECKING
 
-from moorage.cycle import attempt, gang_shortage, gangs
+from moorage.cycle import attempt, gang_domains, gang_shortage, gangs
 from moorage.cycle.attempt import Unschedulable
+from moorage.cycle.gang_domains import Choice
 from moorage.cycle.gangs import Misfit, Refused, Whole
 from moorage.cycle.profile import Profile
 from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import SchedulingError, unresolvable
 from moorage.observe.records import Result
+from moorage.policies.gang import packing
 from moorage.policies.gang.group import Group
-from moorage.policies.gang.plugin import NAME
+from moorage.policies.gang.plugin import DOMAIN, NAME
 from moorage.scheduler.gang_binding import GangBinding
 from moorage.scheduler.placing import Placement, place, unplace
 
@@ -66,12 +69,33 @@ class Attempting:
         self, group: Group, members: list[QueuedPod], needed: int
     ) -> Whole[Placement] | Misfit:
         if len(members) < needed:
-            gated = f"only {len(members)} of its pods can be attempted, the others are gated"
-            return Misfit(0, needed, None, [], gated)
+            gated = f"Only {len(members)} of its pods can be attempted, the others are gated."
+            return Misfit(0, needed, explanation=gated)
         lacking = self._lacking(group)
         if lacking:
-            return Misfit(0, needed, None, [], lacking)
-        return gangs.place(members, needed, self._try, self._undo, gang_shortage.explain)
+            return Misfit(0, needed, explanation=lacking)
+        cache, found = self._desk.cache, packing.wanted(group.object)
+        occupied = {pod.spec.node_name for pod in group.placed.values()}
+        infos = [queued.info for queued in members]
+        choice = gang_domains.choose(cache.table, found, infos, needed, occupied)
+        return self._place_in(choice, members, needed)
+
+    def _place_in(
+        self, choice: Choice, members: list[QueuedPod], needed: int
+    ) -> Whole[Placement] | Misfit:
+        """Try one domain after the other; of those that are too small, tell of the best."""
+        table, best = self._desk.cache.table, too_small(choice, needed)
+        for domain in (*choice.domains, *((None,) if choice.anywhere else ())):
+            nodes = None if domain is None else frozenset(table.node(r).name for r in domain.rows)
+            tried = partial(self._try, nodes=nodes)
+            outcome = gangs.place(members, needed, tried, self._undo, gang_shortage.explain)
+            if isinstance(outcome, Whole):
+                return outcome
+            if domain is not None:
+                outcome = outcome._replace(domain=domain.name)
+            if best.blocker is None or outcome.fitting > best.fitting:
+                best = outcome
+        return best
 
     def _lacking(self, group: Group) -> str:
         found = group.object
@@ -81,9 +105,11 @@ class Attempting:
         own = [info for info in infos if info is not None]
         return gang_shortage.lacking(self._desk.cache.table, found.spec.min_resources, own)
 
-    def _try(self, queued: QueuedPod) -> Placement | Refused:
+    def _try(self, queued: QueuedPod, nodes: frozenset[str] | None) -> Placement | Refused:
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         cycle = self._desk.cycle(queued, profile)
+        if nodes is not None:
+            cycle.state[DOMAIN] = nodes
         decided = attempt.run(profile, cycle)
         cycle.timer.step("")
         if isinstance(decided, Unschedulable):
@@ -143,10 +169,19 @@ class Attempting:
 
 def describe(group: Group, misfit: Misfit) -> str:
     """What keeps a group from running, and what of it."""
-    text = f"PodGroup {group.key}: {misfit.fitting} of the {misfit.needed} pods needed fit."
+    where = f" in {misfit.domain}" if misfit.domain else ""
+    text = f"PodGroup {group.key}: {misfit.fitting} of the {misfit.needed} pods needed fit{where}."
     if misfit.blocker is None:
         return f"{text} {misfit.explanation}" if misfit.explanation else text
     return f"{text} Pod {misfit.blocker.cycle.pod.key}: {misfit.explanation}"
+
+
+def too_small(choice: Choice, needed: int) -> Misfit:
+    """What is to be said if no domain is tried at all."""
+    if not choice.too_small:
+        return Misfit(0, needed, explanation="No node has the label that it is to be packed by.")
+    largest = max(choice.too_small, key=lambda domain: domain.room)
+    return Misfit(min(largest.room, needed), needed, domain=largest.name)
 
 
 def _alone(profile: Profile) -> Profile:

@@ -2,7 +2,8 @@
 
 1. PreEnqueue keeps the pods of a group out of the queue until enough of them exist, while the group
    backs off, and while pods evicted for it are leaving.
-2. PreFilter keeps a group that must be packed within the part of the cluster that is being tried.
+2. PreFilter keeps a group that must be packed in the part of the cluster that is being tried, and
+   pods that come later where the others are.
 3. Filter keeps other pods off the room that is held for a group which has waited long.
 
 Pods that name no group never notice.
@@ -22,7 +23,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreEnqueue, PreFilter
 from moorage.framework.verdicts import SKIP, NodeNames, Rejection, Skip, unresolvable
-from moorage.policies.gang import membership
+from moorage.policies.gang import membership, packing
 from moorage.policies.gang.directory import Directory
 from moorage.policies.gang.holds import Hold, Holds, total
 
@@ -71,8 +72,11 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True, dict=True):
         return None if refusal is None else unresolvable(refusal)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> NodeNames | Skip | None:
+        group = self.directory.of(pod) if self.enabled else None
         domain = cycle.state.get(DOMAIN)
-        held = self.holds.over(pod, self.directory.of(pod), cycle.now) if len(self.holds) else []
+        if domain is None and group is not None:
+            domain = packing.joined(group, cycle.table)
+        held = self.holds.over(pod, group, cycle.now) if len(self.holds) else []
         if held:
             cycle.state[_HELD] = held
         if domain is not None:
