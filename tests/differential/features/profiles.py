@@ -134,7 +134,8 @@ class Profiles(Feature):
         }
         profiles.insert(0, other)
         if draft.dice.chance(0.3):
-            draft.case["pod"]["spec"]["schedulerName"] = "other"
+            name = draft.dice.either(("other",), ("unheard", ""))
+            draft.case["pod"]["spec"]["schedulerName"] = name
 
 
 class Arguments(Feature):
