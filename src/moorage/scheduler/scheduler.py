@@ -140,7 +140,10 @@ class Scheduler:
         if change.type == "synced":
             self.ganging.served(resource, known=True)
         else:
-            self.ganging.apply(change, resource)
+            try:
+                self.ganging.apply(change, resource)
+            except Exception as error:  # one object that breaks us must not stop the others
+                self.observers.failed(_key(change), "", error)
         self._wake.set()
 
     async def _loop(self) -> None:
@@ -193,9 +196,9 @@ class Scheduler:
             placed: Placement | Rejection | Unschedulable = (
                 place(profile, cycle, queued, outcome) if isinstance(outcome, Decision) else outcome
             )
-        except SchedulingError as error:
+        except Exception as error:  # a bug of ours costs an attempt too, not the process
             cycle.timer.step("", "Error")
-            self.failed(queued, cycle, profile, error)
+            self.failed(queued, cycle, profile, _as_scheduling_error(error))
             return True
         if isinstance(placed, Placement):
             self.placed(placed)
@@ -440,3 +443,16 @@ class Scheduler:
         if self._tasks is None:
             raise RuntimeError("the scheduler is not running")
         self._tasks.create_task(work, name=name)
+
+
+def _key(change: Change) -> str:
+    obj = change.new if change.new is not None else change.old
+    return "" if obj is None else f"{type(obj).__name__} {obj.key}"
+
+
+def _as_scheduling_error(error: Exception) -> SchedulingError:
+    if isinstance(error, SchedulingError):
+        return error
+    wrapped = SchedulingError(f"internal error: {type(error).__name__}: {error}")
+    wrapped.__cause__ = error
+    return wrapped

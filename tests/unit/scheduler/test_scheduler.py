@@ -5,10 +5,17 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from moorage import Bind, Cycle, Filter, Node, Permit, Pod, PreBind, Rejection, Reserve, Wait
+from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodInfo
 from moorage.cache.validation import validate
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loading import load
+from moorage.cycle import attempt
+from moorage.cycle.attempt import Decision, Unschedulable
+from moorage.cycle.profile import Profile
 from moorage.framework.plugin import Plugin
 from moorage.memory.cluster import MemoryCluster
 from moorage.observe.records import Attempt, Result
@@ -42,6 +49,7 @@ class World:
         loaded = load(config, known=registry.describe(known))
         self.profiles = build_profiles(loaded.configuration, known)
         self.attempts: list[Attempt] = []
+        self.failures: list[str] = []
 
     def attempted(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
@@ -49,6 +57,9 @@ class World:
     def apply(self, obj: Objects) -> None:
         kind = "Node" if isinstance(obj, NodeBuilder) else "Pod"
         self.cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        self.failures.append(f"{pod}: {error}")
 
     def run(self, story: Callable[["World"], Awaitable[None]]) -> Scheduler:
         """Run the scheduler while the story unfolds."""
@@ -289,3 +300,40 @@ def test_pre_bind_runs_before_the_pod_is_bound() -> None:
 
     assert world.profiles["default-scheduler"].shared["prepared"] == [("web", "a")]
     assert world.node_of("web") == "a"
+
+
+def test_an_object_that_breaks_us_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = Cache.info
+
+    def info(self: Cache, pod: Pod) -> PodInfo:
+        if pod.name == "poison":
+            raise RuntimeError("this pod breaks us")
+        return sound(self, pod)
+
+    monkeypatch.setattr(Cache, "info", info)
+    world = World(node("a"), pod("poison"), pod("poison-on-a-node").on("a"), pod("good"))
+
+    world.run(settle)
+
+    assert world.node_of("good") == "a"
+    assert world.failures == ["Pod default/poison: this pod breaks us"]
+
+
+def test_a_bug_of_ours_costs_an_attempt_and_not_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sound = attempt.run
+
+    def run(profile: Profile, cycle: Cycle) -> Decision | Unschedulable:
+        if cycle.pod.name == "unlucky":
+            raise ZeroDivisionError("a bug")
+        return sound(profile, cycle)
+
+    monkeypatch.setattr(attempt, "run", run)
+    world = World(node("a"), pod("unlucky"), pod("good"))
+
+    world.run(settle)
+
+    assert world.node_of("good") == "a"
+    messages = {a.message for a in world.attempts if a.result is Result.ERROR}
+    assert messages == {"internal error: ZeroDivisionError: a bug"}
