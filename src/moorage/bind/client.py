@@ -6,7 +6,6 @@ from typing import Any, Final
 from moorage.clock import Clock
 from moorage.watch.surface import RESOURCES, ApiServer
 
-
 _LOOK_EVERY: Final = 0.1
 """Seconds between two looks."""
 
