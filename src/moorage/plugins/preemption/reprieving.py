@@ -50,11 +50,15 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
 
 
 def _may_stay(cycle: Cycle, row: int, info: PodInfo) -> bool:
+    """Whether the pod still fits beside this one; where a rule fails over that, it does not."""
     cycle.place(row, info)
-    if cycle.refuses(row) is None:
-        return True
-    cycle.displace(row, info)
-    return False
+    try:
+        fits = cycle.refuses(row) is None
+    except SchedulingError:
+        fits = False
+    if not fits:
+        cycle.displace(row, info)
+    return fits
 
 
 def reprieve_order(violating: list[bool]) -> list[int]:
