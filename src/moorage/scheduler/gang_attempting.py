@@ -125,7 +125,7 @@ class Attempting:
     def _begin(self, group: Group, whole: Whole[Placement]) -> None:
         desk = self._desk
         group.failures = 0
-        self._ganging.holds.drop(group.key)
+        self._ganging.holding.release(group)
         for placement in whole.placed:
             desk.placed(placement)
         for queued, cycle, why in whole.refused:

@@ -134,9 +134,10 @@ class GangBinding:
     def _end(self) -> None:
         """Release what is not bound, tell, and let the group be tried again."""
         desk, released = self._desk, [p for p in self._placed if _uid(p) not in self._bound]
-        whole = len(self._elsewhere()) + len(self._bound) >= self._group.minimum
+        bound = len(self._elsewhere()) + len(self._bound)
+        whole = bound >= self._group.minimum
         if not whole:
-            self._ganging.unfinished(self._group, released)
+            self._ganging.unfinished(self._group, bound, released)
         for placement in released:
             desk.undo(placement)
         for placement in released:

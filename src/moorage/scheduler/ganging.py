@@ -17,6 +17,7 @@ from moorage.policies.gang.plugin import GangScheduling
 from moorage.queue.backoff import Backoff
 from moorage.scheduler.alarms import Alarms
 from moorage.scheduler.gang_attempting import Attempting
+from moorage.scheduler.gang_holding import Holding
 from moorage.scheduler.gang_telling import Telling
 from moorage.scheduler.placing import Placement
 from moorage.watch.reflector import Change
@@ -37,6 +38,9 @@ Alarm = tuple[str, str]
 BACKOFF: Final = "backoff"
 TELL: Final = "tell"
 TIMEOUT: Final = "timeout"
+STARVING: Final = "starving"
+LOOK_AGAIN_SECONDS: Final = 60.0
+"""How often the room that is kept for a group is chosen anew."""
 
 
 class Ganging:
@@ -51,6 +55,7 @@ class Ganging:
         self._plugins = self._enlist()
         self._served: dict[str, bool] = {}
         self.groups.in_use = bool(self._plugins)
+        self.holding = Holding(scheduler, self)
         self._attempting = Attempting(scheduler, self)
 
     def _enlist(self) -> dict[str, GangScheduling]:
@@ -112,6 +117,7 @@ class Ganging:
         if ready and not group.ready:
             self._let_go(group, now)
         group.ready = ready
+        self.holding.review(group)
         if group.waiting or group.objects:
             self._watch_over(group, now)
 
@@ -142,6 +148,14 @@ class Ganging:
         self.alarms.set((TELL, group.key), max(now, arrived + patience))
         if not group.timed_out:
             self.alarms.set((TIMEOUT, group.key), arrived + self.patience(group))
+        if group.minimum >= 1:
+            self._consider_holding(group, arrived, settings.reservation_after_seconds)
+
+    def _consider_holding(self, group: Group, arrived: float, after: float) -> None:
+        """Look at a group when it has waited long enough to be kept room."""
+        now, alarm = self._desk.clock.now(), (STARVING, group.key)
+        if after and (arrived + after > now or alarm not in self.alarms):
+            self.alarms.set(alarm, max(arrived + after, now))
 
     def patience(self, group: Group) -> float:
         """How many seconds a group may take from its first pod to its last."""
@@ -187,9 +201,11 @@ class Ganging:
         group.retry = group.retry or retry
         self.alarms.set((BACKOFF, group.key), self._desk.clock.now() + self._delay(group))
 
-    def unfinished(self, group: Group, released: list[Placement]) -> None:
+    def unfinished(self, group: Group, bound: int, released: list[Placement]) -> None:
         """Some of a group could not be bound, and too little of it was: all is tried again."""
         self.back_off(group, retry=True)
+        if bound:
+            self.holding.keep(group, released)
 
     def _delay(self, group: Group) -> float:
         first = next(iter(group.waiting.values()), None)
@@ -216,6 +232,8 @@ class Ganging:
                 self.telling.review(group)
             elif kind == TIMEOUT:
                 self._time_out(group)
+            elif kind == STARVING and self.holding.starve(group):
+                self.alarms.set((STARVING, group.key), now + LOOK_AGAIN_SECONDS)
 
     def _time_out(self, group: Group) -> None:
         if group.waiting and self.scheduled(group) < group.minimum:

@@ -1,0 +1,127 @@
+"""Room for groups that would starve without it.
+
+A group that has waited long is kept the room it will have first, one group at a time: the one that
+ranks first of those that have waited long. A group that was bound in part is kept the room of the
+rest, whoever else is kept what.
+"""
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from moorage.cache.podinfo import PodInfo
+from moorage.cycle import gang_foresight, gangs
+from moorage.cycle.gang_foresight import Need
+from moorage.framework.events import Action, ClusterEvent, Resource
+from moorage.framework.verdicts import SchedulingError
+from moorage.policies.gang import holds
+from moorage.policies.gang.group import Group
+from moorage.policies.gang.holds import Hold, Room
+from moorage.scheduler.placing import Placement
+
+if TYPE_CHECKING:
+    from moorage.scheduler.ganging import Ganging
+    from moorage.scheduler.scheduler import Scheduler
+
+ROOM_RELEASED = ClusterEvent(Resource.WILDCARD, Action.ALL, "RoomReleased")
+
+
+class Holding:
+    """Decides who is kept which room."""
+
+    def __init__(self, scheduler: "Scheduler", ganging: "Ganging") -> None:
+        self._desk = scheduler
+        self._ganging = ganging
+        self._starving = ""
+
+    def keep(self, group: Group, released: list[Placement]) -> None:
+        """Keep the room that the rest of a group, bound in part, was to have."""
+        pods: Counter[str] = Counter()
+        rooms: dict[str, Counter[int]] = {}
+        for placement in released:
+            node = placement.node.name
+            pods[node] += 1
+            rooms.setdefault(node, Counter()).update(dict(placement.cycle.incoming.requests))
+        held = {node: Room(pods[node], rooms[node]) for node in pods}
+        self._desk.holds.put(Hold(group, held))
+
+    def release(self, group: Group) -> None:
+        """Keep nothing for a group any longer; who was kept off may try again."""
+        if self._starving == group.key:
+            self._starving = ""
+        if self._desk.holds.drop(group.key):
+            desk = self._desk
+            desk.queue.move(ROOM_RELEASED, None, None, desk.clock.now())
+
+    def review(self, group: Group) -> None:
+        """Release what is kept for a group that cannot use it, or has what it needs."""
+        if self._desk.holds.get(group.key) is not None and not self._needs(group):
+            self.release(group)
+
+    def _needs(self, group: Group) -> bool:
+        if not group.objects or not group.waiting or group.minimum < 1 or group.is_incomplete:
+            return False
+        return self._ganging.scheduled(group) < group.minimum
+
+    def starve(self, group: Group) -> bool:
+        """A group has waited long: keep the room it will have first, if it is its turn.
+
+        False where it no longer waits, or is kept its room already for having been bound in part.
+        """
+        if not self._needs(group):
+            return False
+        known, first = self._desk.holds.get(group.key), self._desk.groups.get(self._starving)
+        if known is not None and first is not group:
+            return False
+        if first is not None and holds.rank(first) < holds.rank(group):
+            return True
+        if first is not None and first is not group:
+            self.release(first)
+        foreseen = self._foresee(group)
+        if foreseen is None:
+            self.release(group)
+        else:
+            self._starving = group.key
+            self._desk.holds.put(Hold(group, foreseen.rooms, foreseen.start))
+        return True
+
+    def _foresee(self, group: Group) -> gang_foresight.Foresight | None:
+        desk = self._desk
+        table, now = desk.cache.table, desk.clock.now()
+        own = {*group.placed, *group.waiting}
+        others = [hold for hold in desk.holds if hold.group is not group]
+
+        def ends(info: PodInfo) -> float:
+            return math.inf if info.uid in own else _end(info, now)
+
+        try:
+            return gang_foresight.foresee(table, self._needed(group), ends, now, others)
+        except SchedulingError as error:
+            desk.observers.failed(group.key, "", error)
+            return None
+
+    def _needed(self, group: Group) -> list[Need]:
+        """What the pods that are still to be placed need, class by class."""
+        desk = self._desk
+        queued = (desk.queue.find(uid) for uid in group.waiting)
+        waiting = gangs.in_order((q for q in queued if q is not None), desk.cache.table)
+        missing = waiting[: group.minimum - self._ganging.scheduled(group)]
+        counts = Counter(queued.info.cls for queued in missing)
+        samples = {queued.info.cls: queued for queued in missing}
+        needs = []
+        for cls, count in counts.items():
+            profile = desk.profiles[cls.sample.spec.scheduler_name]
+            rows = gang_foresight.eligible(profile, desk.cycle(samples[cls], profile))
+            needs.append(Need(count, dict(cls.requests), rows))
+        return needs
+
+
+def _end(info: PodInfo, now: float) -> float:
+    """When a pod will have ended, by its own word; infinity where it gives none."""
+    if info.pod.is_terminating:
+        return now
+    seconds = holds.duration(info.pod)
+    if seconds is None:
+        return math.inf
+    started = info.pod.status.start_time
+    return (now if started is None else started.timestamp()) + seconds
