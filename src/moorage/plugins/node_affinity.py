@@ -126,7 +126,10 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
         normalize_by_maximum(scores)
-        if any(weight < 0 for weight, _ in wishes(cycle.incoming.cls).preferred):
+        terms = wishes(cycle.incoming.cls).preferred
+        if self.added_affinity is not None:
+            terms = (*self.added_terms, *terms)
+        if any(weight < 0 for weight, _ in terms):
             check_range(scores)
 
     def events(self) -> tuple[EventHint, ...]:
