@@ -1,22 +1,22 @@
 """The census: every pod on a node, counted by its labels and by the affinity terms it carries."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from moorage.cache import affinity_terms
 from moorage.cache.affinity_terms import NO_TERMS, PodTerms
+from moorage.cache.group_index import GroupIndex
 from moorage.cache.podinfo import PodClass, PodInfo
 from moorage.cache.populations import CarriedTerm, Carrying, LabelGroup
 from moorage.cache.selections import SelectorIndex
 
 SWEEP_AFTER = 4096
-"""New populations after which those without pods are swept."""
+"""New populations, at least, after which those without pods are swept."""
 
 _PARSED_KEPT = 4096
 
 _encode = msgspec.msgpack.Encoder().encode
-_Labels = frozenset[tuple[str, str]]
 _Carried = tuple[CarriedTerm, ...]
 
 
@@ -42,11 +42,12 @@ class Census:
         "_carried",
         "_carriers",
         "_generation",
-        "_groups",
         "_new",
         "_parsed",
         "_sweep_after",
+        "_sweep_at",
         "_welcome",
+        "groups",
         "terms_version",
     )
 
@@ -64,11 +65,12 @@ class Census:
         """Forget every pod."""
         self._generation += 1
         self.terms_version += 1
-        self._groups: dict[str, dict[tuple[_Labels, bool], LabelGroup]] = {}
+        self.groups = GroupIndex()
         self._carried: dict[tuple[object, ...], CarriedTerm] = {}
         self._carriers: SelectorIndex[CarriedTerm] = SelectorIndex()
-        self._parsed: dict[tuple[str, bytes], tuple[PodTerms, _Carried]] = {}
+        self._parsed: dict[tuple[str, bytes], PodTerms] = {}
         self._new = 0
+        self._sweep_at = self._sweep_after
 
     @property
     def has_terms(self) -> bool:
@@ -91,17 +93,12 @@ class Census:
         """Where pods of a class are, or would be, counted."""
         known: Standing | None = cls.memo.get("Census")
         if known is None or known.generation != self._generation:
-            if self._new > self._sweep_after:
+            if self._new > self._sweep_at:
                 self._sweep()
-            terms, carried = self._terms(cls) if affinity_terms.has_terms(cls.sample) else _NONE
-            living = self._group(cls, dying=False)
+            terms = self._terms(cls) if affinity_terms.has_terms(cls.sample) else NO_TERMS
+            living, carried = self._group(cls, dying=False), tuple(self._carry(terms))
             known = cls.memo["Census"] = Standing(self._generation, living, terms, carried)
         return known
-
-    def groups(self, namespaces: Iterable[str] | None) -> Iterator[LabelGroup]:
-        """The groups in some namespaces (None: in all)."""
-        for namespace in self._groups if namespaces is None else namespaces:
-            yield from self._groups.get(namespace, {}).values()
 
     def terms_about(
         self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
@@ -114,24 +111,22 @@ class Census:
         ]
 
     def _group(self, cls: PodClass, dying: bool) -> LabelGroup:
-        groups = self._groups.setdefault(cls.namespace, {})
-        key = (frozenset(cls.labels.items()), dying)
-        group = groups.get(key)
+        group = self.groups.get(cls.namespace, cls.labels, dying)
         if group is None:
-            group = groups[key] = LabelGroup(cls.namespace, cls.labels, dying)
+            group = LabelGroup(cls.namespace, cls.labels, dying)
+            self.groups.add(group)
             self._new += 1
             self._welcome(group)
         return group
 
-    def _terms(self, cls: PodClass) -> tuple[PodTerms, _Carried]:
+    def _terms(self, cls: PodClass) -> PodTerms:
         key = (cls.namespace, _encode(cls.sample.spec.affinity))
-        found = self._parsed.get(key)
-        if found is None:
+        terms = self._parsed.get(key)
+        if terms is None:
             if len(self._parsed) >= _PARSED_KEPT:
                 self._parsed.clear()
-            terms = affinity_terms.parse(cls.sample)
-            found = self._parsed[key] = (terms, tuple(self._carry(terms)))
-        return found
+            terms = self._parsed[key] = affinity_terms.parse(cls.sample)
+        return terms
 
     def _carry(self, terms: PodTerms) -> Iterator[CarriedTerm]:
         for term in terms.affinity:
@@ -157,23 +152,15 @@ class Census:
 
     def _sweep(self) -> None:
         """Forget populations without pods; classes look up their standing anew."""
-        for namespace, groups in list(self._groups.items()):
-            kept = {key: group for key, group in groups.items() if _kept(group)}
-            if kept:
-                self._groups[namespace] = kept
-            else:
-                del self._groups[namespace]
+        self.groups.replace([group for group in self.groups if _kept(group)])
         for key, carried in list(self._carried.items()):
             if not _kept(carried):
                 del self._carried[key]
                 self._carriers.remove(carried, carried.term.selector.requirements)
-        self._parsed.clear()
         self._generation += 1
         self.terms_version += 1
         self._new = 0
-
-
-_NONE: tuple[PodTerms, _Carried] = (NO_TERMS, ())
+        self._sweep_at = max(self._sweep_after, len(self.groups) + len(self._carried))
 
 
 def _kept(population: LabelGroup | CarriedTerm) -> bool:

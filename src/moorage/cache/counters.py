@@ -18,9 +18,9 @@ from moorage.cache.table import NodeTable
 from moorage.cache.tallies import Tally
 from moorage.cache.topology_index import TopologyIndex
 
-BUDGET_BYTES = 128 * 1024 * 1024
+BUDGET_BYTES = 256 * 1024 * 1024
 
-_BYTES_PER_ROW = 4 + 2 * 8
+_BYTES_PER_ROW = 8 + 2 * 8
 """What a tally takes per row where every node is a domain of its own."""
 
 WeightedTerms = tuple[tuple[CarriedTerm, int], ...]
@@ -74,7 +74,7 @@ class PodCounters:
         if tally is None:
             tally = self._start(selection)
             self._selections.add(selection, selection.requirements)
-            for group in self.census.groups(selection.namespaces):
+            for group in self.census.groups.possible(selection):
                 self._join(group, selection, tally)
         else:
             self._tallies.move_to_end(selection)
@@ -84,7 +84,7 @@ class PodCounters:
         """The weights of terms summed over the pods that carry them on each row."""
         tally = self._tallies.get(terms)
         if tally is None:
-            tally = self._start(terms)
+            tally = self._start(terms, wide=any(weight != 1 for _, weight in terms))
             for term, weight in terms:
                 term.join(tally, weight)
         else:
@@ -100,9 +100,9 @@ class PodCounters:
         if counts and selection.holds(group.namespace, group.labels):
             group.join(tally)
 
-    def _start(self, key: Selection | WeightedTerms) -> Tally:
+    def _start(self, key: Selection | WeightedTerms, wide: bool = False) -> Tally:
         self._make_room()
-        tally = self._tallies[key] = Tally(self._capacity)
+        tally = self._tallies[key] = Tally(self._capacity, wide)
         return tally
 
     def _make_room(self) -> None:

@@ -7,8 +7,6 @@ where a rule is in use.
 
 import enum
 from collections.abc import Mapping
-from typing import Any
-
 from moorage.cache.affinity_terms import AffinityTerm
 from moorage.cache.tallies import Tally
 
@@ -48,19 +46,15 @@ class Population:
 
 
 class LabelGroup(Population):
-    """Pods of one namespace with equal labels, all of them being deleted or none.
+    """Pods of one namespace with equal labels, all of them being deleted or none."""
 
-    `memo` is where rules keep what follows from namespace and labels, under their own key.
-    """
-
-    __slots__ = ("dying", "labels", "memo", "namespace")
+    __slots__ = ("dying", "labels", "namespace")
 
     def __init__(self, namespace: str, labels: Mapping[str, str], dying: bool) -> None:
         super().__init__()
         self.namespace = namespace
         self.labels = labels
         self.dying = dying
-        self.memo: dict[str, Any] = {}
 
 
 class Carrying(enum.Enum):

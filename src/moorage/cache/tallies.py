@@ -1,6 +1,6 @@
 """Tallies: how many pods of a kind there are, per node and per domain, kept up pod by pod."""
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ NO_LEAST: Final = (1 << 31) - 1
 """The least sum where there is no domain: kube-scheduler's math.MaxInt32."""
 
 
+Numbers = NDArray[np.signedinteger[Any]]
+
+
 class Source(Protocol):
     """Who counts into a tally."""
 
@@ -19,12 +22,12 @@ class Source(Protocol):
 
 
 class Tally:
-    """One number per row, and its sums over domains.  count: int32 (row)."""
+    """One number per row, and its sums over domains.  count: int32 or int64 (row)."""
 
     __slots__ = ("_over", "count", "sources")
 
-    def __init__(self, capacity: int) -> None:
-        self.count: NDArray[np.int32] = np.zeros(capacity, dtype=np.int32)
+    def __init__(self, capacity: int, wide: bool = False) -> None:
+        self.count: Numbers = np.zeros(capacity, dtype=np.int64 if wide else np.int32)
         self.sources: set[Source] = set()
         self._over: dict[Domains, Sums] = {}
 
@@ -38,14 +41,14 @@ class Tally:
         sums = self._over.get(domains)
         if sums is None:
             sums = self._over[domains] = Sums(self, domains)
-            domains.sums.append(sums)
+            domains.sums[sums] = None
         return sums
 
     def leave(self, domains: Domains) -> None:
         """Stop keeping the sums over some domains."""
         sums = self._over.pop(domains, None)
         if sums is not None:
-            domains.sums.remove(sums)
+            del domains.sums[sums]
 
     def close(self) -> None:
         """Be counted into no more, and keep no sums."""
@@ -55,7 +58,7 @@ class Tally:
             self.leave(domains)
 
     def grow_rows(self, capacity: int) -> None:
-        grown = np.zeros(capacity, dtype=np.int32)
+        grown = np.zeros(capacity, dtype=self.count.dtype)
         grown[: len(self.count)] = self.count
         self.count = grown
 
@@ -67,7 +70,7 @@ class Tally:
 class Sums:
     """A tally summed over domains, with its least and its greatest sum.
 
-    values: int64 (domain); entry 0, for rows in no domain, stays 0.
+    values: as the tally's count (domain); entry 0, for rows in no domain, stays 0.
     """
 
     __slots__ = ("_at_least", "_known", "_least", "_most", "domains", "tally", "values")
@@ -81,12 +84,12 @@ class Sums:
         rows = self.domains.table.rows
         of_row, count = self.domains.of_row[:rows], self.tally.count[:rows]
         summed = np.bincount(of_row, weights=count, minlength=self.domains.width)
-        self.values: NDArray[np.int64] = summed.astype(np.int64)
+        self.values: Numbers = summed.astype(count.dtype)
         self.values[NO_DOMAIN] = 0
         self._known = False
 
     def widen(self, width: int) -> None:
-        grown = np.zeros(width, dtype=np.int64)
+        grown = np.zeros(width, dtype=self.values.dtype)
         grown[: len(self.values)] = self.values
         self.values = grown
 

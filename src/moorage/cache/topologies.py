@@ -47,7 +47,7 @@ class Domains:
         """How many domains have members."""
         self.counted = 0
         """How many rows are in a domain."""
-        self.sums: list[Sums] = []
+        self.sums: dict[Sums, None] = {}
 
     @property
     def width(self) -> int:

@@ -40,12 +40,13 @@ def _add(
     tally: Tally,
     weight: int,
 ) -> None:
-    values = tally.over(counters.topologies.topology(key)).values
+    values = tally.over(counters.topologies.topology(key)).values.astype(np.int64)
+    values *= weight
     known = found.get(key)
     if known is None:
-        found[key] = values * weight
+        found[key] = values
     else:
-        known += values * weight
+        known += values
 
 
 def score(found: list[Worth], nodes: Nodes, out: NDArray[np.int64]) -> None:

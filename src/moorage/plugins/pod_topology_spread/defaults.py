@@ -23,6 +23,7 @@ _SETS: dict[tuple[str, str], type[ReplicaSet] | type[StatefulSet]] = {
     ("apps/v1", "StatefulSet"): StatefulSet,
 }
 _KEPT = 4096
+_NO_LABELS: dict[str, str] = {}
 
 
 class _Known(NamedTuple):
@@ -36,11 +37,12 @@ class _Known(NamedTuple):
 class DefaultSelectors:
     """Selectors of the services and the controller that a pod belongs to."""
 
-    __slots__ = ("_known", "_services", "_version")
+    __slots__ = ("_known", "_merged", "_services", "_version")
 
     def __init__(self) -> None:
         self._version = -1
         self._services: dict[str, list[dict[str, str]]] = {}
+        self._merged: dict[LabelGroup, dict[str, str]] = {}
         self._known: dict[tuple[str, str, str], _Known] = {}
 
     def of(self, pod: Pod, group: LabelGroup, objects: Objects) -> Selector:
@@ -61,16 +63,17 @@ class DefaultSelectors:
     def _service_labels(self, group: LabelGroup, objects: Objects) -> dict[str, str]:
         """The labels by which services select the pods of a group, merged."""
         version = objects.version(Service)
-        if self._version != version:
+        if self._version != version or len(self._merged) >= _KEPT:
             self._index(objects)
+            self._merged.clear()
             self._version = version
         listed = self._services.get(group.namespace)
         if listed is None:
-            return {}
-        known: tuple[int, dict[str, str]] | None = group.memo.get("services")
-        if known is None or known[0] != version:
-            known = group.memo["services"] = (version, _merged(listed, group))
-        return known[1]
+            return _NO_LABELS
+        merged = self._merged.get(group)
+        if merged is None:
+            merged = self._merged[group] = _merged(listed, group)
+        return merged
 
     def _index(self, objects: Objects) -> None:
         self._services = {}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from moorage.cache.counters import PodCounters
 from moorage.cache.table import NodeTable, PodChange
-from moorage.cache.tallies import NO_LEAST, Sums
+from moorage.cache.tallies import NO_LEAST, Numbers, Sums
 from moorage.cache.topologies import NO_DOMAIN
 from moorage.cache.view import Nodes
 from moorage.plugins.pod_topology_spread.constraints import Constraint, Plan
@@ -56,9 +56,9 @@ class Trial:
 
 
 class Spread(NamedTuple):
-    """Pods per domain.  values: int64 (domain)."""
+    """Pods per domain.  values: int (domain)."""
 
-    values: NDArray[np.int64]
+    values: Numbers
     least: int
     most: int
 

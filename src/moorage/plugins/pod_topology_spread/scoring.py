@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from moorage.api.node import HOSTNAME_LABEL
 from moorage.cache.counters import PodCounters
+from moorage.cache.tallies import Numbers
 from moorage.cache.topologies import NO_DOMAIN, Topology
 from moorage.cache.view import Nodes
 from moorage.framework.verdicts import MAX_SCORE
@@ -146,16 +147,14 @@ def _domain_scores(
     return scores
 
 
-def _for_counts(
-    counts: NDArray[np.int32] | NDArray[np.int64], constraint: Constraint, weight: float
-) -> Floats:
+def _for_counts(counts: Numbers, constraint: Constraint, weight: float) -> Floats:
     """`maxSkew - 1` waters differences down, so that small ones are tolerated."""
     scores = counts * np.float64(weight)
     scores += float(constraint.max_skew - 1)
     return scores
 
 
-def _without_label(topology: Topology, constraint: Constraint, count: NDArray[np.int32]) -> int:
+def _without_label(topology: Topology, constraint: Constraint, count: Numbers) -> int:
     """Pods on nodes without the label, which count as if its value were empty."""
     nodes = Nodes.all(topology.table)
     outside = topology.of_row[nodes.rows] == NO_DOMAIN
