@@ -7,6 +7,7 @@ where a rule is in use.
 
 import enum
 from collections.abc import Mapping
+
 from moorage.cache.affinity_terms import AffinityTerm
 from moorage.cache.tallies import Tally
 
