@@ -52,14 +52,14 @@ BUILT_IN: tuple[type[Plugin], ...] = (
     VolumeZone,
 )
 
-POLICIES = ("moorage.policies.gang:GangScheduling",)
-"""Moorage's own plugins enter by name, as anyone's do."""
+POLICIES = "moorage.policies.registry:POLICIES"
+"""The table of Moorage's own plugins; it is found by name, as anyone's plugins are."""
 
 ENTRY_POINT = "moorage.plugins"
 
 
 def built_in() -> Registry:
-    return Registry((*BUILT_IN, *map(pkgutil.resolve_name, POLICIES)))
+    return Registry((*BUILT_IN, *pkgutil.resolve_name(POLICIES)))
 
 
 def installed() -> Registry:
