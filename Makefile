@@ -57,3 +57,4 @@ clean:
 
 include kube.mk
 include $(filter-out kube.mk,$(wildcard *.mk))
+include deploy.mk

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Puts what Moorage is tested against in .kube-assets/bin: build.sh kube | oracle | bench-peer
+# Puts what Moorage is tested against in .kube-assets/bin: build.sh kube | oracle | bench-peer | kubectl
 #   kube        etcd, kube-apiserver, kube-scheduler and the oracle; nothing where KUBEBUILDER_ASSETS holds the first three
 #   oracle      kube-scheduler's decisions on conformance cases
 #   bench-peer  kube-scheduler's throughput in process
+#   kubectl     to check manifests with, where none is installed
 # The release is the one go.mod requires. Where it cannot be had, that is one line and not a failure, unless
 # REQUIRE_KUBE=1.
 set -euo pipefail
@@ -79,12 +80,13 @@ program() {
 
 oracle() { program oracle tests/kube ./oracle; }
 bench-peer() { program bench-peer bench/peer .; }
+kubectl() { program kubectl tests/kube k8s.io/kubernetes/cmd/kubectl; }
 
 target=${1:-kube}
 case $target in
-kube | oracle | bench-peer) "$target" ;;
+kube | oracle | bench-peer | kubectl) "$target" ;;
 *)
-	echo "build.sh: no such target: $target (kube, oracle or bench-peer)" >&2
+	echo "build.sh: no such target: $target (kube, oracle, bench-peer or kubectl)" >&2
 	exit 2
 	;;
 esac

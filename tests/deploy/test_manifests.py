@@ -1,0 +1,225 @@
+"""Manifests hold together: what refers to something finds it, and nobody may more than needed."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import yaml
+
+from moorage.config.loading import load
+from moorage.config.types import SchedulerConfiguration
+from moorage.plugins.registry import known
+from moorage.scheduler.scheduler import FOLLOWED
+from moorage.serve.authorizing import ACCESS_REVIEWS, TOKEN_REVIEWS
+from moorage.watch.resources import EVENTS, PODS, RESOURCES
+from tests.deploy.tools import DEPLOY, OVERLAYS, ROOT, Raw, objects, of_kind
+
+SCHEDULERS = OVERLAYS[:3]
+FILES = sorted(path.relative_to(DEPLOY) for path in DEPLOY.rglob("*.yaml"))
+CUSTOM = (RESOURCES["podgroups"], RESOURCES["elasticquotas"])
+READ = ("get", "list", "watch")
+
+
+def allowed(rules: list[Raw]) -> set[tuple[str, str, str]]:
+    """(group, resource, verb) of every rule about resources of all names."""
+    return {
+        (group, resource, verb)
+        for rule in rules
+        if "resourceNames" not in rule
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def configuration(overlay: str, deployment: Raw) -> SchedulerConfiguration:
+    """What a deployment's scheduler is told to do."""
+    volumes = deployment["spec"]["template"]["spec"]["volumes"]
+    name = next(volume["configMap"]["name"] for volume in volumes if "configMap" in volume)
+    [found] = [m for m in of_kind(overlay, "ConfigMap") if m["metadata"]["name"] == name]
+    return load(found["data"]["scheduler.yaml"], known=known()).configuration
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_every_file_is_yaml(file: Path) -> None:
+    assert all(isinstance(doc, dict) for doc in yaml.safe_load_all((DEPLOY / file).read_text()))
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if f.name == "scheduler.yaml"], ids=str)
+def test_every_configuration_is_valid_and_says_nothing_doubtful(file: Path) -> None:
+    assert load((DEPLOY / file).read_bytes(), known=known(), source=str(file)).warnings == ()
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_kustomize_builds(overlay: str) -> None:
+    made = [
+        (obj["kind"], obj["metadata"].get("namespace"), obj["metadata"]["name"])
+        for obj in objects(overlay)
+    ]
+
+    assert len(set(made)) == len(made) > 0
+
+
+def test_a_scheduler_may_do_what_it_does_and_nothing_else() -> None:
+    [role] = of_kind("base", "ClusterRole")
+    follows = {
+        (resource.group, resource.plural, verb)
+        for resource in (*FOLLOWED, *CUSTOM)
+        for verb in READ
+    }
+    writes = {
+        (PODS.group, "pods/binding", "create"),
+        (PODS.group, "pods/status", "patch"),
+        (PODS.group, "pods", "delete"),
+        (EVENTS.group, "events", "create"),
+        (EVENTS.group, "events", "patch"),
+        ("", "persistentvolumes", "patch"),
+        ("", "persistentvolumeclaims", "patch"),
+        (TOKEN_REVIEWS.group, TOKEN_REVIEWS.plural, "create"),
+        (ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, "create"),
+    }
+
+    assert allowed(role["rules"]) == follows | writes
+
+
+@pytest.mark.parametrize("overlay", SCHEDULERS)
+def test_a_scheduler_may_hold_the_lease_it_is_told_to_hold(overlay: str) -> None:
+    bindings = of_kind(overlay, "RoleBinding")
+    roles = {
+        (r["metadata"]["namespace"], r["metadata"]["name"]): r for r in of_kind(overlay, "Role")
+    }
+    for deployment in of_kind(overlay, "Deployment"):
+        account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
+        election = configuration(overlay, deployment).leader_election
+        [binding] = [b for b in bindings if b["subjects"][0]["name"] == account]
+        role = roles[binding["metadata"]["namespace"], binding["roleRef"]["name"]]
+        named = next(rule for rule in role["rules"] if "resourceNames" in rule)
+
+        assert election.leader_elect
+        assert binding["metadata"]["namespace"] == election.resource_namespace
+        assert named["resourceNames"] == [election.resource_name]
+        assert set(named["verbs"]) == {"get", "update"}
+        assert allowed(role["rules"]) == {("coordination.k8s.io", "leases", "create")}
+
+
+@pytest.mark.parametrize("overlay", SCHEDULERS)
+def test_accounts_and_roles_are_bound_together(overlay: str) -> None:
+    accounts = {a["metadata"]["name"] for a in of_kind(overlay, "ServiceAccount")}
+    bound = {
+        b["subjects"][0]["name"]: b["roleRef"]["name"]
+        for b in of_kind(overlay, "ClusterRoleBinding")
+    }
+
+    used = {
+        d["spec"]["template"]["spec"]["serviceAccountName"] for d in of_kind(overlay, "Deployment")
+    }
+    assert accounts == used == set(bound)
+    assert set(bound.values()) == {"moorage"}
+
+
+@pytest.mark.parametrize("overlay", SCHEDULERS)
+def test_services_and_budgets_select_the_pods_of_one_deployment(overlay: str) -> None:
+    deployments = [d["spec"] for d in of_kind(overlay, "Deployment")]
+    selectors = [d["selector"]["matchLabels"] for d in deployments]
+    spread = [
+        d["template"]["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"]
+        for d in deployments
+    ]
+    services = [s["spec"]["selector"] for s in of_kind(overlay, "Service")]
+    budgets = [
+        b["spec"]["selector"]["matchLabels"] for b in of_kind(overlay, "PodDisruptionBudget")
+    ]
+
+    assert selectors == spread == services == budgets
+    assert len({selector["app.kubernetes.io/instance"] for selector in selectors}) == len(selectors)
+    for selector, deployment in zip(selectors, deployments, strict=True):
+        assert selector.items() <= deployment["template"]["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize("overlay", SCHEDULERS)
+def test_two_replicas_run_without_privileges(overlay: str) -> None:
+    for deployment in of_kind(overlay, "Deployment"):
+        pod = deployment["spec"]["template"]["spec"]
+        [container] = pod["containers"]
+
+        assert deployment["spec"]["replicas"] == 2
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert {"memory"} <= container["resources"]["limits"].keys()
+
+
+@pytest.mark.parametrize("overlay", SCHEDULERS)
+def test_probes_ask_what_is_served(overlay: str) -> None:
+    for deployment in of_kind(overlay, "Deployment"):
+        [container] = deployment["spec"]["template"]["spec"]["containers"]
+        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+        for probe, path in (
+            ("startupProbe", "/livez"),
+            ("livenessProbe", "/livez"),
+            ("readinessProbe", "/readyz"),
+        ):
+            asked = container[probe]["httpGet"]
+            assert (asked["scheme"], asked["path"], ports[asked["port"]]) == ("HTTPS", path, 10259)
+
+
+def test_the_schedulers_of_the_seeds_run_side_by_side() -> None:
+    overlay = "overlays/several-schedulers"
+    told = [configuration(overlay, d) for d in of_kind(overlay, "Deployment")]
+
+    names = {profile.scheduler_name for config in told for profile in config.profiles}
+    leases = {
+        (config.leader_election.resource_namespace, config.leader_election.resource_name)
+        for config in told
+    }
+    assert names == {"default-scheduler", "gpu-scheduler", "batch-scheduler"}
+    assert len(leases) == len(told)
+
+
+def test_whoever_schedules_for_all_shares_the_lease_of_kube_scheduler() -> None:
+    """Two schedulers of one name would bind each other's pods."""
+    for overlay in SCHEDULERS:
+        for deployment in of_kind(overlay, "Deployment"):
+            told = configuration(overlay, deployment)
+            names = {profile.scheduler_name for profile in told.profiles}
+            election = told.leader_election
+            shared = (election.resource_namespace, election.resource_name) == (
+                "kube-system",
+                "kube-scheduler",
+            )
+            assert shared == ("default-scheduler" in names)
+
+
+def test_the_image_runs_as_the_user_of_the_manifests() -> None:
+    [deployment] = of_kind("base", "Deployment")
+    user = deployment["spec"]["template"]["spec"]["securityContext"]["runAsUser"]
+
+    assert f"\nUSER {user}:{user}\n" in (ROOT / "Dockerfile").read_text()
+
+
+def test_the_image_holds_what_the_package_needs() -> None:
+    copied = {
+        word
+        for line in (ROOT / "Dockerfile").read_text().splitlines()
+        if line.startswith("COPY ") and "--from" not in line
+        for word in line.split()[1:-1]
+    }
+
+    assert {"pyproject.toml", "README.md", "LICENSE", "src"} <= copied
+
+
+def test_nothing_else_is_written_to_the_api_server() -> None:
+    """A plugin that patches another resource needs a line in the ClusterRole, and one here."""
+    found = set()
+    for file in (ROOT / "src" / "moorage" / "plugins").rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text())):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+                owner = ast.unparse(call.func.value)
+                if owner.endswith("client") and call.func.attr in {"patch", "update", "bind"}:
+                    found.add((call.func.attr, ast.unparse(call.args[0])))
+
+    assert found == {("patch", "VOLUMES"), ("patch", "CLAIMS"), ("bind", "pod.namespace")}

@@ -1,0 +1,61 @@
+"""The programs these tests need, and what to do where one is missing."""
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+OVERLAYS = (
+    "base",
+    "overlays/in-place-of-kube-scheduler",
+    "overlays/several-schedulers",
+    "overlays/monitoring",
+    "crds",
+)
+REMEDIES = {
+    "kubectl": "no kubectl: install it, or run `make kubectl`",
+    "promtool": "no promtool: install Debian's package prometheus",
+}
+
+Raw = dict[str, Any]
+
+
+def program(name: str) -> str:
+    """Where a program is; where it is not, the test is skipped, or fails if REQUIRE_KUBE=1."""
+    beside = ROOT / ".kube-assets" / "bin" / name
+    found = str(beside) if os.access(beside, os.X_OK) else shutil.which(name)
+    if found is None:
+        if os.environ.get("REQUIRE_KUBE") == "1":
+            pytest.fail(f"{REMEDIES[name]}; and REQUIRE_KUBE=1")
+        pytest.skip(REMEDIES[name])
+    return found
+
+
+def run(*command: str, text: str | None = None) -> str:
+    """What a program says; the test fails with its complaint where it fails."""
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.fail(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+@cache
+def rendered(overlay: str) -> str:
+    """An overlay as kustomize builds it."""
+    return run(program("kubectl"), "kustomize", str(DEPLOY / overlay))
+
+
+def objects(overlay: str) -> list[Raw]:
+    """The objects of an overlay."""
+    return list(yaml.safe_load_all(rendered(overlay)))
+
+
+def of_kind(overlay: str, kind: str) -> list[Raw]:
+    return [obj for obj in objects(overlay) if obj["kind"] == kind]
