@@ -57,4 +57,3 @@ clean:
 
 include kube.mk
 include $(filter-out kube.mk,$(wildcard *.mk))
-include deploy.mk
