@@ -13,24 +13,18 @@
 Law of the package: nothing asked here changes a decision. Health is open to all; everything else
 asks the API server who may see it, unless it is served on loopback alone.
 
-`moorage run` puts it together so, `process` being whatever holds a scheduler and its API server:
+`moorage run` puts it together so; port 0 serves nothing:
 
     log = logs.configure(verbosity, log_format)
     metrics = Metrics()
-    scheduler = Scheduler(..., observers=(metrics, log.decisions()))
-    server = wiring.server(
-        scheduler,
-        configuration,
-        metrics=metrics,
-        logs=log,
-        create=api_server.create,
-        listeners=[Listener(address, port, Certificates(cert_file, key_file, cert_dir))],
-        leader=check,       # why this replica can neither lead nor stand by; None where it can
+    certificates = Certificates(tls_cert_file, tls_private_key_file, cert_dir)
+    listeners = [Listener(bind_address, secure_port, certificates)] if secure_port else []
+    process = Process(
+        ...,
+        observers=(metrics, log.decisions()),
+        services=(wiring.service(listeners, metrics, log),),
     )
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(server.run(), name="serve")
-        tasks.create_task(scheduler.run(), name="scheduler")
-    server.health.shut_down()       # on SIGTERM, before what is under way is finished
+    code = asyncio.run(process.run())
     log.close()
 """
 

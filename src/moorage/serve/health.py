@@ -38,17 +38,17 @@ PING: Final = Check("ping", lambda: None)
 
 
 class Health:
-    """The checks of one process; `ready` ones include that it is not shutting down."""
+    """The checks of one process; one that is `stopping` is not ready."""
 
-    def __init__(self, live: Sequence[Check] = (), ready: Sequence[Check] = ()) -> None:
-        self._shutting_down = False
-        shutdown = Check("shutdown", lambda: SHUTTING_DOWN if self._shutting_down else None)
+    def __init__(
+        self,
+        live: Sequence[Check] = (),
+        ready: Sequence[Check] = (),
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        shutdown = Check("shutdown", lambda: SHUTTING_DOWN if stopping() else None)
         alive = (PING, *live)
         self.endpoints = {"livez": alive, "healthz": alive, "readyz": (PING, *ready, shutdown)}
-
-    def shut_down(self) -> None:
-        """No longer ready, from now on."""
-        self._shutting_down = True
 
     def ask(self, endpoint: str, *, verbose: bool, excluded: Collection[str] = ()) -> Answer:
         """All checks of an endpoint."""

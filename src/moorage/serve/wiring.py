@@ -1,6 +1,7 @@
-"""All that is served, for one scheduler."""
+"""All that is served, for one scheduler; and for a process that holds one."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol
 
 from moorage.config.types import SchedulerConfiguration
 from moorage.observe.logs import Logs
@@ -13,16 +14,20 @@ from moorage.serve.listening import Listener
 from moorage.serve.server import Server
 from moorage.serve.watchdog import Watchdog
 
+LATE_SECONDS: Final = 20.0
+"""How long after its lease ran out a process that believes to lead is let live, as in kube."""
+
 
 def server(
     scheduler: Scheduler,
     configuration: SchedulerConfiguration,
     *,
     metrics: Metrics,
-    listeners: Iterable[Listener],
+    listeners: Sequence[Listener],
     create: Create | None = None,
     logs: Logs | None = None,
     leader: Why | None = None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Server:
     """A server for a scheduler that `metrics` observes.
 
@@ -38,6 +43,7 @@ def server(
         health=Health(
             live=[Check("scheduling-loop", watchdog.stuck), *election],
             ready=[Check("sched-handler-sync", lambda: _unsynced(scheduler)), *election],
+            stopping=stopping,
         ),
         metrics=metrics,
         configz=InForce(configuration, metrics.configured).configz,
@@ -53,3 +59,62 @@ def _unsynced(scheduler: Scheduler) -> str | None:
         return None
     missing = [plural for plural, found in scheduler.reflectors.items() if not found.synced]
     return f"not listed yet: {', '.join(missing)}"
+
+
+class Elector(Protocol):
+    """Whoever takes part in an election."""
+
+    @property
+    def leading(self) -> bool: ...
+    @property
+    def seconds_left(self) -> float: ...
+
+
+class ApiServer(Protocol):
+    """Whoever can be asked."""
+
+    async def create(self, resource: Any, object: dict[str, Any], /) -> dict[str, Any]: ...
+
+
+class Process(Protocol):
+    """One `moorage run`, as far as it is looked at."""
+
+    @property
+    def scheduler(self) -> Scheduler | None: ...
+    @property
+    def configuration(self) -> SchedulerConfiguration: ...
+    @property
+    def server(self) -> ApiServer: ...
+    @property
+    def elector(self) -> Elector | None: ...
+    @property
+    def stopping(self) -> bool: ...
+
+
+def service(
+    listeners: Sequence[Listener], metrics: Metrics, logs: Logs | None = None
+) -> Callable[[Process], Awaitable[None]]:
+    """What a process runs beside its scheduler, once it has one, for as long as it lasts."""
+
+    async def serve(process: Process) -> None:
+        if process.scheduler is None:
+            raise RuntimeError("the process has no scheduler yet")
+        await server(
+            process.scheduler,
+            process.configuration,
+            metrics=metrics,
+            listeners=listeners,
+            create=process.server.create,
+            logs=logs,
+            leader=lambda: late(process.elector),
+            stopping=lambda: process.stopping,
+        ).run()
+
+    return serve
+
+
+def late(elector: Elector | None) -> str | None:
+    """Why a replica may not go on believing that it leads; None where it may, or stands by."""
+    if elector is None or not elector.leading or elector.seconds_left > -LATE_SECONDS:
+        return None
+    return f"the lease ran out {-elector.seconds_left:.0f} s ago"

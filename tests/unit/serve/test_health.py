@@ -67,8 +67,7 @@ def test_a_process_that_is_not_ready_may_live() -> None:
 
 
 def test_a_process_that_shuts_down_is_not_ready_and_may_live() -> None:
-    health = Health(ready=[SYNCED])
-    health.shut_down()
+    health = Health(ready=[SYNCED], stopping=lambda: True)
 
     assert health.ask("readyz", verbose=False).status == 500
     assert health.ask("livez", verbose=False).status == 200

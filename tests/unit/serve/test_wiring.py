@@ -4,6 +4,7 @@ import asyncio
 import random
 
 import aiohttp
+import pytest
 
 from moorage.clock import SystemClock
 from moorage.config.loading import load
@@ -71,3 +72,25 @@ def test_a_scheduler_is_ready_once_everything_is_listed() -> None:
     assert 'profile="default-scheduler",result="scheduled"} 1.0' in told
     assert "moorage_configuration_generation 1.0" in told
     assert "moorage_loop_lag_seconds" in told
+
+
+class Elected:
+    """A replica in an election."""
+
+    def __init__(self, leading: bool, seconds_left: float) -> None:
+        self.leading = leading
+        self.seconds_left = seconds_left
+
+
+@pytest.mark.parametrize(
+    ("elector", "want"),
+    [
+        pytest.param(None, None, id="without an election nobody is late"),
+        pytest.param(Elected(True, 5.0), None, id="a leader with a lease"),
+        pytest.param(Elected(True, -5.0), None, id="a leader who is a little late"),
+        pytest.param(Elected(True, -21.0), "the lease ran out 21 s ago", id="one who is too late"),
+        pytest.param(Elected(False, 0.0), None, id="a standby has no lease to lose"),
+    ],
+)
+def test_a_leader_without_a_lease_may_not_live(elector: Elected | None, want: str | None) -> None:
+    assert wiring.late(elector) == want
