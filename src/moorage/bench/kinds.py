@@ -22,10 +22,11 @@ LOW, HIGH = 0, 1000
 
 def nodes(kind: str, count: int) -> Iterator[Node]:
     for index in range(count):
-        yield decode_as(_node(kind, index), Node)
+        yield decode_as(raw_node(kind, index), Node)
 
 
-def _node(kind: str, index: int) -> Raw:
+def raw_node(kind: str, index: int) -> Raw:
+    """The index-th node, as an API server sends it."""
     name = f"node-{index}"
     labels = {HOSTNAME: name, ZONE: f"zone-{index % 3}"}
     offered = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephemeral-storage": "100Gi"}
@@ -43,7 +44,12 @@ def _node(kind: str, index: int) -> Raw:
 
 def pod(kind: str, index: int) -> Pod:
     """The index-th pod to arrive."""
-    return decode_as(_POD[kind](index), Pod)
+    return decode_as(raw_pod(kind, index), Pod)
+
+
+def raw_pod(kind: str, index: int) -> Raw:
+    """The index-th pod, as an API server sends it."""
+    return _POD[kind](index)
 
 
 def resident(kind: str, index: int, node: str) -> Pod:
@@ -145,3 +151,6 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
 
 KINDS: Final = tuple(_POD)
 """Every kind, the five that kube-scheduler is compared on first."""
+
+STARTUP: Final = "startup"
+"""Not a workload: reading a cluster of running pods, up to the first decision."""

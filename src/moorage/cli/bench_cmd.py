@@ -7,8 +7,8 @@ import sys
 import click
 import msgspec
 
-from moorage.bench import measuring
-from moorage.bench.kinds import KINDS
+from moorage.bench import measuring, starting
+from moorage.bench.kinds import KINDS, STARTUP
 from moorage.cli import plugin_loading
 from moorage.cli.configuration import configuration
 from moorage.cli.failing import failing_clearly
@@ -16,7 +16,7 @@ from moorage.simulate.running import build_profiles
 
 
 @click.command("bench")
-@click.option("--kind", type=click.Choice(KINDS), default="basic", show_default=True)
+@click.option("--kind", type=click.Choice([*KINDS, STARTUP]), default="basic", show_default=True)
 @click.option("--nodes", type=click.IntRange(min=1), default=5000, show_default=True)
 @click.option("--pods", type=click.IntRange(min=1), default=3000, show_default=True)
 @click.option("--config", metavar="FILE", help="A KubeSchedulerConfiguration.")
@@ -41,13 +41,18 @@ def bench_command(
     Examples:
       moorage bench --kind varied --nodes 5000 --pods 3000
       moorage bench --kind spread --profile
+      moorage bench --kind startup --nodes 5000 --pods 50000
     """
     known = plugin_loading.load(plugins)
     profiles = build_profiles(configuration(config, known).configuration, known)
     profiler = cProfile.Profile() if profiled else None
     if profiler is not None:
         profiler.enable()
-    result = measuring.run(kind, nodes, pods, profiles, seed)
+    result: measuring.Result | starting.Started = (
+        starting.run(nodes, pods, profiles, seed)
+        if kind == STARTUP
+        else measuring.run(kind, nodes, pods, profiles, seed)
+    )
     if profiler is not None:
         profiler.disable()
         pstats.Stats(profiler, stream=sys.stderr).sort_stats("tottime").print_stats(25)

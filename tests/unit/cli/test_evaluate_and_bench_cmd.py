@@ -45,3 +45,15 @@ def test_every_kind_of_workload_is_measured(kind: str) -> None:
     assert {"kind", "nodes", "pods", "scheduled", "pods_per_s", "cpu_ms_per_pod"} <= line.keys()
     assert {"max_per_node", "nodes_used", "peak_rss_mb", "p99_ms"} <= line.keys()
     assert line["scheduled"] == (20 if kind == "unschedulable" else 40)
+
+
+def test_start_up_is_measured_to_the_first_decision() -> None:
+    result = CliRunner().invoke(
+        main,
+        ["bench", "--kind", "startup", "--nodes", "20", "--pods", "100"],
+        catch_exceptions=False,
+    )
+
+    line = json.loads(result.stdout)
+    assert line["total_s"] >= line["decode_s"]
+    assert (line["nodes"], line["pods"]) == (20, 100)
