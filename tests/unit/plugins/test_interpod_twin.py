@@ -297,7 +297,7 @@ def scores(
     return dict(zip(feasible, out.tolist(), strict=True))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.data(),
     st.lists(nodes(), min_size=1, max_size=6),
