@@ -2,5 +2,9 @@
 
 from moorage.framework.plugin import Plugin
 from moorage.policies.gang import GangScheduling
+from moorage.policies.gpu_priority import GPUPriorityPlugin
 
-POLICIES: tuple[type[Plugin], ...] = (GangScheduling,)
+POLICIES: tuple[type[Plugin], ...] = (
+    GangScheduling,
+    GPUPriorityPlugin,
+)
