@@ -37,7 +37,7 @@ class _List(msgspec.Struct):
 
 
 def run(nodes: int, pods: int, profiles: Mapping[str, Profile], seed: int) -> Started:
-    """Read lists of nodes and running pods as an API server sends them, and decide about one pod."""
+    """Read lists of nodes and running pods as API servers send them; decide about one pod."""
     raw_nodes = _encoded([kinds.raw_node("basic", index) for index in range(nodes)])
     raw_pods = _encoded([_running(index, nodes) for index in range(pods)])
     profile = next(iter(profiles.values()))
