@@ -18,8 +18,8 @@ from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.verdicts import SKIP, unresolvable, unschedulable
 from moorage.plugins.pod_topology_spread import PodTopologySpread
+from moorage.plugins.pod_topology_spread.logarithm import natural_log
 from moorage.plugins.pod_topology_spread.plugin import MISMATCH, MISSING_LABEL
-from moorage.plugins.pod_topology_spread.scoring import natural_log
 
 WEB = {"matchLabels": {"app": "web"}}
 GONE = "2026-01-01T00:00:00Z"

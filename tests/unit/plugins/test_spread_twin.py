@@ -24,8 +24,8 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.verdicts import SKIP
 from moorage.plugins.pod_topology_spread import PodTopologySpread
 from moorage.plugins.pod_topology_spread.defaults import SYSTEM_DEFAULTS
+from moorage.plugins.pod_topology_spread.logarithm import natural_log
 from moorage.plugins.pod_topology_spread.plugin import MISMATCH, MISSING_LABEL
-from moorage.plugins.pod_topology_spread.scoring import natural_log
 
 NODES = [f"n{index}" for index in range(5)]
 PODS = [f"p{index}" for index in range(8)]

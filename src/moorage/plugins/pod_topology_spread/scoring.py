@@ -1,7 +1,6 @@
 """Soft constraints: the fewer matching pods in a node's domains, the higher its score."""
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +13,12 @@ from moorage.cache.topologies import NO_DOMAIN, Topology
 from moorage.cache.view import Nodes
 from moorage.framework.verdicts import MAX_SCORE
 from moorage.plugins.pod_topology_spread.constraints import Constraint, Plan
+from moorage.plugins.pod_topology_spread.logarithm import natural_log
 
 Floats = NDArray[np.float64]
 
-_ALMOST_HALF = math.nextafter(0.5, 0.0)
+ALMOST_HALF = math.nextafter(0.5, 0.0)
+"""Added before truncating, rounds what is not below zero as Go's math.Round does: halves go up."""
 
 
 class Weighed(NamedTuple):
@@ -42,7 +43,8 @@ def weigh(counters: PodCounters, plan: Plan, nodes: Nodes) -> Weighed:
     )
     by_domain = None
     if len(plan.soft) == 1 and plan.soft[0].topology_key != HOSTNAME_LABEL:
-        by_domain = _rounded(_domain_scores(counters, plan, plan.soft[0], weights[0]))
+        total = _domain_scores(counters, plan, plan.soft[0], weights[0])
+        by_domain = (total + ALMOST_HALF).astype(np.int64)
     return Weighed(plan, weights, ignored, by_domain)
 
 
@@ -55,7 +57,8 @@ def score(counters: PodCounters, weighed: Weighed, nodes: Nodes, out: NDArray[np
         total = _part(counters, plan, plan.soft[0], weights[0], nodes)
         for constraint, weight in zip(plan.soft[1:], weights[1:], strict=True):
             total += _part(counters, plan, constraint, weight, nodes)
-        out[:] = _rounded(total)
+        total += ALMOST_HALF
+        out[:] = total
     if ignored is not None:
         out[ignored] = 0
 
@@ -161,42 +164,3 @@ def _without_label(topology: Topology, constraint: Constraint, count: Numbers) -
     if constraint.included is not None:
         outside &= constraint.included.mask(nodes)
     return int(count[nodes.rows][outside].sum())
-
-
-def _rounded(values: Floats) -> NDArray[np.int64]:
-    """Go's math.Round for values not below zero: halves go up."""
-    values += _ALMOST_HALF
-    return values.astype(np.int64)
-
-
-@lru_cache(maxsize=1 << 14)
-def natural_log(number: int) -> float:
-    """Go's math.Log, bit for bit: fdlibm's algorithm, which differs from libm's in the last place.
-
-    number = 2**exponent * (1 + f) with 1 + f near 1; log(1 + f) by a polynomial in f / (2 + f).
-    """
-    fraction, exponent = math.frexp(number)
-    if fraction < math.sqrt(2) / 2:
-        fraction, exponent = fraction * 2, exponent - 1
-    f = fraction - 1
-    s = f / (2 + f)
-    s2 = s * s
-    s4 = s2 * s2
-    odd = s2 * (_L[0] + s4 * (_L[2] + s4 * (_L[4] + s4 * _L[6])))
-    even = s4 * (_L[1] + s4 * (_L[3] + s4 * _L[5]))
-    half_square = 0.5 * f * f
-    low = s * (half_square + (odd + even)) + exponent * _LN2_LOW
-    return exponent * _LN2_HIGH - ((half_square - low) - f)
-
-
-_LN2_HIGH = 6.93147180369123816490e-01
-_LN2_LOW = 1.90821492927058770002e-10
-_L = (
-    6.666666666666735130e-01,
-    3.999999999940941908e-01,
-    2.857142874366239149e-01,
-    2.222219843214978396e-01,
-    1.818357216161805012e-01,
-    1.531383769920937332e-01,
-    1.479819860511658591e-01,
-)
