@@ -1,10 +1,12 @@
 """Moorage's own plugins, in one explicit table; `moorage.plugins.registry` joins it to the rest."""
 
 from moorage.framework.plugin import Plugin
+from moorage.policies.business_affinity import BusinessAffinityPlugin
 from moorage.policies.gang import GangScheduling
 from moorage.policies.gpu_priority import GPUPriorityPlugin
 
 POLICIES: tuple[type[Plugin], ...] = (
+    BusinessAffinityPlugin,
     GangScheduling,
     GPUPriorityPlugin,
 )
