@@ -2,11 +2,13 @@
 
 from moorage.framework.plugin import Plugin
 from moorage.policies.business_affinity import BusinessAffinityPlugin
+from moorage.policies.cost_optimization import CostOptimizationPlugin
 from moorage.policies.gang import GangScheduling
 from moorage.policies.gpu_priority import GPUPriorityPlugin
 
 POLICIES: tuple[type[Plugin], ...] = (
     BusinessAffinityPlugin,
+    CostOptimizationPlugin,
     GangScheduling,
     GPUPriorityPlugin,
 )
