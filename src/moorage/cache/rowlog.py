@@ -15,19 +15,17 @@ class RowLog(Generic[Entry]):
     was missed, or that everything changed at once: the reader must start afresh.
     """
 
-    __slots__ = ("_base", "entries")
+    __slots__ = ("_base", "entries", "version")
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self.version = 0
         self._base = 0
-
-    @property
-    def version(self) -> int:
-        return self._base + len(self.entries)
 
     def append(self, entry: Entry) -> None:
         entries = self.entries
         entries.append(entry)
+        self.version += 1
         if len(entries) > 2 * KEEP:
             del entries[:KEEP]
             self._base += KEEP
@@ -38,5 +36,6 @@ class RowLog(Generic[Entry]):
 
     def restart(self) -> None:
         """Leave every reader behind: all rows are to be taken as changed."""
-        self._base += len(self.entries) + 1
+        self.version += 1
+        self._base = self.version
         self.entries.clear()
