@@ -8,7 +8,7 @@ from moorage.testing import PodBuilder, node, pod
 from moorage.watch.errors import Conflict
 from moorage.watch.resources import NODES, PODS
 from tests.unit.policies.gang_world import POD_GROUPS, GangWorld, group, member, members, settle
-from tests.unit.policies.test_gangs import flaky
+from tests.unit.policies.test_gang_scheduling import flaky
 
 LONG = 301.0
 
