@@ -7,7 +7,7 @@ Which of the two decides what comes out beyond int64, so `Quantity` remembers it
 """
 
 from functools import lru_cache, total_ordering
-from typing import Final
+from typing import Final, TypeVar
 
 from moorage.api import int64, quantity_text
 from moorage.api.quantity_text import BINARY_SI, DECIMAL_EXPONENT, DECIMAL_SI, QuantityError
@@ -18,6 +18,7 @@ __all__ = [
     "DECIMAL_SI",
     "Quantity",
     "QuantityError",
+    "compared",
     "format",
     "milli_value",
     "nanos",
@@ -98,6 +99,9 @@ class Quantity:
         return self.amount * 10 ** (self.scale - scale) if self.amount else 0
 
 
+Number = TypeVar("Number", int, Quantity)
+
+
 @lru_cache(maxsize=_CACHED)
 def parse(text: str) -> Quantity:
     """Read a quantity; raise QuantityError for a text that Kubernetes refuses."""
@@ -125,6 +129,14 @@ def nanos(text: str) -> int | None:
     if quantity.amount < 0 or quantity.scale > _SMALL_DIGITS:
         return None if quantity.amount else 0
     return quantity._at(NANO)
+
+
+def compared(number: Number, other: Number) -> Number:
+    """The number after a comparison: in Go, one compared with a big decimal has become one."""
+    match number, other:
+        case Quantity(), Quantity(big=True):
+            return Quantity(number.amount, number.scale, number.form, big=True)
+    return number
 
 
 def format(quantity: Quantity) -> str:

@@ -14,6 +14,7 @@ The number type is the caller's: whatever `read` makes of a quantity's text, add
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from moorage.api import quantity
 from moorage.api.containers import Container, ContainerStatus
 from moorage.api.quantity import Quantity
 
@@ -172,5 +173,7 @@ def _add(total: dict[str, Number], more: Mapping[str, Number]) -> None:
 
 def _raise_to(total: dict[str, Number], other: Mapping[str, Number]) -> None:
     for name, number in other.items():
-        if name not in total or number > total[name]:
+        if name not in total:
             total[name] = number
+        elif number > total[name]:
+            total[name] = quantity.compared(number, total[name])

@@ -7,6 +7,7 @@ from moorage.api.decode import decode_as, decode_object
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.config.defaults import SCHEDULER_NAME
 from moorage.config.loading import load
 from moorage.config.resolving import resolve
 from moorage.cycle import filtering, profile, scoring, selecting
@@ -51,7 +52,8 @@ def evaluate(
     """What would be decided about `case["pod"]`, in the shape of the conformance vectors."""
     cache = believe(case)
     pod = decode_as(case["pod"], Pod)
-    chosen = _profile(case.get("config"), known, pod.spec.scheduler_name)
+    name = pod.spec.scheduler_name or SCHEDULER_NAME
+    chosen = _profile(case.get("config"), known, name)
     cycle = Cycle(cache, cache.info(pod), random=random, shared=chosen.shared)
     return {"id": case.get("id"), **_outcome(chosen, cycle)}
 
