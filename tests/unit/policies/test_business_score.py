@@ -1,0 +1,110 @@
+"""Cost, performance and reliability of a node in one score."""
+
+from typing import Any
+
+import pytest
+
+from moorage.api.decode import decode_as
+from moorage.api.node import Node
+from moorage.policies.business_score import BusinessScorePlugin, Weights
+from moorage.policies.prices import INSTANCE_TYPE_LABEL
+from moorage.testing import node, pod
+from tests.unit.policies.asking import scores, world
+
+CPU, NETWORK, STORAGE = (f"moorage.io/{part}-performance" for part in ("cpu", "network", "storage"))
+RELIABILITY = "moorage.io/reliability"
+ONLY_COST = Weights(cost=100, performance=0, reliability=0)
+ONLY_PERFORMANCE = Weights(cost=0, performance=100, reliability=0)
+ONLY_RELIABILITY = Weights(cost=0, performance=0, reliability=100)
+BEST = node("best").labelled({CPU: "100", NETWORK: "100", STORAGE: "100", RELIABILITY: "100"})
+
+
+def with_condition(name: str, type_: str, status: str) -> Node:
+    conditions = [{"type": type_, "status": status}]
+    return decode_as({"metadata": {"name": name}, "status": {"conditions": conditions}}, Node)
+
+
+def test_cost_counts_40_performance_35_and_reliability_25() -> None:
+    cluster = world(
+        BusinessScorePlugin(),
+        BEST,
+        node("slow").labelled({CPU: "0", NETWORK: "0", STORAGE: "0", RELIABILITY: "100"}),
+        node("shaky").labelled({CPU: "100", NETWORK: "100", STORAGE: "100", RELIABILITY: "0"}),
+    )
+
+    assert scores(cluster, pod("p")) == {"best": 100, "shaky": 75, "slow": 65}
+
+
+@pytest.mark.parametrize(
+    ("price", "want"),
+    [
+        pytest.param(1.0, 100, id="up to 1.0 per hour scores 100"),
+        pytest.param(1.1, 80, id="up to 2.0 scores 80"),
+        pytest.param(5.0, 60, id="up to 5.0 scores 60"),
+        pytest.param(5.1, 20, id="and beyond that 20"),
+    ],
+)
+def test_cost_goes_by_steps(price: float, want: int) -> None:
+    """A pod that asks for the whole node costs the price of the node."""
+    plugin = BusinessScorePlugin(weights=ONLY_COST, instance_prices={"x": price})
+    cluster = world(plugin, node("a").labelled({INSTANCE_TYPE_LABEL: "x"}))
+
+    assert scores(cluster, pod("p").requesting(cpu="4", memory="16Gi")) == {"a": want}
+
+
+def test_performance_is_the_mean_of_cpu_network_and_storage() -> None:
+    plugin = BusinessScorePlugin(weights=ONLY_PERFORMANCE)
+    cluster = world(
+        plugin,
+        node("told").labelled({CPU: "90", NETWORK: "60", STORAGE: "30"}),
+        node("half-told").labelled({CPU: "80"}),
+        node("silent"),
+        node("boasting").labelled({CPU: "900", NETWORK: "fast", STORAGE: "-5"}),
+    )
+
+    assert scores(cluster, pod("p")) == {
+        "boasting": 50,
+        "half-told": 60,
+        "silent": 50,
+        "told": 60,
+    }
+
+
+def test_reliability_is_what_a_node_says_or_else_what_it_is() -> None:
+    cluster = world(
+        BusinessScorePlugin(weights=ONLY_RELIABILITY),
+        node("told").labelled({RELIABILITY: "70", "node-type": "spot"}),
+        node("lasting"),
+        node("spot").labelled({"node-type": "spot"}),
+        with_condition("gone", "Ready", "Unknown"),
+        with_condition("full", "DiskPressure", "True"),
+        with_condition("well", "DiskPressure", "False"),
+    )
+
+    assert scores(cluster, pod("p")) == {
+        "full": 0,
+        "gone": 0,
+        "lasting": 100,
+        "spot": 30,
+        "told": 70,
+        "well": 100,
+    }
+
+
+@pytest.mark.parametrize(
+    ("args", "want"),
+    [
+        pytest.param(
+            {"weights": {"cost": 0, "performance": 0, "reliability": 0}, "costSteps": []},
+            ["weights: one of them must be above 0"],
+            id="weights that weigh nothing",
+        ),
+        pytest.param(
+            {"weights": {"cost": 1}, "costSteps": [{"cost": 2.0}, {"cost": 1.0}]},
+            ["costSteps: must be listed from the lowest cost to the highest"],
+            id="steps in disorder",
+        ),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(args: dict[str, Any], want: list[str]) -> None:
+    assert BusinessScorePlugin.check(args) == want
