@@ -1,0 +1,69 @@
+"""A control plane with everything in it that the manifests refer to."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.deploy.tools import Raw, program, rendered, run
+from tests.integration.control_plane import MISSING, ControlPlane, assets
+
+NAMESPACES = ("moorage-system", "monitoring")
+
+
+def permissive(plural: str, kind: str) -> Raw:
+    """A kind of the Prometheus operator's, without its rules."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.monitoring.coreos.com"},
+        "spec": {
+            "group": "monitoring.coreos.com",
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": anything},
+                }
+            ],
+        },
+    }
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """An API server that knows the custom resources and has the namespaces."""
+    programs = assets()
+    if programs is None:
+        if os.environ.get("REQUIRE_KUBE") == "1":
+            pytest.fail(f"{MISSING}, and REQUIRE_KUBE=1")
+        pytest.skip(MISSING)
+    program("kubectl")
+    with ControlPlane(programs, tmp_path_factory.mktemp("cluster")) as plane:
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        plane.request("POST", path, permissive("servicemonitors", "ServiceMonitor"))
+        plane.request("POST", path, permissive("prometheusrules", "PrometheusRule"))
+        for name in NAMESPACES:
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            plane.request("POST", "/api/v1/namespaces", namespace)
+        apply(plane, rendered("crds"))
+        crds = [f"crd/{name}.scheduling.x-k8s.io" for name in ("podgroups", "elasticquotas")]
+        crds += [
+            f"crd/{name}.monitoring.coreos.com" for name in ("servicemonitors", "prometheusrules")
+        ]
+        kubectl(plane, "wait", "--for=condition=Established", "--timeout=20s", *crds)
+        yield plane
+
+
+def kubectl(plane: ControlPlane, *arguments: str, text: str | None = None) -> str:
+    return run(program("kubectl"), f"--kubeconfig={plane.kubeconfig}", *arguments, text=text)
+
+
+def apply(plane: ControlPlane, manifests: str, *flags: str) -> str:
+    """Have the API server take manifests, field by field as they are."""
+    common = ("--server-side", "--force-conflicts", "--validate=strict", "-f", "-")
+    return kubectl(plane, "apply", *common, *flags, text=manifests)
