@@ -7,6 +7,7 @@ one number and never added up row by row.
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.cache.columns import Column, Rule
 from moorage.cache.view import Nodes
 from moorage.cycle import preparation
 from moorage.cycle.guarding import blame, guard
@@ -23,23 +24,36 @@ class Scoring:
     `parts` maps a plugin to an array (node) or, where all nodes got the same, to one number.
     """
 
-    __slots__ = ("_totals", "constant", "nodes", "parts")
+    __slots__ = ("_totals", "_whole", "constant", "nodes", "parts")
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
         self._totals: Scores | None = None
+        self._whole: Scores | None = None
         self.constant = 0
         self.parts: dict[str, Scores | int] = {}
 
     @property
     def totals(self) -> Scores:
         """What the nodes got, without what all got alike.  int64 (node)"""
+        if self._whole is not None:
+            whole, self._whole = self._whole, None
+            self.add(whole[self.nodes.rows])
         if self._totals is None:
             self._totals = np.zeros(self.nodes.count, dtype=np.int64)
         return self._totals
 
     def add(self, part: Scores) -> None:
+        """Add scores of the feasible nodes.  int64 (node)"""
         self._totals = part if self._totals is None else self._totals + part
+
+    def add_column(self, column: Column, weight: int) -> None:
+        """Add scores of all rows; they are cut to the feasible ones once, at the end."""
+        if column.is_zero or column.is_uniform:
+            self.constant += column.values.item(0) * weight
+            return
+        part = column.values if weight == 1 else column.values * weight
+        self._whole = part if self._whole is None else self._whole + part
 
     def total(self, position: int) -> int:
         return int(self.totals[position]) + self.constant
@@ -69,6 +83,10 @@ def run(
     entries = active(profile, cycle, nodes)
     cycle.timer.step("Score")
     for entry in cycle.timer.each(entries):
+        column = None if keep else _plain_column(profile, cycle, entry)
+        if column is not None:
+            outcome.add_column(column, entry.weight)
+            continue
         part = _weighted(profile, cycle, entry, nodes)
         if isinstance(part, int):
             outcome.constant += part
@@ -77,6 +95,26 @@ def run(
         if keep:
             outcome.parts[entry.name] = part if isinstance(part, int) else part.copy()
     return outcome
+
+
+def _plain_column(profile: Profile, cycle: Cycle, entry: ScoreEntry) -> Column | None:
+    """The column of a rule whose raw scores are its scores; None where there is more to do."""
+    if entry.normalizes or entry.checked or entry.rule is None:
+        return None
+    if not (cycle.table.is_ordinary and cycle.incoming.cls.is_ordinary):
+        return None
+    return _column(profile, cycle, entry, entry.rule)
+
+
+def _column(profile: Profile, cycle: Cycle, entry: ScoreEntry, rule: Rule) -> Column | None:
+    """The column of a rule that signs this pod."""
+    try:
+        sign = entry.plugin.sign(cycle)
+        if sign is None:
+            return None
+        return profile.columns.get(rule, sign, cycle.table, cycle, cycle.pod)
+    except Exception as error:
+        raise blame(entry.name, "Score", error) from error
 
 
 def _view(cycle: Cycle, feasible: NDArray[np.bool_], found: int | None) -> Nodes:
@@ -136,17 +174,15 @@ def _raw(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Sco
     """
     if not entry.vector:
         return _scalar(cycle, entry, nodes)
-    plugin, rule = entry.plugin, entry.rule
+    column = None if entry.rule is None else _column(profile, cycle, entry, entry.rule)
+    if column is not None:
+        if column.is_zero or column.is_uniform:
+            return column.values.item(0)  # type: ignore[no-any-return]  # int64
+        values: Scores = column.values[nodes.rows]
+        return values
+    out = np.zeros(nodes.count, dtype=np.int64)
     try:
-        sign = None if rule is None else plugin.sign(cycle)
-        if rule is not None and sign is not None:
-            column = profile.columns.get(rule, sign, cycle.table, cycle, cycle.pod)
-            if column.is_zero or column.is_uniform:
-                return column.values.item(0)  # type: ignore[no-any-return]  # int64
-            values: Scores = column.values[nodes.rows]
-            return values
-        out = np.zeros(nodes.count, dtype=np.int64)
-        plugin.score_all(cycle, cycle.pod, nodes, out)
+        entry.plugin.score_all(cycle, cycle.pod, nodes, out)
     except Exception as error:
         raise blame(entry.name, "Score", error) from error
     return out
