@@ -17,6 +17,8 @@ class Draft:
     def __init__(self, dice: Dice, name: str) -> None:
         self.dice = dice
         self.apps = dice.some(APPS, 1, 3)
+        self.is_uniform = dice.chance(0.2)
+        """Whether pods are alike, so that nodes tie."""
         self.case: Json = {"id": name, "nodes": [], "pods": [], "pod": {}}
 
     @property

@@ -1,7 +1,8 @@
 """`python -m tests.differential.saving`: small cases worth keeping, with kube-scheduler's outcome.
 
 For every feature cases are drawn until enough of them have shown something that no kept case of
-that feature had shown before. What chance decides, and what is different on purpose, is left out.
+that feature had shown before; where little is new, some are kept that show much. What chance
+decides, and what is different on purpose, is left out.
 """
 
 import argparse
@@ -19,10 +20,10 @@ from tests.differential.generating import THEMES, make
 from tests.differential.oracle import Oracle
 from tests.differential.words import Json
 
-WANTED = 12
-TRIED = 400
-BATCH = 40
-REPEATS = 3
+DRAWN = 150
+WANTED = 18
+LEAST = 9
+REPEATS = 2
 
 
 def main() -> None:
@@ -39,17 +40,28 @@ def main() -> None:
 
 
 def collect(feature: str, seed: int, oracle: Oracle) -> Iterator[Json]:
-    """Cases of a feature, each with a new fact, up to as many as are wanted."""
+    """Cases of a feature: those with a new fact, then those with the most facts."""
     seen: set[str] = set()
+    rows = list(_certain(feature, seed, oracle))
+    rest = []
     kept = 0
-    for start in range(0, TRIED, BATCH):
-        cases = [draw(feature, seed, number) for number in range(start, start + BATCH)]
-        for case, want in zip(cases, oracle.ask(cases), strict=True):
-            new = facts(want) - seen
-            if kept < WANTED and new and is_certain(case, want, oracle):
-                seen |= new
-                kept += 1
-                yield {"case": case, "expect": want}
+    for row in rows:
+        new = facts(row["expect"]) - seen
+        if new and kept < WANTED:
+            seen |= new
+            kept += 1
+            yield row
+        else:
+            rest.append(row)
+    rest.sort(key=lambda row: -len(facts(row["expect"])))
+    yield from rest[: max(LEAST - kept, 0)]
+
+
+def _certain(feature: str, seed: int, oracle: Oracle) -> Iterator[Json]:
+    cases = [draw(feature, seed, number) for number in range(DRAWN)]
+    for case, want in zip(cases, oracle.ask(cases), strict=True):
+        if is_certain(case, want, oracle):
+            yield {"case": case, "expect": want}
 
 
 def draw(feature: str, seed: int, number: int) -> Json:

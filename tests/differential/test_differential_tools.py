@@ -107,7 +107,13 @@ def test_differences(want: Json, got: Json, kinds: set[Any]) -> None:
     [
         pytest.param(Saying(refused("a")), refused("b"), Verdict.DIFFERS, id="it says so again"),
         pytest.param(
-            Saying(refused("a"), refused("b")), refused("b"), Verdict.CHANCE, id="it wavers"
+            Saying(refused("a"), refused("b")),
+            refused("b"),
+            Verdict.ONE_OF_SEVERAL,
+            id="it wavers, and this is one of its answers",
+        ),
+        pytest.param(
+            Saying(refused("a"), refused("b")), refused("c"), Verdict.CHANCE, id="it wavers"
         ),
     ],
 )

@@ -47,7 +47,7 @@ def volume(dice: Dice, name: str, names: list[str], klass: str | None) -> Json:
     }
     if klass is not None:
         spec["storageClassName"] = klass
-    if dice.chance(0.5):
+    if dice.chance(0.65):
         spec["nodeAffinity"] = {"required": _where(dice, names)} if not dice.odd(0.3) else {}
     if dice.chance(0.1):
         spec["volumeMode"] = dice.pick(("Block", "Filesystem"))

@@ -26,21 +26,23 @@ class Priorities(Feature):
         dice, spec = draft.dice, pod["spec"]
         usual = (100, 1000, 1000, 5000) if incoming else PRIORITIES
         priority = dice.either(usual, ODD_PRIORITIES)
+        if draft.is_uniform:
+            priority = 1000 if incoming else 10
         if priority is not None:
             spec["priority"] = priority
         for container in spec["containers"]:
             wanted = ("1", "1500m", "3") if incoming else ("500m", "1", "1", "1500m")
-            requests_of(container)["cpu"] = dice.pick(wanted)
+            requests_of(container)["cpu"] = "1" if draft.is_uniform else dice.pick(wanted)
         if incoming and dice.chance(0.15):
             spec["preemptionPolicy"] = dice.either(("Never", "PreemptLowerPriority"), ("Odd",))
         if not incoming:
             self._start(draft, pod)
 
     def _start(self, draft: Draft, pod: Json) -> None:
-        start = draft.dice.pick(STARTS)
+        start = STARTS[0] if draft.is_uniform else draft.dice.pick(STARTS)
         if start is None:
             pod["status"].pop("startTime", None)
-        elif draft.dice.chance(0.6):
+        elif draft.is_uniform or draft.dice.chance(0.6):
             pod["status"]["startTime"] = start
         if draft.dice.chance(0.1):
             pod["metadata"]["deletionTimestamp"] = "2026-02-01T00:00:00Z"

@@ -24,11 +24,14 @@ class Volumes(Feature):
         dice = draft.dice
         kept = [k for k in claims.classes(dice) if not dice.chance(0.03)]
         draft.case["storageClasses"] = kept
-        for number in range(dice.count(0, 6)):
+        wanted = [c["spec"].get("storageClassName") for c in draft.all("persistentVolumeClaims")]
+        for number in range(dice.count(0, 8)):
             klass = dice.either(claims.CLASSES, claims.ODD_CLASSES)
+            if wanted and dice.chance(0.75):
+                klass = dice.pick(wanted)
             free = claims.volume(dice, f"free{number}", draft.node_names, klass)
             draft.add("persistentVolumes", free)
-        if dice.chance(0.4):
+        if dice.chance(0.6):
             self._capacities(draft)
 
     def _claimed(self, draft: Draft, pod: Json, number: int) -> None:
@@ -72,10 +75,10 @@ class Volumes(Feature):
         for driver in drivers:
             spec = {"storageCapacity": driver == "csi.capacity" or dice.chance(0.3)}
             draft.add("csiDrivers", {"metadata": {"name": driver}, "spec": spec})
-        for number in range(dice.count(0, 5)):
+        for number in range(dice.count(1, 6)):
             made: Json = {
                 "metadata": {"name": f"cap{number}", "namespace": "default"},
-                "storageClassName": dice.pick(("capacity", "capacity", "fast")),
+                "storageClassName": dice.pick(("capacity", "capacity", "capacity", "fast")),
                 "nodeTopology": self._topology(draft),
             }
             made["capacity"] = dice.either(("1Gi", "10Gi", "200Gi"), ("0", "5Gi"))
@@ -88,4 +91,4 @@ class Volumes(Feature):
     def _topology(self, draft: Draft) -> Json:
         names = tuple(draft.node_names) or ("none",)
         key, values = draft.dice.pick(((ZONE, ZONES), (HOSTNAME, names)))
-        return draft.dice.pick(({}, {"matchLabels": {key: draft.dice.pick(values)}}))
+        return {} if draft.dice.chance(0.2) else {"matchLabels": {key: draft.dice.pick(values)}}
