@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from moorage import garbage
 from moorage.api.pod import Pod
 from moorage.bench import kinds
 from moorage.cache.cache import Cache
@@ -79,6 +80,7 @@ def run(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed:
     placed: Counter[str] = Counter()
     seconds = np.zeros(pods)
     enqueued = _enqueue(bench)
+    garbage.calm()
     cpu = time.process_time()
     began = time.perf_counter()
     for index in range(pods):
