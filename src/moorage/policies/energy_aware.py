@@ -1,0 +1,101 @@
+"""EnergyAware: cool and thrifty nodes first, and none that is too hot."""
+
+from collections.abc import Hashable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.pod import Pod
+from moorage.cache.columns import Depends
+from moorage.cache.podinfo import CPU
+from moorage.cache.view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
+from moorage.framework.points import Filter, Score
+from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable
+from moorage.policies import node_columns, rounding
+from moorage.policies.arguments import Amount, Percent
+
+TOO_HOT: Final = "node(s) were too hot"
+TOO_MUCH_POWER: Final = "node(s) drew too much power"
+
+_HOT, _POWER = 1, 2
+_MILLICORES = 1000
+
+Floats = NDArray[np.float64]
+
+
+class EnergyAware(Filter, Score, frozen=True):
+    """Nodes say how hot they are and how much power they draw, in an annotation or a label.
+
+    Temperature scores 100 up to `coolCelsius` (40) and falls to 0 at `hotCelsius` (80); power per
+    core scores 100 up to `lowWattsPerCore` (5) and falls to 0 at `highWattsPerCore` (25). The mean
+    counts, by `temperatureWeight` and `powerWeight`, of what the node says; one that says nothing
+    scores `unknownScore` (50). As a filter, nodes above `maxCelsius` (90) are refused, and those
+    that draw more than `maxWatts`, if that is given.
+    """
+
+    temperature_key: str = "moorage.io/temperature-celsius"
+    power_key: str = "moorage.io/power-watts"
+    cool_celsius: float = 40.0
+    hot_celsius: float = 80.0
+    low_watts_per_core: Amount = 5.0
+    high_watts_per_core: Amount = 25.0
+    temperature_weight: Percent = 1
+    power_weight: Percent = 1
+    unknown_score: Percent = 50
+    max_celsius: float | None = 90.0
+    max_watts: Amount | None = None
+
+    aliases = ("EnergyAwarePlugin",)
+    depends = Depends.NODE
+
+    @classmethod
+    def check(cls, args: dict[str, Any]) -> list[str]:
+        faults = []
+        if args["coolCelsius"] >= args["hotCelsius"]:
+            faults.append("hotCelsius: must be above coolCelsius")
+        if args["lowWattsPerCore"] >= args["highWattsPerCore"]:
+            faults.append("highWattsPerCore: must be above lowWattsPerCore")
+        if not args["temperatureWeight"] + args["powerWeight"]:
+            faults.append("temperatureWeight: must be above 0, or powerWeight")
+        return faults
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return ()
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        if self.max_watts is not None:
+            out[self._said(self.power_key, nodes) > self.max_watts] = _POWER
+        if self.max_celsius is not None:
+            out[self._said(self.temperature_key, nodes) > self.max_celsius] = _HOT
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        return unresolvable(TOO_HOT if code == _HOT else TOO_MUCH_POWER)
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        heat = _falling(
+            self._said(self.temperature_key, nodes), self.cool_celsius, self.hot_celsius
+        )
+        cores = np.maximum(nodes.allocatable[CPU], 1) / _MILLICORES
+        per_core = self._said(self.power_key, nodes) / cores
+        power = _falling(per_core, self.low_watts_per_core, self.high_watts_per_core)
+        total, weights = np.zeros(nodes.count), np.zeros(nodes.count)
+        for part, weight in ((heat, self.temperature_weight), (power, self.power_weight)):
+            total += np.nan_to_num(part) * weight
+            weights += ~np.isnan(part) * weight
+        mean = total / np.maximum(weights, 1)
+        rounding.write(np.where(weights > 0, mean, self.unknown_score), out)
+
+    def events(self) -> tuple[EventHint, ...]:
+        changed = Action.ADD | Action.UPDATE_NODE_ANNOTATION | Action.UPDATE_NODE_LABEL
+        return (EventHint(ClusterEvent(Resource.NODE, changed)),)
+
+    def _said(self, key: str, nodes: Nodes) -> Floats:
+        return node_columns.numbers(nodes.table, key)[nodes.rows]
+
+
+def _falling(values: Floats, low: float, high: float) -> Floats:
+    """100 up to `low`, 0 from `high` on, a straight line between; NaN stays.  float64 (node)"""
+    return MAX_SCORE * (1.0 - np.clip((values - low) / (high - low), 0.0, 1.0))
