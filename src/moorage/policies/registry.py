@@ -3,16 +3,24 @@
 from moorage.framework.plugin import Plugin
 from moorage.policies.business_affinity import BusinessAffinityPlugin
 from moorage.policies.business_score import BusinessScorePlugin
+from moorage.policies.compliance import Compliance
 from moorage.policies.cost_optimization import CostOptimizationPlugin
+from moorage.policies.energy_aware import EnergyAware
 from moorage.policies.gang import GangScheduling
 from moorage.policies.gpu_priority import GPUPriorityPlugin
+from moorage.policies.gpu_topology import GPUTopology
 from moorage.policies.load_balancing import LoadBalancingPlugin
+from moorage.policies.tenant_isolation import TenantIsolation
 
 POLICIES: tuple[type[Plugin], ...] = (
     BusinessAffinityPlugin,
     BusinessScorePlugin,
+    Compliance,
     CostOptimizationPlugin,
+    EnergyAware,
     GangScheduling,
     GPUPriorityPlugin,
+    GPUTopology,
     LoadBalancingPlugin,
+    TenantIsolation,
 )

@@ -1,0 +1,107 @@
+"""Pods with GPUs are packed, on the node and in the NUMA domains they fit best."""
+
+import pytest
+
+from moorage.policies.gpu_topology import NO_DOMAIN, TOO_SMALL, GPUTopology
+from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
+from tests.unit.policies.asking import refusals, scores, world
+
+GPU = "nvidia.com/gpu"
+PER_NUMA = "moorage.io/gpus-per-numa"
+
+
+def training(count: int, name: str = "t") -> PodBuilder:
+    return pod(name).requesting({GPU: str(count)}, cpu="100m")
+
+
+def strict(count: int) -> PodBuilder:
+    return training(count).annotated({"moorage.io/gpu-topology": "same-numa"})
+
+
+def box(name: str, count: int, per_numa: int = 0) -> NodeBuilder:
+    offering = node(name).offering({GPU: str(count)})
+    return offering.labelled({PER_NUMA: str(per_numa)}) if per_numa else offering
+
+
+def test_the_node_that_is_filled_up_is_best() -> None:
+    cluster = world(
+        GPUTopology(numa_weight=0),
+        box("empty", 8),
+        box("half", 8),
+        box("full", 8),
+        node("plain"),
+        training(4, "x").on("half"),
+        training(7, "y").on("full"),
+    )
+
+    assert scores(cluster, training(2)) == {"empty": 25, "full": 0, "half": 75, "plain": 0}
+    assert scores(cluster, training(4))["half"] == 100
+
+
+@pytest.mark.parametrize(
+    ("count", "in_use", "aligned"),
+    [
+        pytest.param(2, 0, True, id="two GPUs fit in one of two free domains"),
+        pytest.param(4, 0, True, id="four fill one"),
+        pytest.param(4, 1, True, id="the other domain is whole when the first is started"),
+        pytest.param(4, 5, False, id="three left of one domain are too few for four"),
+        pytest.param(3, 5, True, id="but hold three"),
+        pytest.param(2, 3, True, id="two go to the domain that nobody has started"),
+        pytest.param(6, 0, True, id="six need two domains, and have them"),
+        pytest.param(8, 0, True, id="eight fill both"),
+        pytest.param(6, 2, True, id="six are two whole domains less two"),
+    ],
+)
+def test_how_many_domains_a_pod_needs(count: int, in_use: int, aligned: bool) -> None:
+    plugin = GPUTopology(numa_weight=100)
+    cluster = world(plugin, box("a", 8, per_numa=4))
+    if in_use:
+        cluster.add(training(in_use, "x").on("a"))
+
+    assert scores(cluster, training(count)) == {"a": 100 if aligned else 0}
+
+
+def test_alignment_counts_30_hundredths() -> None:
+    cluster = world(
+        GPUTopology(),
+        box("split", 8, per_numa=4),
+        box("whole", 8, per_numa=8),
+        training(6, "x").on("split"),
+        training(6, "y").on("whole"),
+        box("broken", 8, per_numa=4),
+        training(3, "z").on("broken"),
+        training(1, "w").on("broken"),
+    )
+
+    assert scores(cluster, training(2)) == {"broken": 82, "split": 100, "whole": 100}
+
+
+def test_a_strict_pod_is_kept_off_nodes_where_its_gpus_would_be_split() -> None:
+    cluster = world(
+        GPUTopology(),
+        box("free", 8, per_numa=4),
+        box("used", 8, per_numa=4),
+        box("small", 8, per_numa=2),
+        box("unlabelled", 8),
+        training(5, "x").on("used"),
+    )
+
+    assert refusals(cluster, strict(4)) == {"small": TOO_SMALL, "used": NO_DOMAIN}
+    assert refusals(cluster, training(4)) == {}
+    assert refusals(cluster, pod("web").annotated({"moorage.io/gpu-topology": "same-numa"})) == {}
+
+
+def test_a_pod_without_gpus_is_not_concerned() -> None:
+    cluster = world(GPUTopology(), box("a", 8), node("b"))
+
+    assert scores(cluster, pod("web").requesting(cpu="1")) == {"a": 0, "b": 0}
+
+
+def test_small_pods_leave_whole_nodes_to_large_ones() -> None:
+    cluster = Cluster(box("a", 8), box("b", 8), box("c", 8), plugins=[GPUTopology()], alone=True)
+
+    small = {cluster.place(training(1, f"s{i}")) for i in range(8)}
+
+    assert len(small) == 1
+    large = [cluster.place(training(8, f"l{i}")) for i in range(2)]
+    assert {*large, *small} == {"a", "b", "c"}
