@@ -6,7 +6,7 @@ FEATURES ?= all
 .PHONY: differential parity-cases
 
 differential: $(READY) oracle
-	@$(BIN)/python -m tests.differential --cases $(CASES) --seed $(SEED) --features $(FEATURES)
+	@$(BIN)/python -m tests.differential --cases $(CASES) --seed $(SEED) --features $(FEATURES) $(if $(KEPT),--kept)
 
 parity-cases: $(READY) oracle
 	@$(BIN)/python -m tests.differential.saving --seed $(SEED) --out tests/parity

@@ -4,6 +4,7 @@
     generating    a case from a seed, a number and a set of features
     oracle        kube-scheduler's own decisions, from a long-lived process
     ours          Moorage's, in this process
+    kept          the same from state that has been through changes
     comparing     in which fields two outcomes differ
     judging       what a difference is worth: an error on both sides, a choice left to chance
     shrinking     the smallest case that still differs

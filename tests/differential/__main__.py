@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.differential import reporting, running
 from tests.differential.features import FEATURES
+from tests.differential.kept import Kept
 from tests.differential.oracle import PROGRAM, ROOT, Oracle
 from tests.differential.ours import Ours
 from tests.differential.running import Tally
@@ -27,7 +28,7 @@ def main() -> int:
     tally = Tally(options.examples)
     numbers = range(options.first, options.first + options.cases)
     with Oracle() as oracle:
-        ours = Ours()
+        ours = Kept() if options.kept else Ours()
         drawn = running.chunks(options.seed, numbers, among, options.small)
         running.run(drawn, oracle, ours, tally, progress)
         print(file=sys.stderr)
@@ -57,6 +58,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--features", default="all", help="comma-separated; -name leaves one out")
     parser.add_argument("--small", action="store_true", help="few nodes and pods a case")
+    parser.add_argument("--kept", action="store_true", help="decide from state that was kept")
     parser.add_argument("--examples", type=int, default=1, help="cases to shrink per difference")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "differential")
     return parser.parse_args()

@@ -14,14 +14,17 @@ class Ours:
     """The same questions, answered by Moorage."""
 
     def __init__(self, known: Registry | None = None) -> None:
-        self._known = known if known is not None else registry.built_in()
+        self.known = known if known is not None else registry.built_in()
 
     def ask(self, cases: Sequence[Json]) -> list[Json]:
         return [self._answer(case) for case in cases]
 
+    def decide(self, case: Json) -> Json:
+        return evaluate(case, self.known, random.Random(0))
+
     def _answer(self, case: Json) -> Json:
         try:
-            return evaluate(case, self._known, random.Random(0))
+            return self.decide(case)
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"

@@ -9,15 +9,11 @@ import pytest
 
 from tests.differential.comparing import differences
 from tests.differential.features import FEATURES
+from tests.differential.kept import Kept
 from tests.differential.ours import Ours
 from tests.differential.words import Json
 
 FOLDER = Path(__file__).parent
-
-
-@pytest.fixture(scope="module")
-def ours() -> Ours:
-    return Ours()
 
 
 def saved(feature: str) -> Iterator[Json]:
@@ -25,6 +21,9 @@ def saved(feature: str) -> Iterator[Json]:
         yield from map(json.loads, lines)
 
 
+@pytest.mark.parametrize(
+    "ours", [pytest.param(Ours(), id="at first sight"), pytest.param(Kept(), id="from kept state")]
+)
 @pytest.mark.parametrize("feature", FEATURES)
 def test_cases_of_a_feature_come_out_as_in_kube_scheduler(feature: str, ours: Ours) -> None:
     """Every verdict, score, message and victim is the same, and so is what fails."""
