@@ -1,0 +1,138 @@
+"""NetworkLatencyPlugin: near to the pods that a pod talks to."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Annotated, Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api import selectors
+from moorage.api.node import ZONE_LABEL
+from moorage.api.pod import Pod
+from moorage.api.workloads import Service
+from moorage.cache.counters import PodCounters
+from moorage.cache.labels import MISSING
+from moorage.cache.selections import Clause, Selection
+from moorage.cache.view import Nodes
+from moorage.config.durations import Duration
+from moorage.framework.cycle import Cycle
+from moorage.framework.points import Filter, Score
+from moorage.framework.verdicts import Rejection, unresolvable
+from moorage.policies import latencies, rounding
+from moorage.policies.arguments import Amount, Percent
+from moorage.policies.latencies import Atlas, Chart
+
+TOO_FAR: Final = "node(s) were more than {:g} ms away from the pods that the pod talks to"
+NAME: Final = "NetworkLatencyPlugin"
+
+_BELIEVED_INTERVALS = 2
+_NEARLY = 1 + 1e-9
+"""A mean of numbers at the limit may come out a hair above it."""
+
+Floats = NDArray[np.float64]
+Above0 = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
+    """A node scores `latencyWeight` (100) where the pods it talks to are no time away, falling
+    to 0 at `maxLatencyMs` (10); as a filter, nodes beyond that are refused.
+
+    Whom a pod talks to is in its annotation `peersAnnotation`, with commas between: the names of
+    Services (`db`, `other-namespace/db`), or labels of pods in its namespace (`app=cache`). To a
+    peer of several pods it is as far as the mean of them; the farthest peer counts; a peer without
+    pods does not. `latencies` has milliseconds between zones (values of `topologyLabel`) and
+    between nodes; within a zone it is `sameZoneMs` (0.5), on a node 0, and where nothing is known
+    the node scores 0 and is not refused. Latencies that are measured every `measurementInterval`
+    (5m) go before the table, and are believed for two intervals.
+    """
+
+    max_latency_ms: Above0 = 10.0
+    latency_weight: Percent = 100
+    measurement_interval: Duration = Duration.of_seconds(300)
+    latencies: dict[str, dict[str, Amount]] = msgspec.field(default_factory=dict)
+    topology_label: str = ZONE_LABEL
+    same_zone_ms: Amount = 0.5
+    peers_annotation: str = "moorage.io/talks-to"
+
+    aliases = ("NetworkLatency",)
+
+    @classmethod
+    def check(cls, args: dict[str, Any]) -> list[str]:
+        positive = Duration.parse(args["measurementInterval"]) > 0
+        return [] if positive else ["measurementInterval: must be above 0s"]
+
+    @cached_property
+    def atlas(self) -> Atlas:
+        """The latencies in force."""
+        believed = _BELIEVED_INTERVALS * self.measurement_interval.seconds
+        return Atlas(self.latencies, self.topology_label, believed)
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        distances = self.distances(cycle)
+        if distances is not None:
+            out[distances[nodes.rows] > self.max_latency_ms * _NEARLY] = 1
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        return unresolvable(TOO_FAR.format(self.max_latency_ms))
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        distances = self.distances(cycle)
+        if distances is not None:
+            share = distances[nodes.rows] / self.max_latency_ms
+            rounding.write(self.latency_weight * (1.0 - share), out)
+
+    def distances(self, cycle: Cycle) -> Floats | None:
+        """Milliseconds to the farthest peer; None where the pod talks to nobody.  float64 (row)
+
+        Worked out once per attempt, and again when a trial moves pods.
+        """
+        version = cycle.table.pod_log.version
+        known: tuple[int, Floats | None] | None = cycle.state.get(NAME)
+        if known is None or known[0] != version:
+            known = cycle.state[NAME] = (version, self._distances(cycle))
+        return known[1]
+
+    def _distances(self, cycle: Cycle) -> Floats | None:
+        peers = list(self.peers(cycle))
+        if not peers:
+            return None
+        chart = self.atlas.chart(cycle.table, latencies.store(cycle.shared), cycle.now)
+        counters, rows = PodCounters.of(cycle.table), cycle.table.rows
+        counts = (counters.selected(peer).count[:rows].astype(np.float64) for peer in peers)
+        found = [self._mean(chart, cycle, count) for count in counts if count.any()]
+        return np.max(found, axis=0) if found else None
+
+    def peers(self, cycle: Cycle) -> Iterator[Selection]:
+        """The pods that the pod talks to, peer by peer."""
+        namespace = cycle.pod.namespace
+        for entry in cycle.pod.annotations.get(self.peers_annotation, "").split(","):
+            name = entry.strip()
+            key, is_label, value = name.partition("=")
+            if is_label:
+                yield _selection(namespace, {key.strip(): value.strip()})
+            elif name:
+                where, _, service = name.rpartition("/")
+                found = cycle.get(Service, service, where or namespace)
+                if found is not None and found.spec.selector:
+                    yield _selection(found.namespace, found.spec.selector)
+
+    def _mean(self, chart: Chart, cycle: Cycle, counts: Floats) -> Floats:
+        """The mean over the pods of one peer.  float64 (row)"""
+        table, total = cycle.table, counts.sum()
+        zone = table.label(self.topology_label).ids[: table.rows]
+        between = np.where(np.isnan(chart.zones), self.max_latency_ms, chart.zones)
+        inside = np.isnan(chart.zones.diagonal()) & (np.arange(len(between)) != MISSING)
+        between[inside, inside] = self.same_zone_ms
+        per_zone = np.bincount(zone, weights=counts, minlength=len(between))
+        distance: Floats = (between @ per_zone)[zone]
+        distance -= counts * between[zone, zone]
+        start, end, milliseconds = chart.pairs
+        np.add.at(distance, start, counts[end] * (milliseconds - between[zone[start], zone[end]]))
+        return distance / total
+
+
+def _selection(namespace: str, labels: dict[str, str]) -> Selection:
+    clause = Clause(frozenset({namespace}), selectors.from_labels(labels))
+    return Selection((clause,), dying=False)
