@@ -120,17 +120,18 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
 
     def _mean(self, chart: Chart, cycle: Cycle, counts: Floats) -> Floats:
         """The mean over the pods of one peer.  float64 (row)"""
-        table, total = cycle.table, counts.sum()
+        table = cycle.table
         zone = table.label(self.topology_label).ids[: table.rows]
         between = np.where(np.isnan(chart.zones), self.max_latency_ms, chart.zones)
         inside = np.isnan(chart.zones.diagonal()) & (np.arange(len(between)) != MISSING)
         between[inside, inside] = self.same_zone_ms
-        per_zone = np.bincount(zone, weights=counts, minlength=len(between))
-        distance: Floats = (between @ per_zone)[zone]
+        per_zone = np.bincount(zone, weights=counts, minlength=len(between)).astype(np.float64)
+        distance = (between @ per_zone)[zone]
         distance -= counts * between[zone, zone]
         start, end, milliseconds = chart.pairs
         np.add.at(distance, start, counts[end] * (milliseconds - between[zone[start], zone[end]]))
-        return distance / total
+        mean: Floats = distance / counts.sum()
+        return mean
 
 
 def _selection(namespace: str, labels: dict[str, str]) -> Selection:
