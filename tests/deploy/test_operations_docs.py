@@ -65,6 +65,13 @@ def test_anchors_lead_somewhere(anchor: str) -> None:
     assert anchor in {heading.lower().replace(" ", "-") for heading in headings}
 
 
+def test_every_option_of_moorage_run_that_is_mentioned_exists() -> None:
+    table = MANUAL.split("| option of `moorage run` |")[1].split("\n\n")[0]
+    known = {name for option in run_command.params for name in option.opts}
+
+    assert set(re.findall(r"`(--[a-z-]+)`", table)) <= known
+
+
 @pytest.mark.parametrize("overlay", ["base", "overlays/several-schedulers"])
 def test_the_command_line_of_the_manifests_is_one_that_moorage_run_takes(overlay: str) -> None:
     for deployment in of_kind(overlay, "Deployment"):
