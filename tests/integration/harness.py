@@ -230,8 +230,8 @@ class Replica:
             str(file),
             "--kubeconfig",
             str(kubeconfig_file),
-            "-v",
-            "2",
+            "--secure-port=0",
+            "--v=4",
         ]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(

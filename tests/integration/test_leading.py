@@ -22,7 +22,7 @@ def holder(plane: ControlPlane) -> str:
 
 def bindings(*replicas: Replica) -> list[str]:
     """Which pods replicas say they have bound."""
-    lines = [line for one in replicas for line in one.said.splitlines() if " bound " in line]
+    lines = [line for one in replicas for line in one.said.splitlines() if '"Bound"' in line]
     return [line.partition("pod=")[2].split()[0] for line in lines]
 
 

@@ -71,7 +71,7 @@ def test_on_sigusr2_it_tells_what_it_believes(plane: ControlPlane, tmp_path: Pat
     plane.create(node("n1"), pod("web"), pod("big", cpu="100"))
     with replica(tmp_path, "one", plane.kubeconfig) as one:
         wait_for(lambda: placed(plane), f"not bound; see {one.log}")
-        one.says("unschedulable")
+        one.says("Unschedulable")
         one.send(signal.SIGUSR2)
         one.says("cache compared")
 

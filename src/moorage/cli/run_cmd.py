@@ -5,17 +5,25 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from moorage.cli import plugin_loading, run_log
+from moorage.cli import plugin_loading
 from moorage.cli.configuration import configuration
 from moorage.cli.failing import failing_clearly
-from moorage.cli.run_log import LogFormat, Narrator, say
-from moorage.cli.run_process import Process
+from moorage.cli.run_options import Options, run_options
+from moorage.cli.run_process import FAILED, Process
 from moorage.config.types import SchedulerConfiguration
+from moorage.framework.registry import Registry
 from moorage.kube import incluster, kubeconfig
 from moorage.kube.kubeconfig import KubeconfigError, Selected
+from moorage.observe import logs
+from moorage.observe.logs import Logs, say
+from moorage.observe.metrics import Metrics
+from moorage.serve import wiring
+from moorage.serve.certificates import CertificateError, Certificates
+from moorage.serve.listening import Listener, ListenerError
 from moorage.simulate.manifests import InputError
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -23,68 +31,9 @@ KUBE_LEASE = "kube-scheduler"
 
 
 @click.command("run")
-@click.option(
-    "--config",
-    "config",
-    required=True,
-    metavar="FILE",
-    help="A KubeSchedulerConfiguration: the profiles to run, the lease to hold, the pace to keep.",
-)
-@click.option(
-    "--kubeconfig",
-    "kubeconfig_file",
-    metavar="FILE",
-    help="Where the API server is and who we are. [default: clientConnection.kubeconfig of the "
-    "configuration; inside a pod, its service account; $KUBECONFIG; ~/.kube/config]",
-)
-@click.option("--context", default="", metavar="NAME", help="The context of the kubeconfig to use.")
-@click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    metavar="FILE.py|MODULE:CLASS",
-    help="A plugin to know besides the installed ones; may be repeated.",
-)
-@click.option(
-    "--seed", type=int, help="Break ties by this seed, the same each time. [default: random]"
-)
-@click.option(
-    "--request-timeout",
-    "request_seconds",
-    type=click.FloatRange(min=0.1),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long one request may take.",
-)
-@click.option(
-    "-v",
-    "--v",
-    "verbosity",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="How much to say: 0 what matters, 2 every decision, 4 everything.",
-)
-@click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Lines to read, or JSON to collect.",
-)
+@run_options
 @failing_clearly
-def run_command(
-    config: str,
-    kubeconfig_file: str | None,
-    context: str,
-    plugins: tuple[str, ...],
-    seed: int | None,
-    request_seconds: float,
-    verbosity: int,
-    log_format: LogFormat,
-) -> None:
+def run_command(**given: Any) -> None:
     """Schedule the pods of a cluster.
 
     Pods whose spec.schedulerName is that of a profile in the configuration are ours; all others are
@@ -111,6 +60,11 @@ def run_command(
       moorage run --config scheduler.yaml --plugin rules.py -v 2 --log-format json
 
     \b
+    Served over HTTPS at --secure-port, as kube-scheduler does:
+      /livez /readyz /healthz   open to all
+      /metrics /configz /debug  to those the API server says may see them
+
+    \b
     Signals:
       SIGTERM, SIGINT   finish what is being bound, release the lease, end with 0
       SIGUSR2           say what is believed, and how it differs from the API server
@@ -118,33 +72,50 @@ def run_command(
     The exit code is 2 where the input is at fault, and 1 where the lease was lost or something
     broke.
     """
-    run_log.configure(verbosity, log_format)
-    known = plugin_loading.load(plugins)
-    loaded = configuration(config, known).configuration
-    _warn(loaded)
-
-    async def main() -> int:
-        selected = _selected(kubeconfig_file or loaded.client_connection.kubeconfig, context)
-        process = Process(
-            loaded,
-            known,
-            selected,
-            observers=(Narrator(verbosity),),
-            seed=seed,
-            request_seconds=request_seconds,
-        )
-        names = ", ".join(process.profiles)
-        say(logging.INFO, "scheduling", profiles=names, server=process.server.url)
-        return await process.run()
-
+    options = Options(**given)
+    known = plugin_loading.load(options.plugins)
+    loaded = configuration(options.config, known).configuration
+    log = logs.configure(options.verbosity, options.log_format)
     try:
-        code = asyncio.run(main())
-    except KubeconfigError as error:
+        _warn(loaded)
+        code = asyncio.run(_run(options, loaded, known, log))
+    except (KubeconfigError, ListenerError, CertificateError) as error:
         raise InputError([str(error)]) from None
     except Exception:
-        logging.getLogger("moorage").exception("the scheduler broke")
-        code = 1
+        logging.getLogger(logs.ROOT).exception("the scheduler broke")
+        code = FAILED
+    finally:
+        log.close()
     sys.exit(code)
+
+
+async def _run(options: Options, loaded: SchedulerConfiguration, known: Registry, log: Logs) -> int:
+    selected = _selected(options.kubeconfig or loaded.client_connection.kubeconfig, options.context)
+    metrics = Metrics()
+    process = Process(
+        loaded,
+        known,
+        selected,
+        observers=(metrics, log.decisions()),
+        services=(wiring.service(_listeners(options), metrics, log),),
+        seed=options.seed,
+        request_seconds=options.request_seconds,
+    )
+    names = ", ".join(process.scheduler.profiles)
+    say(logging.INFO, "scheduling", profiles=names, server=process.server.url)
+    return await process.run()
+
+
+def _listeners(options: Options) -> list[Listener]:
+    certificates = Certificates(
+        options.tls_cert_file, options.tls_private_key_file, options.cert_dir
+    )
+    listeners = []
+    if options.secure_port:
+        listeners.append(Listener(options.bind_address, options.secure_port, certificates))
+    if options.http_port:
+        listeners.append(Listener("127.0.0.1", options.http_port, None))
+    return listeners
 
 
 def _selected(file: str, context: str) -> Selected:
@@ -157,7 +128,7 @@ def _selected(file: str, context: str) -> Selected:
     found = [path for path in listed or [home] if path.is_file()]
     if not found:
         looked = os.pathsep.join(map(str, listed or [home]))
-        raise InputError([f"no kubeconfig at {looked}: name one with --kubeconfig FILE"])
+        raise KubeconfigError(looked, "", "no such file: name one with --kubeconfig FILE")
     return kubeconfig.load(found, context)
 
 

@@ -17,7 +17,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
 from moorage.bind.recorder import about_lease
-from moorage.cli.run_log import say
 from moorage.clock import SystemClock
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin import Plugin
@@ -25,16 +24,13 @@ from moorage.kube import leases
 from moorage.kube.kubeconfig import Selected
 from moorage.kube.leases import Elector, LeaseLost, Terms
 from moorage.kube.server import KubeApiServer
+from moorage.observe.logs import say
 from moorage.scheduler import Scheduler
 from moorage.scheduler.comparing import compare
 from moorage.scheduler.dumping import dump
-from moorage.scheduler.scheduler import FOLLOWED
 from moorage.simulate.running import build_profiles
 from moorage.watch.errors import ApiError
-from moorage.watch.resources import RESOURCES, Resource
 
-CUSTOM: Final = (RESOURCES["podgroups"], RESOURCES["elasticquotas"])
-"""Resources that are followed where the cluster has them."""
 DRAIN_SECONDS: Final = 15.0
 SETTLE_SECONDS: Final = 2.0
 STOPPED, FAILED = 0, 1
@@ -44,7 +40,7 @@ Service = Callable[["Process"], Awaitable[None]]
 
 
 class Process:
-    """Everything one `moorage run` holds; services and observers look at its parts."""
+    """Everything one `moorage run` holds."""
 
     def __init__(
         self,
@@ -57,34 +53,35 @@ class Process:
         seed: int | None = None,
         request_seconds: float = 30.0,
     ) -> None:
-        connection, backoff = configuration.client_connection, configuration
+        pace = configuration.client_connection
+        rng = random.Random(seed)
         self.configuration = configuration
         self.clock = SystemClock()
-        self.rng = random.Random(seed)
         self.identity = leases.identity()
         self.server = KubeApiServer(
-            selected, qps=connection.qps, burst=connection.burst, request_seconds=request_seconds
+            selected, qps=pace.qps, burst=pace.burst, request_seconds=request_seconds
         )
-        self.profiles = build_profiles(configuration, known)
-        self.observers = tuple(observers)
-        self.services = tuple(services)
-        self.backoff = (
-            float(backoff.pod_initial_backoff_seconds),
-            float(backoff.pod_max_backoff_seconds),
+        self.scheduler = Scheduler(
+            self.server,
+            build_profiles(configuration, known),
+            clock=self.clock,
+            rng=rng,
+            observers=observers,
+            backoff=(
+                float(configuration.pod_initial_backoff_seconds),
+                float(configuration.pod_max_backoff_seconds),
+            ),
+            instance=self.identity,
         )
-        self.scheduler: Scheduler | None = None
-        self.elector = self._elector()
+        self.elector = self._elector(rng) if configuration.leader_election.leader_elect else None
+        self._services = tuple(services)
         self._stop = asyncio.Event()
+        self._telling: asyncio.Future[None] | None = None
 
     @property
-    def leading(self) -> bool:
-        """Whether this process is the one that schedules."""
-        return self.elector is None or self.elector.leading
-
-    @property
-    def ready(self) -> bool:
-        """Whether every resource has been listed."""
-        return self.scheduler is not None and self.scheduler.synced
+    def stopping(self) -> bool:
+        """Whether the end has begun."""
+        return self._stop.is_set()
 
     async def run(self) -> int:
         """Schedule until told to stop; the answer is the exit code."""
@@ -97,19 +94,38 @@ class Process:
         finally:
             await self.server.close()
 
+    def stop(self) -> None:
+        """End in good order; asked twice, end at once."""
+        if self._stop.is_set():
+            say(logging.WARNING, "stopping at once")
+            raise SystemExit(FAILED)
+        self._stop.set()
+
+    def tell(self) -> None:
+        """Say what is believed and how it differs from what the API server holds."""
+        self._telling = asyncio.ensure_future(self._tell())
+
+    async def differences(self) -> list[str]:
+        """How cache and queue differ from the API server, now and a moment later."""
+        scheduler = self.scheduler
+        beside = (self.server, scheduler.queue, scheduler.profiles)
+        first = set(await compare(scheduler.cache, *beside))
+        if not first:
+            return []
+        await self.clock.sleep(SETTLE_SECONDS)
+        return [line for line in await compare(scheduler.cache, *beside) if line in first]
+
     async def _until_stopped(self) -> int:
         tasks: list[asyncio.Future[Any]] = [
-            asyncio.ensure_future(service(self)) for service in self.services
+            asyncio.ensure_future(service(self)) for service in self._services
         ]
         tasks.append(asyncio.ensure_future(self._work()))
         stop: asyncio.Future[Any] = asyncio.ensure_future(self._stop.wait())
         try:
             await asyncio.wait({*tasks, stop}, return_when=asyncio.FIRST_COMPLETED)
-            if not self._stop.is_set():
-                for task in tasks:
-                    if task.done():
-                        task.result()
-                return FAILED
+            for task in tasks:
+                if task.done():
+                    task.result()
             await self._drain()
             return STOPPED
         finally:
@@ -117,25 +133,16 @@ class Process:
 
     async def _work(self) -> None:
         """Follow, acquire, schedule; ends only with an error."""
-        self.scheduler = scheduler = Scheduler(
-            self.server,
-            self.profiles,
-            clock=self.clock,
-            rng=self.rng,
-            observers=self.observers,
-            backoff=self.backoff,
-            followed=await self._followed(),
-            instance=self.identity,
-        )
-        if self.elector is None:
+        scheduler, elector = self.scheduler, self.elector
+        if elector is None:
             await scheduler.run()
             return
         scheduler.active.clear()
-        self.server.fence = self.elector.check
+        self.server.fence = elector.check
         if self.configuration.delay_cache_until_active:
-            await self.elector.acquire()
+            await elector.acquire()
         running = asyncio.ensure_future(scheduler.run())
-        holding = asyncio.ensure_future(self._hold(self.elector, scheduler))
+        holding = asyncio.ensure_future(self._hold(elector))
         try:
             await asyncio.wait({running, holding}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -144,18 +151,17 @@ class Process:
             if isinstance(error, BaseException) and not isinstance(error, asyncio.CancelledError):
                 raise error
 
-    async def _hold(self, elector: Elector, scheduler: Scheduler) -> None:
+    async def _hold(self, elector: Elector) -> None:
         if not elector.leading:
-            say(logging.INFO, "waiting to lead", lease=_lease_key(elector.terms))
+            lease = f"{elector.terms.namespace}/{elector.terms.name}"
+            say(logging.INFO, "waiting to lead", lease=lease, identity=self.identity)
             await elector.acquire()
-        scheduler.active.set()
+        self.scheduler.active.set()
         await elector.hold()
 
     async def _drain(self) -> None:
         """Finish what was begun, for a while, and let go."""
         scheduler = self.scheduler
-        if scheduler is None:
-            return
         say(logging.INFO, "stopping", binding=scheduler.binding)
         scheduler.active.clear()
         try:
@@ -167,25 +173,8 @@ class Process:
         if self.elector is not None:
             await self.elector.release()
 
-    async def _followed(self) -> list[Resource]:
-        followed = list(FOLLOWED)
-        for resource in CUSTOM:
-            if resource not in followed and await self._serves(resource):
-                followed.append(resource)
-        return followed
-
-    async def _serves(self, resource: Resource) -> bool:
-        while True:
-            try:
-                return await self.server.serves(resource)
-            except ApiError as error:
-                say(logging.WARNING, "the API server cannot be asked", error=str(error))
-                await self.clock.sleep(SETTLE_SECONDS)
-
-    def _elector(self) -> Elector | None:
+    def _elector(self, rng: random.Random) -> Elector:
         election = self.configuration.leader_election
-        if not election.leader_elect:
-            return None
         terms = Terms(
             name=election.resource_name,
             namespace=election.resource_namespace,
@@ -198,21 +187,20 @@ class Process:
             terms,
             self.identity,
             clock=self.clock,
-            rng=self.rng,
+            rng=rng,
             monotonic=time.monotonic,
             told=self._told,
         )
 
     def _told(self, sentence: str) -> None:
-        """The election has something to say; who leads is an event, too."""
+        """The election has something to say; who leads, and no longer leads, is an event, too."""
         say(logging.INFO, sentence)
-        if self.scheduler is not None and self.elector is not None and "lead" in sentence:
+        if self.elector is not None and sentence.startswith(self.identity):
             terms = self.elector.terms
-            controller = next(iter(self.profiles))
             lease = about_lease(terms.namespace, terms.name)
-            self.scheduler.recorder.record(
-                controller, lease, "Normal", "LeaderElection", "LeaderElection", sentence
-            )
+            controller = next(iter(self.scheduler.profiles))
+            why = "LeaderElection"
+            self.scheduler.recorder.record(controller, lease, "Normal", why, why, sentence)
 
     def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -220,39 +208,16 @@ class Process:
             loop.add_signal_handler(number, self.stop)
         loop.add_signal_handler(signal.SIGUSR2, self.tell)
 
-    def stop(self) -> None:
-        """End in good order; asked twice, end at once."""
-        if self._stop.is_set():
-            say(logging.WARNING, "stopping at once")
-            raise SystemExit(FAILED)
-        self._stop.set()
-
-    def tell(self) -> None:
-        """Say what is believed and how it differs from what the API server holds."""
-        self._telling = asyncio.ensure_future(self._tell())
-
     async def _tell(self) -> None:
-        scheduler = self.scheduler
-        if scheduler is None:
-            return
-        for line in dump(scheduler.cache, scheduler.queue):
+        for line in dump(self.scheduler.cache, self.scheduler.queue):
             say(logging.INFO, line)
         try:
-            for line in await self.differences(scheduler):
+            for line in await self.differences():
                 say(logging.WARNING, f"cache mismatch: {line}")
         except ApiError as error:
-            say(logging.WARNING, "the cache could not be compared", error=str(error))
+            say(logging.WARNING, "the cache could not be compared", err=str(error))
         else:
             say(logging.INFO, "cache compared")
-
-    async def differences(self, scheduler: Scheduler) -> list[str]:
-        """How cache and queue differ from the API server, now and a moment later."""
-        beside = (self.server, scheduler.queue, scheduler.profiles)
-        first = set(await compare(scheduler.cache, *beside))
-        if not first:
-            return []
-        await self.clock.sleep(SETTLE_SECONDS)
-        return [line for line in await compare(scheduler.cache, *beside) if line in first]
 
 
 async def _cancelled(*tasks: "asyncio.Future[Any]") -> list[Any]:
@@ -260,7 +225,3 @@ async def _cancelled(*tasks: "asyncio.Future[Any]") -> list[Any]:
     for task in tasks:
         task.cancel()
     return await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _lease_key(terms: Terms) -> str:
-    return f"{terms.namespace}/{terms.name}"

@@ -12,7 +12,7 @@ from moorage.kube import binding, objects
 from moorage.kube.connection import JSON, Connection, Failed
 from moorage.kube.kubeconfig import Selected
 from moorage.kube.limits import TokenBucket
-from moorage.watch.errors import NotFound, ServerError, TooManyRequests
+from moorage.watch.errors import ServerError, TooManyRequests
 from moorage.watch.resources import EVENTS, LEASES, PODS, Resource
 from moorage.watch.surface import Page, PatchType, Raw, WatchEvent
 
@@ -69,16 +69,6 @@ class KubeApiServer:
     async def close(self) -> None:
         """Close every connection."""
         await self._connection.close()
-
-    async def serves(self, resource: Resource) -> bool:
-        """Whether the server knows a resource: custom ones have to be installed first."""
-        root = f"/apis/{resource.group}" if resource.group else "/api"
-        try:
-            body = await self._repeat(resource, "GET", f"{root}/{resource.version}")
-        except NotFound:
-            return False
-        listed = msgspec.json.decode(body).get("resources", ())
-        return any(entry.get("name") == resource.plural for entry in listed)
 
     async def list_page(
         self,

@@ -21,7 +21,7 @@ from moorage.watch.errors import (
     Unauthorized,
     Unreachable,
 )
-from moorage.watch.resources import EVENTS, NODES, PODS, RESOURCES
+from moorage.watch.resources import EVENTS, NODES, PODS
 from moorage.watch.surface import WatchEvent
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -414,21 +414,6 @@ class TestCredentials:
                 await server.list_page(PODS)
 
         World().play(scenario, User(token_file=str(tmp_path / "none")))
-
-
-def test_custom_resources_are_served_only_where_installed() -> None:
-    groups = RESOURCES["podgroups"]
-
-    async def scenario(server: KubeApiServer) -> None:
-        assert await server.serves(groups)
-        assert not await server.serves(groups)
-        assert not await server.serves(groups)
-
-    asked = World(
-        says({"resources": [{"name": "podgroups"}]}), says({"resources": []}), refuses(404)
-    ).play(scenario)
-
-    assert asked[0].path == "/apis/scheduling.x-k8s.io/v1alpha1"
 
 
 def test_nobody_listening_is_told_with_the_address() -> None:
