@@ -19,9 +19,7 @@ from moorage.cycle.profile import Profile
 from moorage.cycle.scoring import Scoring
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
-from moorage.framework.verdicts import Nominated, SchedulingError
-
-NO_NODES = "no nodes available to schedule pods"
+from moorage.framework.verdicts import Nominated, NoNodesError
 
 
 class Decision(NamedTuple):
@@ -49,7 +47,7 @@ def run(profile: Profile, cycle: Cycle, keep_scores: bool = False) -> Decision |
     """Decide where the cycle's pod goes."""
     table = cycle.table
     if not len(table):
-        raise SchedulingError(NO_NODES)
+        raise NoNodesError
     outcome = Filtering(cycle)
     cycle.timer.step("PreFilter")
     filtering.pre_filter(profile, cycle, outcome)

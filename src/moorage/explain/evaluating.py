@@ -11,13 +11,12 @@ from moorage.config.defaults import SCHEDULER_NAME
 from moorage.config.loading import load
 from moorage.config.resolving import resolve
 from moorage.cycle import filtering, profile, scoring, selecting
-from moorage.cycle.attempt import NO_NODES
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle, Random
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.plugin import Plugin
-from moorage.framework.verdicts import Rejection
+from moorage.framework.verdicts import NoNodesError, Rejection
 from moorage.plugins import default_preemption
 from moorage.plugins.registry import describe
 
@@ -89,7 +88,7 @@ def _profile(config: Any, known: Mapping[str, type[Plugin]], scheduler_name: str
 
 def _outcome(chosen: Profile, cycle: Cycle) -> dict[str, Any]:
     if not len(cycle.table):
-        return {"feasible": [], "message": NO_NODES, "preemption": dict(_NO_PREEMPTION)}
+        return {"feasible": [], "message": str(NoNodesError()), "preemption": dict(_NO_PREEMPTION)}
     found = filtering.run(chosen, cycle)
     diagnosis = filtering.diagnose(chosen, cycle, found)
     outcome: dict[str, Any] = {"feasible": [], "rejected": {}}

@@ -5,6 +5,7 @@ Expected outcomes are values: `None` (it fits, go on), a `Rejection`, `SKIP`, a 
 costs the pod one attempt, and names the plugin and the extension point.
 
     SchedulingError                whatever stops one attempt
+    ├── NoNodesError               there is no node to look at
     └── PluginError                a plugin raised, or answered what it may not
 """
 
@@ -93,6 +94,13 @@ class Nominated(msgspec.Struct, frozen=True):
 
 class SchedulingError(Exception):
     """Whatever stops one attempt; the pod is retried after a back-off."""
+
+
+class NoNodesError(SchedulingError):
+    """The cluster has no nodes; to the pod's owner that is "unschedulable", and not an error."""
+
+    def __init__(self) -> None:
+        super().__init__("no nodes available to schedule pods")
 
 
 class PluginError(SchedulingError):

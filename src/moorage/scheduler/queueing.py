@@ -7,6 +7,7 @@ from moorage.policies.gang import ranking
 from moorage.policies.gang.directory import Directory
 from moorage.queue.backoff import Backoff
 from moorage.queue.queue import SchedulingQueue
+from moorage.queue.reporting import Report, ignore
 
 
 def queue_for(
@@ -14,8 +15,12 @@ def queue_for(
     now: Callable[[], float],
     backoff: Backoff,
     groups: Directory | None = None,
+    report: Report = ignore,
 ) -> SchedulingQueue:
-    """One queue for every profile; QueueSort is the same in each of them."""
+    """One queue for every profile; QueueSort is the same in each of them.
+
+    `report` hears of gates and hints that raised.
+    """
     _, sort = next(iter(profiles.values())).queue_sort[0]
     known = Directory() if groups is None else groups
     return SchedulingQueue(
@@ -27,4 +32,5 @@ def queue_for(
         },
         now=now,
         backoff=backoff,
+        report=report,
     )

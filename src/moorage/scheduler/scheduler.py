@@ -25,7 +25,13 @@ from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued import QueuedPod
-from moorage.framework.verdicts import Nominated, PluginError, Rejection, SchedulingError
+from moorage.framework.verdicts import (
+    Nominated,
+    NoNodesError,
+    PluginError,
+    Rejection,
+    SchedulingError,
+)
 from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Bound, Result
 from moorage.policies.gang.directory import Directory
@@ -75,7 +81,9 @@ class Scheduler:
         self.rng = rng
         self.cache = Cache()
         self.groups, self.holds = Directory(self.profiles), Holds()
-        self.queue = queue_for(self.profiles, clock.now, Backoff(*backoff), self.groups)
+        self.queue = queue_for(
+            self.profiles, clock.now, Backoff(*backoff), self.groups, self._plugin_failed
+        )
         self.waiting = WaitingPods()
         self.observers = Observers(observers)
         self.recorder = EventRecorder(server, clock, instance=instance)
@@ -303,12 +311,11 @@ class Scheduler:
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, error: SchedulingError
     ) -> None:
         plugin, point = (error.plugin, error.point) if isinstance(error, PluginError) else ("", "")
-        message = str(error)
-        self.report(
-            queued, cycle, profile, Result.ERROR, message=message, plugin=plugin, point=point
-        )
+        message, empty = str(error), isinstance(error, NoNodesError)
+        result = Result.UNSCHEDULABLE if empty else Result.ERROR
+        self.report(queued, cycle, profile, result, message=message, plugin=plugin, point=point)
         if self.put_back(queued, (), (), error=True):
-            self.say_why(cycle, "SchedulerError", message)
+            self.say_why(cycle, "Unschedulable" if empty else "SchedulerError", message)
 
     def unschedulable(
         self,
@@ -433,6 +440,9 @@ class Scheduler:
 
     def _watch_failed(self, resource: Resource, error: ApiError, delay: float = 0.0) -> None:
         self.observers.failed(f"watch/{resource.plural}", "", error)
+
+    def _plugin_failed(self, error: PluginError) -> None:
+        self.observers.failed("", "", error)
 
     def _pod_gone(self, pod: Pod) -> None:
         waiting = self.waiting.get(pod.uid)

@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from moorage import Bind, Cycle, Filter, Node, Permit, Pod, PreBind, Rejection, Reserve, Wait
+from moorage import (
+    Bind,
+    Cycle,
+    Filter,
+    Node,
+    Permit,
+    Pod,
+    PreBind,
+    PreEnqueue,
+    Rejection,
+    Reserve,
+    Wait,
+)
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.validation import validate
@@ -337,3 +349,35 @@ def test_a_bug_of_ours_costs_an_attempt_and_not_the_process(
     assert world.node_of("good") == "a"
     messages = {a.message for a in world.attempts if a.result is Result.ERROR}
     assert messages == {"internal error: ZeroDivisionError: a bug"}
+
+
+def test_without_nodes_a_pod_is_unschedulable_and_not_an_error() -> None:
+    world = World(pod("web"))
+
+    async def story(world: World) -> None:
+        await settle(world)
+        condition = world.pod("web")["status"]["conditions"][0]
+        assert condition["reason"] == "Unschedulable"
+        assert condition["message"] == "no nodes available to schedule pods"
+        world.apply(node("a"))
+        await settle(world)
+
+    world.run(story)
+
+    assert world.node_of("web") == "a"
+
+
+class BadGate(PreEnqueue, frozen=True):
+    def pre_enqueue(self, pod: Pod) -> Rejection | None:
+        raise ValueError("the gate is stuck")
+
+
+def test_a_gate_that_raises_is_reported() -> None:
+    world = World(node("a"), pod("web"), plugins=(BadGate,))
+
+    world.run(settle)
+
+    assert world.node_of("web") is None
+    assert any(
+        "BadGate" in failure and "the gate is stuck" in failure for failure in world.failures
+    )
