@@ -10,6 +10,7 @@ from moorage.policies.gang import GangScheduling
 from moorage.policies.gpu_priority import GPUPriorityPlugin
 from moorage.policies.gpu_topology import GPUTopology
 from moorage.policies.load_balancing import LoadBalancingPlugin
+from moorage.policies.low_cpu import LowCpuScheduler
 from moorage.policies.network_latency import NetworkLatencyPlugin
 from moorage.policies.tenant_isolation import TenantIsolation
 
@@ -23,6 +24,7 @@ POLICIES: tuple[type[Plugin], ...] = (
     GPUPriorityPlugin,
     GPUTopology,
     LoadBalancingPlugin,
+    LowCpuScheduler,
     NetworkLatencyPlugin,
     TenantIsolation,
 )
