@@ -1,6 +1,7 @@
 """Moorage's own plugins, in one explicit table; `moorage.plugins.registry` joins it to the rest."""
 
 from moorage.framework.plugin import Plugin
+from moorage.policies.adaptive import AdaptiveSchedulingPlugin
 from moorage.policies.business_affinity import BusinessAffinityPlugin
 from moorage.policies.business_score import BusinessScorePlugin
 from moorage.policies.compliance import Compliance
@@ -15,6 +16,7 @@ from moorage.policies.network_latency import NetworkLatencyPlugin
 from moorage.policies.tenant_isolation import TenantIsolation
 
 POLICIES: tuple[type[Plugin], ...] = (
+    AdaptiveSchedulingPlugin,
     BusinessAffinityPlugin,
     BusinessScorePlugin,
     Compliance,

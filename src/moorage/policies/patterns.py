@@ -1,0 +1,94 @@
+"""The workload pattern of each namespace: what its pods ask for, counted as they come and go."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from moorage.cache.podinfo import CPU, MEMORY, PodInfo
+from moorage.cache.table import NodeTable
+
+BALANCED: Final = "balanced"
+CPU_HEAVY: Final = "cpu-heavy"
+MEMORY_HEAVY: Final = "memory-heavy"
+_HEAVY: Final = 0.6
+"""A resource of which pods ask for so much more than of the other makes them heavy in it."""
+
+
+class Pattern(NamedTuple):
+    """What pods are like: how many, cpu's part of what they ask for, the part that are jobs'."""
+
+    pods: int
+    cpu: float
+    batch: float
+
+    @property
+    def name(self) -> str:
+        if self.cpu >= _HEAVY:
+            return CPU_HEAVY
+        return MEMORY_HEAVY if self.cpu <= 1 - _HEAVY else BALANCED
+
+
+class ClusterState(NamedTuple):
+    """The parts of all cpu and of all memory that are asked for."""
+
+    cpu: float
+    memory: float
+
+
+class Tally:
+    __slots__ = ("batch", "cpu", "memory", "pods")
+
+    def __init__(self) -> None:
+        self.pods = self.batch = self.cpu = self.memory = 0
+
+
+class Workloads:
+    """What the pods on the nodes of a table ask for, by namespace."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[str, Tally] = {}
+        self._version = -1
+
+    def catch_up(self, table: NodeTable) -> None:
+        """Count the pods that came and went; a trial's come and go again."""
+        log = table.pod_log
+        changes = log.since(self._version) if self._version >= 0 else None
+        self._version = log.version
+        if changes is None:
+            self._tallies.clear()
+            for pods in table.pods:
+                for pod in pods.values():
+                    self._count(pod, 1)
+        for _, pod, sign in changes or ():
+            self._count(pod, sign)
+
+    def namespaces(self) -> Iterator[str]:
+        return (name for name, tally in self._tallies.items() if tally.pods)
+
+    def pattern(self, namespace: str, table: NodeTable) -> Pattern | None:
+        """What the pods of a namespace are like, measured by what the cluster offers."""
+        tally = self._tallies.get(namespace)
+        if tally is None or not tally.pods:
+            return None
+        offered = table.allocatable[:, : table.rows].sum(axis=1)
+        cpu = tally.cpu / max(int(offered[CPU]), 1)
+        memory = tally.memory / max(int(offered[MEMORY]), 1)
+        part = cpu / (cpu + memory) if cpu + memory else 0.5
+        return Pattern(tally.pods, part, tally.batch / tally.pods)
+
+    def _count(self, pod: PodInfo, sign: int) -> None:
+        tally = self._tallies.setdefault(pod.pod.namespace, Tally())
+        tally.pods += sign
+        tally.cpu += sign * pod.nonzero[CPU]
+        tally.memory += sign * pod.nonzero[MEMORY]
+        owner = pod.pod.owner
+        tally.batch += sign * (owner is not None and owner.kind == "Job")
+
+
+def state_of(table: NodeTable) -> ClusterState:
+    """How full the cluster is, by requests."""
+    offered = table.allocatable[:, : table.rows].sum(axis=1)
+    used = table.nonzero[:, : table.rows].sum(axis=1)
+    shares = used / np.maximum(offered[[CPU, MEMORY]], 1)
+    return ClusterState(float(shares[0]), float(shares[1]))
