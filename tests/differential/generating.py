@@ -45,7 +45,7 @@ def generate(
     dice = Dice(f"{seed}/{number}/{','.join(among)}", small)
     wanted = set(dice.some(tuple(among), 1, min(dice.pick(MOST_FEATURES), 4 if small else 10)))
     if dice.chance(0.4):
-        wanted = set(dice.pick(THEMES)) & set(among) | set(dice.some(tuple(wanted), 0, 1))
+        wanted = set(dice.pick(THEMES)) & set(among) | set(dice.some(sorted(wanted), 0, 1))
     names = [name for name in FEATURES if name in wanted]
     return make(dice, f"{seed}-{number}", names), names
 

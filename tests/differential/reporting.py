@@ -24,6 +24,8 @@ def summary(tally: Tally) -> Iterator[str]:
     )
     yield "what kube-scheduler said, in cases:"
     yield from (f"{count:8}  {fact}" for fact, count in sorted(tally.facts.items()))
+    if tally.wavering:
+        yield f"kube-scheduler decided otherwise each time: cases {', '.join(tally.wavering)}"
     for (field, plugin), count in tally.kinds.most_common():
         yield f"  differs {count:4}  {field} {plugin}"
 

@@ -27,12 +27,15 @@ class Tally:
         self.differing: Counter[str] = Counter()
         self.kinds: Counter[Kind] = Counter()
         self.facts: Counter[str] = Counter()
+        self.wavering: list[str] = []
         self.kept: list[tuple[Judgement, Kind]] = []
         self._examples = examples
         self._kept: Counter[Kind] = Counter()
 
     def add(self, judgement: Judgement, features: Sequence[str]) -> None:
         self.verdicts[judgement.verdict] += 1
+        if judgement.verdict is Verdict.CHANCE:
+            self.wavering.append(str(judgement.case["id"]))
         self.features.update(features)
         if judgement.verdict is Verdict.DIFFERS:
             self._add_difference(judgement, features)

@@ -1,5 +1,8 @@
 """The tools of differential testing do what their reports rely on."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +13,7 @@ from tests.differential.facts import facts
 from tests.differential.features import FEATURES
 from tests.differential.generating import THEMES, generate
 from tests.differential.judging import Verdict, judge
+from tests.differential.oracle import ROOT
 from tests.differential.shrinking import differs_in, shrink
 from tests.differential.words import Json
 
@@ -48,6 +52,27 @@ class Counting:
 def test_a_case_is_a_function_of_seed_number_and_features() -> None:
     assert generate(7, 3, ALL) == generate(7, 3, ALL)
     assert generate(7, 3, ALL) != generate(8, 3, ALL)
+
+
+def test_cases_do_not_depend_on_the_order_of_sets() -> None:
+    """Python orders sets of strings differently from run to run."""
+    program = (
+        "from tests.differential.generating import generate\n"
+        "from tests.differential.features import FEATURES\n"
+        "print([generate(7, number, tuple(FEATURES)) for number in range(20)])"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert len(outputs) == 1
 
 
 def test_every_feature_is_drawn_sooner_or_later() -> None:
