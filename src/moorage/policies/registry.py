@@ -13,6 +13,8 @@ from moorage.policies.gpu_topology import GPUTopology
 from moorage.policies.load_balancing import LoadBalancingPlugin
 from moorage.policies.low_cpu import LowCpuScheduler
 from moorage.policies.network_latency import NetworkLatencyPlugin
+from moorage.policies.node_affinity_plugin import NodeAffinityPlugin
+from moorage.policies.scheduling_policies import SchedulingPolicies
 from moorage.policies.tenant_isolation import TenantIsolation
 
 POLICIES: tuple[type[Plugin], ...] = (
@@ -28,5 +30,7 @@ POLICIES: tuple[type[Plugin], ...] = (
     LoadBalancingPlugin,
     LowCpuScheduler,
     NetworkLatencyPlugin,
+    NodeAffinityPlugin,
+    SchedulingPolicies,
     TenantIsolation,
 )
