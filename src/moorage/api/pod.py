@@ -126,6 +126,7 @@ class PodStatus(ApiStruct):
     """What is known of a pod."""
 
     phase: str = ""
+    reason: str = ""
     conditions: tuple[PodCondition, ...] = ()
     nominated_node_name: str = ""
     host_ip: str = msgspec.field(default="", name="hostIP")

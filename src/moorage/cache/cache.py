@@ -34,6 +34,8 @@ class Cache:
         self.nominations = Nominations()
         self.classes = PodClasses(self.table.resources)
         self.assumed: set[str] = set()
+        self.resting: dict[str, float] = {}
+        """Nodes that are left alone for now, and until when."""
         self._where: dict[str, tuple[str, PodInfo]] = {}
         self._homeless: dict[str, dict[str, PodInfo]] = {}
         self._tree = NodeTree()

@@ -33,6 +33,9 @@ from moorage.framework.verdicts import (
 
 Mask = NDArray[np.bool_]
 
+COOLDOWN = "NodeCooldown"
+RESTING = unresolvable("node(s) had just rejected a pod").by(COOLDOWN)
+
 
 class Filtering:
     """The outcome of filtering one pod."""
@@ -112,6 +115,8 @@ def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
     """bool (row): the node is there and nobody refuses it."""
     table = cycle.table
     feasible = table.alive[: table.rows] & _searched(cycle, outcome)
+    for row in _resting_rows(cycle):
+        feasible[row] = False
     vector = [entry for entry in outcome.active if entry.vector or entry.unprepared]
     for entry in cycle.timer.each(vector):
         if entry.unprepared:
@@ -165,6 +170,8 @@ def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int3
 
 def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection | None:
     """The first plugin in configured order that refuses one row, as things stand now."""
+    if cycle.cache.resting and row in _resting_rows(cycle):
+        return RESTING
     nodes = Nodes.one(cycle.table, row)
     out = np.zeros(1, dtype=np.int32)
     for entry in active:
@@ -200,6 +207,12 @@ def _decoder(cycle: Cycle, entry: FilterEntry) -> Callable[[int], Rejection]:
             return entry.plugin.rejection(cycle, cycle.pod, code).by(entry.name)
 
     return decode
+
+
+def _resting_rows(cycle: Cycle) -> list[int]:
+    """Rows of nodes that are left alone for now."""
+    rows = (cycle.table.row_of.get(name) for name in cycle.cache.resting)
+    return [row for row in rows if row is not None]
 
 
 def _rows_with_nominated_pods(cycle: Cycle) -> list[int]:
@@ -255,6 +268,9 @@ def diagnose(profile: Profile, cycle: Cycle, outcome: Filtering) -> Diagnosis:
     if diagnosis.pre_filter is not None:
         return diagnosis
     _refuse_narrowed_out(cycle, outcome)
+    for row in _resting_rows(cycle):
+        if diagnosis.slot[row] < 0:
+            refuse_row(diagnosis, row, RESTING)
     _refuse_by_nominated_pods(cycle, outcome)
     table = cycle.table
     unsettled = table.alive[: table.rows] & ~outcome.feasible

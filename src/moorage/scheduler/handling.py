@@ -13,6 +13,7 @@ from moorage.cache.cache import Cache
 from moorage.framework.events import Action, ClusterEvent, Resource
 from moorage.queue import changes
 from moorage.queue.queue import SchedulingQueue
+from moorage.scheduler.cooling import is_rejection
 from moorage.watch.reflector import Change
 
 ASSIGNED_POD_DELETE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
@@ -27,19 +28,24 @@ class Handler:
         queue: SchedulingQueue,
         schedulers: Container[str],
         on_pod_gone: Callable[[Pod], None],
+        on_rejection: Callable[[Pod], None],
         now: Callable[[], float],
     ) -> None:
         self._cache = cache
         self._queue = queue
         self._schedulers = schedulers
         self._on_pod_gone = on_pod_gone
+        self._on_rejection = on_rejection
         self._now = now
 
     def apply(self, change: Change) -> None:
         """Believe one change of any resource."""
         sample = change.new if change.new is not None else change.old
         if isinstance(sample, Pod):
+            final = change.last if change.last is not None else change.new
             self._pod(_live(change.old), _live(change.new))
+            if isinstance(final, Pod) and is_rejection(final):
+                self._rejected(final)
         elif isinstance(sample, Node):
             self._node(change.old, change.new)
         elif sample is not None:
@@ -55,6 +61,10 @@ class Handler:
             self._pod_assigned(old, new)
         elif new.spec.scheduler_name in self._schedulers:
             self._pod_waiting(old, new)
+
+    def _rejected(self, pod: Pod) -> None:
+        if pod.spec.scheduler_name in self._schedulers:
+            self._on_rejection(pod)
 
     def _pod_assigned(self, old: Pod | None, new: Pod) -> None:
         if old is None or not old.spec.node_name:

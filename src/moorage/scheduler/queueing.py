@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
+from moorage.cycle.filtering import COOLDOWN
 from moorage.cycle.profile import Profile
+from moorage.framework.events import ANY_EVENT, EventHint
 from moorage.policies.gang import ranking
 from moorage.policies.gang.directory import Directory
 from moorage.queue.backoff import Backoff
@@ -27,7 +29,10 @@ def queue_for(
         lambda queued: sort.sort_key(ranking.stand_in(known, queued)),
         {name: profile.pre_enqueue for name, profile in profiles.items()},
         {
-            name: {plugin: made.events() for plugin, made in profile.plugins.items()}
+            name: {
+                **{plugin: made.events() for plugin, made in profile.plugins.items()},
+                COOLDOWN: (EventHint(ANY_EVENT),),
+            }
             for name, profile in profiles.items()
         },
         now=now,

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from moorage.api.decode import decode_as
+from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.bind import binding, statuses
 from moorage.bind.client import PluginClient
@@ -38,13 +40,14 @@ from moorage.policies.gang.directory import Directory
 from moorage.policies.gang.holds import Holds
 from moorage.queue.backoff import Backoff
 from moorage.scheduler import evicting, optional
+from moorage.scheduler.cooling import Cooling
 from moorage.scheduler.ganging import DIALECTS, Ganging
 from moorage.scheduler.handling import ASSIGNED_POD_DELETE, Handler
 from moorage.scheduler.placing import Placement, place, unplace
 from moorage.scheduler.queueing import queue_for
 from moorage.watch.errors import ApiError, NotFound
 from moorage.watch.reflector import Change, Reflector
-from moorage.watch.resources import PODS, RESOURCES, Resource
+from moorage.watch.resources import NODES, PODS, RESOURCES, Resource
 from moorage.watch.surface import ApiServer
 
 FOLLOWED = tuple(
@@ -87,7 +90,10 @@ class Scheduler:
         self.waiting = WaitingPods()
         self.observers = Observers(observers)
         self.recorder = EventRecorder(server, clock, instance=instance)
-        self.handler = Handler(self.cache, self.queue, self.profiles, self._pod_gone, clock.now)
+        self.cooling = Cooling(self.cache, self.queue)
+        self.handler = Handler(
+            self.cache, self.queue, self.profiles, self._pod_gone, self._rejected, clock.now
+        )
         self.client = PluginClient(server, clock)
         self.binding = 0
         self.reflectors = {resource.plural: self._reflector(resource) for resource in followed}
@@ -161,6 +167,7 @@ class Scheduler:
         while True:
             await self.active.wait()
             self.ganging.tick(self.clock.now())
+            self.cooling.tick(self.clock.now())
             if self.schedule_one():
                 await asyncio.sleep(0)
             else:
@@ -169,7 +176,11 @@ class Scheduler:
     async def _rest(self) -> None:
         """Sleep until something changes or the queue has something to do by itself."""
         self._wake.clear()
-        wakes = (self.queue.next_wake(self.clock.now()), self.ganging.next_wake())
+        wakes = (
+            self.queue.next_wake(self.clock.now()),
+            self.ganging.next_wake(),
+            self.cooling.next_wake(),
+        )
         due = [when for when in wakes if when is not None]
         alarm = None
         if due:
@@ -443,6 +454,24 @@ class Scheduler:
 
     def _plugin_failed(self, error: PluginError) -> None:
         self.observers.failed("", "", error)
+
+    def _rejected(self, pod: Pod) -> None:
+        """A kubelet would not take our pod: leave its node alone, and look at it again."""
+        node = pod.spec.node_name
+        self.cooling.begin(node, self.clock.now())
+        note = f"{pod.status.reason}: node {node} rejected the pod and is left alone for a while"
+        self.record(pod, "Warning", "NodeRejected", "Scheduling", note)
+        self.start(self._reread(node), f"reread/{node}")
+
+    async def _reread(self, name: str) -> None:
+        try:
+            node = decode_as(await self.server.get(NODES, "", name), Node)
+        except ApiError as error:
+            self.observers.failed(f"Node {name}", "", error)
+            return
+        row = self.cache.table.row_of.get(name)
+        if row is not None:
+            self.handler.apply(Change("updated", self.cache.table.node(row), node))
 
     def _pod_gone(self, pod: Pod) -> None:
         waiting = self.waiting.get(pod.uid)

@@ -30,6 +30,7 @@ from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.plugin import Plugin
 from moorage.memory.cluster import MemoryCluster
+from moorage.memory.kubelet import Kubelet
 from moorage.observe.records import Attempt, Result
 from moorage.plugins import registry
 from moorage.scheduler import Scheduler
@@ -381,3 +382,38 @@ def test_a_gate_that_raises_is_reported() -> None:
     assert any(
         "BadGate" in failure and "the gate is stuck" in failure for failure in world.failures
     )
+
+
+def test_a_node_whose_kubelet_rejects_our_pod_is_left_alone_for_a_while() -> None:
+    world = World(node("a"), node("b").cordoned(), pod("first").requesting(cpu="1"))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(1)
+        assert world.node_of("first") == "a"
+        Kubelet(world.cluster).reject("default", "first")
+        world.apply(pod("second").requesting(cpu="1"))
+        await world.clock.sleep(5)
+        assert world.node_of("second") is None
+        assert "1 node(s) had just rejected a pod" in world.attempts[-1].message
+        await world.clock.sleep(40)
+
+    world.run(story)
+
+    assert world.node_of("second") == "a"
+    assert world.events("NodeRejected") == [
+        "OutOfcpu: node a rejected the pod and is left alone for a while"
+    ]
+
+
+def test_a_pod_of_another_scheduler_that_is_rejected_rests_nobody() -> None:
+    world = World(node("a"), pod("theirs").scheduled_by("someone-else").on("a"))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(1)
+        Kubelet(world.cluster).reject("default", "theirs")
+        world.apply(pod("ours"))
+        await world.clock.sleep(5)
+
+    world.run(story)
+
+    assert world.node_of("ours") == "a"

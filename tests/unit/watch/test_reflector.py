@@ -156,10 +156,13 @@ def test_pages_are_followed_and_watched_from_their_version() -> None:
 
 
 def test_each_change_carries_what_was_reported_before() -> None:
-    events = [event("MODIFIED", A2), event("DELETED", obj("a", 6))]
-    run = Run([page(3, A1)], [(events, None)])
+    last = obj("a", 6)
+    run = Run([page(3, A1)], [([event("MODIFIED", A2), event("DELETED", last)], None)])
 
-    assert run.changes[2:] == [Change("updated", old=A1, new=A2), Change("deleted", old=A2)]
+    assert run.changes[2:] == [
+        Change("updated", old=A1, new=A2),
+        Change("deleted", old=A2, last=last),
+    ]
     assert run.reflector.known == {}
 
 
