@@ -22,8 +22,9 @@ ANOTHER_TENANT: Final = "node(s) were kept for another tenant"
 HIGHER_TIER: Final = "node(s) were kept for tenants of a higher tier"
 SHARED: Final = "node(s) ran pods of another tenant"
 
-OWN, OWN_TIER, COMMON, LOWER_TIER = 100, 75, 50, 25
-"""The scores of a tenant's own nodes, those of its tier, those of nobody, and those below it."""
+OWN, OWN_TIER, SETTLED, COMMON, LOWER_TIER = 100, 75, 60, 50, 25
+"""The scores of a tenant's own nodes, those of its tier, those of nobody with and without pods of
+its own, and those below it."""
 
 _TENANT, _TIER, _SHARED = 1, 2, 3
 
@@ -42,7 +43,8 @@ class TenantIsolation(Filter, Score, frozen=True):
     are nobody's. A node labelled `tenantTierLabel` takes the pods of tenants of that tier or a
     higher one; a tenant's tier is in `tenantTiers`, or on the pod or its namespace under the same
     label, and `tierOrder` lists tiers from the best. With `exclusive` no node runs pods of two
-    tenants. Scores: own nodes 100, nodes of one's tier 75, nodes of nobody 50, lower tiers' 25.
+    tenants. Scores: own nodes 100, nodes of one's tier 75, nodes of nobody 50, or 60 where
+    `exclusive` makes it one's own for the time being, lower tiers' 25.
     """
 
     tenant_label: str = "tenant"
@@ -66,9 +68,8 @@ class TenantIsolation(Filter, Score, frozen=True):
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         name, tier = self.tenant(cycle, pod)
         if self.exclusive and name:
-            occupants = self._occupants(cycle)
-            sole = occupants.catch_up(cycle.table)[nodes.rows]
-            out[(sole != NOBODY) & (sole != occupants.owners.intern(name))] = _SHARED
+            sole, own = self._sole(cycle, nodes), self._occupants(cycle).owners.intern(name)
+            out[(sole != NOBODY) & (sole != own)] = _SHARED
         out[self._tiers(nodes) < tier] = _TIER
         owned = nodes.label(self.tenant_label)
         out[(owned != 0) & (owned != self._own(name, nodes))] = _TENANT
@@ -84,6 +85,9 @@ class TenantIsolation(Filter, Score, frozen=True):
         labelled = tiers < len(self.tier_order)
         own = nodes.label(self.tenant_label) == self._own(name, nodes)
         out[:] = np.where(labelled, np.where(tiers == tier, OWN_TIER, LOWER_TIER), COMMON)
+        if self.exclusive and name:
+            settled = self._sole(cycle, nodes) == self._occupants(cycle).owners.intern(name)
+            out[settled & (out == COMMON)] = SETTLED
         out[own] = OWN
 
     def events(self) -> tuple[EventHint, ...]:
@@ -105,6 +109,10 @@ class TenantIsolation(Filter, Score, frozen=True):
         """The label id of a tenant's own nodes; none has -1."""
         found = nodes.table.label(self.tenant_label).values.find(name) if name else None
         return -1 if found is None else found
+
+    def _sole(self, cycle: Cycle, nodes: Nodes) -> NDArray[np.int32]:
+        """int32 (node): whose pods it runs."""
+        return self._occupants(cycle).catch_up(cycle.table)[nodes.rows]
 
     def _occupants(self, cycle: Cycle) -> Occupants:
         """Whose pods are where; counted afresh when a namespace has changed."""

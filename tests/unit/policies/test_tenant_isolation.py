@@ -105,6 +105,14 @@ def test_with_exclusive_nodes_no_two_tenants_meet() -> None:
     assert refusals(cluster, pod("p")) == {}
 
 
+def test_a_tenant_comes_back_to_the_node_it_has_for_itself() -> None:
+    placed = (node("a"), node("b"), node("c"), of("acme", "x").on("a"), of("globex", "y").on("b"))
+
+    exclusive = world(TenantIsolation(exclusive=True), *placed)
+    assert scores(exclusive, of("acme")) == {"a": 60, "b": 50, "c": 50}
+    assert set(scores(world(TenantIsolation(), *placed), of("acme")).values()) == {50}
+
+
 def test_a_node_that_a_tenant_has_left_is_free_again() -> None:
     cluster = world(TenantIsolation(exclusive=True), node("a"), of("acme", "x").on("a"))
     assert refusals(cluster, of("globex")) == {"a": SHARED}
