@@ -15,7 +15,7 @@ from moorage.cli.failing import failing_clearly
 from moorage.simulate.running import build_profiles
 
 
-@click.command("bench")
+@click.command("bench", short_help="Measure the scheduling decision.")
 @click.option("--kind", type=click.Choice([*KINDS, STARTUP]), default="basic", show_default=True)
 @click.option("--nodes", type=click.IntRange(min=1), default=5000, show_default=True)
 @click.option("--pods", type=click.IntRange(min=1), default=3000, show_default=True)

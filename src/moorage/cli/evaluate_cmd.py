@@ -11,7 +11,7 @@ from moorage.framework.registry import Registry
 from moorage.plugins import registry
 
 
-@click.command("evaluate")
+@click.command("evaluate", short_help="Decide cases read as JSON lines, in full.")
 def evaluate_command() -> None:
     """Decide cases read as JSON lines and write each outcome as a JSON line.
 

@@ -17,7 +17,7 @@ from moorage.simulate.reporting import Report, report
 from moorage.simulate.running import simulate
 
 
-@click.command("simulate")
+@click.command("simulate", short_help="Schedule manifests on an embedded cluster.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--config", "config", metavar="FILE", help="A KubeSchedulerConfiguration.")
 @click.option(
