@@ -1,0 +1,205 @@
+"""Every YAML block of the documents that Moorage grew from loads, or applies to the cluster.
+
+Configurations load with all policies known and build their profiles; Kubernetes objects are applied
+to the embedded cluster. What neither loads nor applies is in `NOT_OURS`, with the reason.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+import yaml
+
+from moorage import Cycle, Filter, Node, Pod, Rejection, Score
+from moorage.clock import VirtualClock
+from moorage.config import documents, policy
+from moorage.config.loading import load
+from moorage.config.types import KIND, SchedulerConfiguration
+from moorage.framework.registry import Registry
+from moorage.memory.cluster import MemoryCluster
+from moorage.plugins import registry
+from moorage.policies.adopting import adopt
+from moorage.policies.scheduling_policies import SchedulingPolicies
+from moorage.simulate import running, workloads
+from moorage.simulate.manifests import Manifest
+
+SEEDS = Path(__file__).parents[4] / "shared" / "seeds"
+pytestmark = pytest.mark.skipif(
+    not SEEDS.is_dir(), reason=f"SKIPPED ALOUD: the documents are not at hand, no {SEEDS}"
+)
+
+NOT_OURS = {
+    "ResourceQuota": "admission enforces quotas before pods reach a scheduler",
+    "ServiceMonitor": "a custom resource of the Prometheus operator",
+    "PrometheusRule": "a custom resource of the Prometheus operator",
+    "groups": "a rules file of Prometheus, not a Kubernetes object",
+    "Policy": "a made-up format of a log setting, in a ConfigMap",
+}
+
+
+class CustomFilterPlugin(Filter, frozen=True):
+    """Stands for the reader's own, as `--plugin` would bring it."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return None
+
+
+class CustomScorePlugin(Score, frozen=True):
+    """Stands for the reader's own, too."""
+
+    weight_factor: int = 1
+    enable_gpu: bool = msgspec.field(default=False, name="enableGPUScheduling")
+
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        return 0
+
+
+class CustomPlugin(Filter, Score, frozen=True):
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return None
+
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        return 100
+
+
+class Block(NamedTuple):
+    where: str
+    text: str
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        return [each for each in yaml.safe_load_all(self.text) if each is not None]
+
+
+def blocks() -> Iterator[Block]:
+    for file in sorted(SEEDS.glob("*.txt")):
+        text = file.read_text(encoding="utf-8")
+        for found in re.finditer(
+            r"^[ \t]*```ya?ml\n(.*?)^[ \t]*```", text, re.DOTALL | re.MULTILINE
+        ):
+            line = text.count("\n", 0, found.start()) + 2
+            yield Block(f"{file.name}:{line}", found.group(1))
+
+
+BLOCKS = list(blocks()) if SEEDS.is_dir() else []
+
+
+def known() -> Registry:
+    every = registry.installed()
+    for own in (CustomFilterPlugin, CustomScorePlugin, CustomPlugin):
+        every.add(own)
+    return every
+
+
+def configuration(text: str, where: str) -> SchedulerConfiguration:
+    loaded = load(text, known=registry.describe(known()), source=where)
+    assert not [warning for warning in loaded.warnings if "left out" in warning]
+    return loaded.configuration
+
+
+def applied(block: Block) -> tuple[list[str], list[str]]:
+    """The kinds of objects that the embedded cluster took, and of those that are not ours."""
+    cluster = MemoryCluster(clock=VirtualClock(0.0), rng=random.Random(0))
+    taken, left = [], []
+    for number, raw in enumerate(block.objects, start=1):
+        kind = str(raw.get("kind") or next(iter(raw)))
+        if kind in NOT_OURS:
+            left.append(kind)
+        elif kind not in (KIND, policy.KIND):
+            for each in workloads.expand([Manifest(raw, block.where, number)]):
+                cluster.apply(each.raw)
+            taken.append(kind)
+    return taken, left
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.where)
+def test_every_block_is_of_use(block: Block) -> None:
+    """Each of its documents is a configuration, policies, an object, or not ours."""
+    taken, left = applied(block)
+    configurations = documents.find(block.text, KIND, block.where)
+    if configurations:
+        assert running.build_profiles(configuration(block.text, block.where), known())
+
+    assert len(configurations) + len(taken) + len(left) >= len(block.objects)
+
+
+def test_nothing_is_left_out_unseen() -> None:
+    outcomes = [applied(block) for block in BLOCKS]
+    taken = Counter(kind for kinds, _ in outcomes for kind in kinds)
+    left = Counter(kind for _, kinds in outcomes for kind in kinds)
+
+    assert len(BLOCKS) == 24
+    assert taken == {
+        "ConfigMap": 4,
+        "Deployment": 2,
+        "Node": 1,
+        "Pod": 9,
+        "PodGroup": 1,
+        "PriorityClass": 2,
+        "Service": 1,
+    }
+    assert left == {"PrometheusRule": 1, "ResourceQuota": 1, "ServiceMonitor": 2, "groups": 1}
+    assert sum(len(documents.find(block.text, KIND)) for block in BLOCKS) == 9
+    inside = [block for block in BLOCKS if "kind: Policy\n" in block.text]
+    assert len(inside) == 1
+    assert not documents.find(inside[0].text, KIND)
+
+
+def test_the_policies_of_the_config_map_run() -> None:
+    (block,) = (block for block in BLOCKS if policy.KIND in block.text)
+    enabled = {"multiPoint": {"enabled": [{"name": "SchedulingPolicies"}]}}
+    plain = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": KIND,
+        "profiles": [{"plugins": enabled}],
+    }
+
+    adopted = adopt(load(plain, known=registry.known()).configuration, policy.load(block.text))
+
+    (profile,) = running.build_profiles(adopted, known()).values()
+    plugin = profile.plugins["SchedulingPolicies"]
+    assert isinstance(plugin, SchedulingPolicies)
+    assert list(plugin.rules) == ["default-policy", "gpu-policy", "batch-policy"]
+
+
+def block_with(text: str) -> Block:
+    (found,) = (block for block in BLOCKS if text in block.text)
+    return found
+
+
+def made(name: str, gpus: str = "0", cpu_used: str = "0") -> Manifest:
+    """A node of eight cores."""
+    offered = {"cpu": "8", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": gpus}
+    metadata = {"name": name, "annotations": {"metrics.moorage.io/cpu": cpu_used}}
+    status = {"allocatable": offered}
+    raw = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
+    return Manifest(raw, name, 1)
+
+
+def placed(pod: Block, config: Block, *nodes: Manifest) -> dict[str, str]:
+    objects = [Manifest(raw, pod.where, 1) for raw in pod.objects]
+    everything = [*nodes, *workloads.expand(objects)]
+    outcome = running.simulate(everything, configuration(config.text, config.where), known())
+    return {each.name: each.spec.node_name for each in running.pods(outcome)}
+
+
+def test_the_gpu_pod_goes_to_the_gpu_node_by_the_gpu_schedulers_configuration() -> None:
+    nodes = (made("plain"), made("gpu", gpus="1"))
+
+    found = placed(block_with("name: gpu-workload"), block_with("gpuWeight"), *nodes)
+
+    assert found["gpu-workload"] == "gpu"
+    assert {node for name, node in found.items() if name.startswith("web-app")} == {""}
+
+
+def test_the_lowcpu_pod_goes_to_the_node_that_uses_little() -> None:
+    nodes = (made("busy", cpu_used="7"), made("idle", cpu_used="1"))
+
+    found = placed(block_with("name: my-workload"), block_with("name: LowCpuScheduler"), *nodes)
+
+    assert found == {"my-workload": "idle"}
