@@ -1,0 +1,47 @@
+"""docs/policies.md names every policy, every name and argument of it, and examples that load."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from moorage.config.loading import load
+from moorage.framework.points import POINTS, points_of
+from moorage.plugins import registry
+from moorage.policies.registry import POLICIES
+
+DOCS = (Path(__file__).parents[3] / "docs" / "policies.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", DOCS, re.DOTALL | re.MULTILINE))
+DOCUMENTED = [policy for policy in POLICIES if policy.plugin_name() in SECTIONS]
+
+
+def test_every_section_is_a_policy() -> None:
+    assert len(DOCUMENTED) == len(SECTIONS) >= 14
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_table_has_its_names_and_points(name: str) -> None:
+    policy = registry.installed()[name]
+    points = ", ".join(point for point in POINTS if point in points_of(policy))
+    aliases = f" {', '.join(policy.aliases)} " if policy.aliases else " "
+
+    assert f"| [{name}](#{name.lower()}) |{aliases}| {points} |" in DOCS
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_every_argument_is_there_and_no_other(name: str) -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", SECTIONS[name], re.MULTILINE)
+    fields = [field.encode_name for field in msgspec.structs.fields(registry.installed()[name])]
+
+    assert listed == fields
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_its_examples_load(name: str) -> None:
+    examples = re.findall(r"^```yaml\n(.*?)^```", SECTIONS[name], re.DOTALL | re.MULTILINE)
+
+    assert examples
+    for example in examples:
+        assert load(example, known=registry.known()).warnings == ()
+        assert f"name: {name}" in example
