@@ -12,6 +12,7 @@ from moorage.cycle import profile
 from moorage.cycle.profile import Profile
 from moorage.framework.plugin import Plugin
 from moorage.memory.cluster import MemoryCluster
+from moorage.memory.kubelet import Kubelet
 from moorage.observe.records import Attempt, Result
 from moorage.plugins.registry import describe
 from moorage.scheduler import Scheduler, tacit
@@ -113,23 +114,31 @@ def simulate(
             observers=(story,),
             backoff=(float(backoff[0]), float(backoff[1])),
         )
-        await _until_settled(scheduler, clock)
+        await _until_settled(cluster, scheduler, clock)
         return Simulation(cluster, scheduler, story)
 
     return run_virtual(main(), clock)
 
 
-async def _until_settled(scheduler: Scheduler, clock: VirtualClock) -> None:
+async def _until_settled(cluster: MemoryCluster, scheduler: Scheduler, clock: VirtualClock) -> None:
     """Let time pass until no attempt was made for longer than any back-off lasts."""
     running = asyncio.ensure_future(scheduler.run())
+    kubelet = asyncio.ensure_future(Kubelet(cluster).serve())
     seen = -1
-    while not running.done() and (seen != scheduler.attempts or scheduler.binding):
+    while not running.done() and (seen != scheduler.attempts or _is_busy(cluster, scheduler)):
         seen = scheduler.attempts
         await clock.sleep(_SETTLED_SECONDS)
     if running.done():
         running.result()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    for task in (running, kubelet):
+        task.cancel()
+    await asyncio.gather(running, kubelet, return_exceptions=True)
+
+
+def _is_busy(cluster: MemoryCluster, scheduler: Scheduler) -> bool:
+    """Whether pods are being bound, or victims are still leaving."""
+    leaving = (pod for pod in cluster.objects(PODS) if isinstance(pod, Pod) and pod.is_terminating)
+    return scheduler.binding > 0 or next(leaving, None) is not None
 
 
 def pods(simulation: Simulation) -> list[Pod]:

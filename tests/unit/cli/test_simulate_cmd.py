@@ -208,3 +208,39 @@ def test_a_plugin_by_module_and_class(tmp_path: Path) -> None:
     assert good.exit_code == 0
     assert bad.exit_code == 2
     assert "has no plugin class ImageLocalitys" in bad.stderr
+
+
+def test_victims_of_preemption_leave_and_the_preemptor_takes_their_place(tmp_path: Path) -> None:
+    running = POD.replace("name: web", "name: low").replace("spec: {", "spec: {nodeName: a, ")
+    low = running.replace('cpu: "1"', 'cpu: "4"')
+    urgent = POD.replace("name: web", "name: urgent").replace("spec: {", "spec: {priority: 9, ")
+
+    result = simulate(tmp_path, str(tmp_path), "-o", "json", all_yaml=f"{NODE}---{low}---{urgent}")
+
+    assert [(p["name"], p["node"]) for p in json.loads(result.stdout)["pods"]] == [("urgent", "a")]
+
+
+def test_policies_in_the_configuration_file_are_applied(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text(
+        """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{plugins: {multiPoint: {enabled: [{name: SchedulingPolicies}]}}}]
+---
+apiVersion: scheduling.k8s.io/v1
+kind: SchedulingPolicy
+metadata: {name: default-policy}
+spec:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+      - matchExpressions: [{key: disk, operator: In, values: [ssd]}]
+"""
+    )
+
+    result = simulate(
+        tmp_path, str(tmp_path), "--config", str(config), "-o", "json", all_yaml=f"{NODE}---{POD}"
+    )
+
+    assert json.loads(result.stdout)["pods"][0]["node"] == ""
