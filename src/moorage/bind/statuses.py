@@ -18,9 +18,9 @@ def not_scheduled(pod: Pod, reason: Reason, message: str, now: float) -> dict[st
     return _status(conditions=[_condition("PodScheduled", "False", reason, message, pod, now)])
 
 
-def disrupted(pod: Pod, scheduler: str, now: float) -> dict[str, Any]:
+def disrupted(pod: Pod, scheduler: str, now: float, preemptor: str = "pod") -> dict[str, Any]:
     """A patch that marks a victim of preemption."""
-    message = f"{scheduler}: preempting to accommodate a higher priority pod"
+    message = f"{scheduler}: preempting to accommodate a higher priority {preemptor}"
     reason = "PreemptionByScheduler"
     return _status(conditions=[_condition("DisruptionTarget", "True", reason, message, pod, now)])
 

@@ -36,6 +36,14 @@ def _preemption(args: types.DefaultPreemptionArgs, report: Report, path: Path) -
         both = "cannot be zero at the same time as "
         report.problem(at_percentage, invalid(0, both + "minCandidateNodesAbsolute"))
         report.problem(at_absolute, invalid(0, both + "minCandidateNodesPercentage"))
+    own = {
+        "minimumRuntimeSeconds": args.minimum_runtime_seconds,
+        "nominationSeconds": args.nomination_seconds,
+        "loopGuard": args.loop_guard,
+    }
+    for name, value in own.items():
+        if value is not None and value < 0:
+            report.problem((*path, name), invalid(value, "must be zero or positive"))
 
 
 def _dynamic(args: types.DynamicResourcesArgs, report: Report, path: Path) -> None:

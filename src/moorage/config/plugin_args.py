@@ -53,10 +53,17 @@ class ScoringStrategy(ConfigStruct, frozen=True):
 
 
 class DefaultPreemptionArgs(ConfigStruct, frozen=True):
-    """How many candidate nodes a preemption looks at, at least."""
+    """How many candidate nodes a preemption looks at, at least.
+
+    The others are Moorage's own, and not written out unless they are given.
+    """
 
     min_candidate_nodes_percentage: Int32 = 10
     min_candidate_nodes_absolute: Int32 = 100
+    eviction_api: bool | None = msgspec.field(default=None, name="evictionAPI")
+    minimum_runtime_seconds: float | None = None
+    nomination_seconds: float | None = None
+    loop_guard: Int32 | None = None
 
 
 class DynamicResourcesArgs(ConfigStruct, frozen=True):

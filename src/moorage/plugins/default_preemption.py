@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import msgspec
+
 from moorage.api.pod import Pod
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
@@ -35,8 +37,20 @@ class Outcome(NamedTuple):
 
 
 class DefaultPreemption(PostFilter, PreEnqueue, frozen=True, dict=True):
+    """Beside kube-scheduler's arguments, what it does not have.
+
+    `evictionAPI`: victims are evicted, not deleted, so that budgets have the last word.
+    `minimumRuntimeSeconds`: pods that have not run for so long are spared. `nominationSeconds`: a
+    node that has not come free after so long is given up; 0: never. `loopGuard`: after so many
+    evictions in a circle the circle is cut; 0: never.
+    """
+
     min_candidate_nodes_percentage: int = 10
     min_candidate_nodes_absolute: int = 100
+    eviction_api: bool = msgspec.field(default=False, name="evictionAPI")
+    minimum_runtime_seconds: float = 0.0
+    nomination_seconds: float = 0.0
+    loop_guard: int = 10
 
     @cached_property
     def underway(self) -> Underway:

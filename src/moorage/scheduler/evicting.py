@@ -1,29 +1,86 @@
-"""Making room: victims are marked, deleted and told, without holding up the loop."""
+"""Making room: victims are marked, deleted and told, without holding up the loop.
 
+1. All victims but one are evicted at once; then the last, so that whoever waits for them can tell
+   by that one whether all are gone or going.
+2. If one cannot be evicted the last is spared: the preemptor will have to choose again.
+3. A victim that only waits for permission is sent back to the queue, not deleted; one that is gone
+   or going already is fine.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.bind import statuses
-from moorage.bind.recorder import EventRecorder
-from moorage.clock import Clock
-from moorage.watch.errors import NotFound
+from moorage.watch.errors import ApiError, NotFound
 from moorage.watch.resources import PODS
-from moorage.watch.surface import ApiServer
+
+if TYPE_CHECKING:
+    from moorage.scheduler.scheduler import Scheduler
+
+IN_MEMORY = " (in scheduler memory)."
 
 
-async def evict(
-    server: ApiServer,
-    recorder: EventRecorder,
-    clock: Clock,
-    scheduler: str,
-    preemptor: Pod,
-    victim: Pod,
-    node: str,
-) -> None:
-    """Mark one victim, delete it, say so. A victim that is gone already is fine."""
-    patch = statuses.disrupted(victim, scheduler, clock.now())
-    try:
-        await server.patch_pod_status(victim.namespace, victim.name, patch, victim.uid)
-        await server.delete(PODS, victim.namespace, victim.name, uid=victim.uid)
-    except NotFound:
-        return
-    note = f"Preempted by pod {preemptor.uid} on node {node}"
-    recorder.record(scheduler, victim, "Normal", "Preempted", "Preempting", note, preemptor)
+class Order(NamedTuple):
+    """Who wants room, where, and by which way victims are evicted.
+
+    `what` is kube's word for the preemptor's kind; `by_api` uses the Eviction API, which refuses
+    what a PodDisruptionBudget does not allow.
+    """
+
+    scheduler: str
+    preemptor: KubeObject
+    node: str
+    what: str = "pod"
+    by_api: bool = False
+
+
+class Evicting:
+    """Carries out orders."""
+
+    def __init__(self, scheduler: "Scheduler") -> None:
+        self._desk = scheduler
+
+    async def carry_out(
+        self, order: Order, victims: Sequence[Pod], last: Callable[[Pod], None]
+    ) -> bool:
+        """Evict every victim; `last` is told of the last one. False where one could not be."""
+        *others, final = victims
+        done = await asyncio.gather(*(self.evict(order, victim) for victim in others))
+        if not all(done):
+            return False
+        last(final)
+        return await self.evict(order, final)
+
+    async def evict(self, order: Order, victim: Pod) -> bool:
+        """Mark one victim, delete it, say so; False where the API server refuses."""
+        desk = self._desk
+        note = f"Preempted by {order.what} {order.preemptor.uid} on node {order.node}"
+        waiting = desk.waiting.get(victim.uid)
+        if waiting is not None:
+            waiting.reject("DefaultPreemption", "preempted")
+            note += IN_MEMORY
+        elif not await self._remove(order, victim):
+            return False
+        desk.recorder.record(
+            order.scheduler, victim, "Normal", "Preempted", "Preempting", note, order.preemptor
+        )
+        return True
+
+    async def _remove(self, order: Order, victim: Pod) -> bool:
+        server, now = self._desk.server, self._desk.clock.now()
+        patch = statuses.disrupted(victim, order.scheduler, now, order.what)
+        try:
+            if order.by_api:
+                await server.evict(victim.namespace, victim.name, uid=victim.uid)
+            else:
+                await server.patch_pod_status(victim.namespace, victim.name, patch, victim.uid)
+                await server.delete(PODS, victim.namespace, victim.name, uid=victim.uid)
+        except NotFound:
+            return True
+        except ApiError as error:
+            self._desk.observers.failed(victim.key, "", error)
+            return False
+        return True

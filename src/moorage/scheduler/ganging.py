@@ -215,10 +215,6 @@ class Ganging:
         most = self._backoff.maximum * math.sqrt(max(group.members, 1))
         return Backoff(self._backoff.initial, most).duration(group.failures)
 
-    def next_wake(self) -> float | None:
-        """When something is due without anyone's doing."""
-        return self.alarms.next()
-
     def tick(self, now: float) -> None:
         """Do what is due."""
         for kind, name in self.alarms.due(now):

@@ -83,6 +83,8 @@ class Handler:
         else:
             self._queue.update(old, info)
             if changes.gives_up_nomination(old, new):
+                if not new.status.nominated_node_name:
+                    self._cache.nominations.remove(new.uid)
                 self._give_up(old)
 
     def _pod_gone(self, old: Pod) -> None:

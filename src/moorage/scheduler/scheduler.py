@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
@@ -28,7 +30,6 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import (
-    Nominated,
     NoNodesError,
     PluginError,
     Rejection,
@@ -39,15 +40,17 @@ from moorage.observe.records import Attempt, Bound, Result
 from moorage.policies.gang.directory import Directory
 from moorage.policies.gang.holds import Holds
 from moorage.queue.backoff import Backoff
-from moorage.scheduler import evicting, optional
+from moorage.scheduler import optional
 from moorage.scheduler.cooling import Cooling
 from moorage.scheduler.ganging import DIALECTS, Ganging
 from moorage.scheduler.handling import ASSIGNED_POD_DELETE, Handler
+from moorage.scheduler.ledger import Ledger
 from moorage.scheduler.placing import Placement, place, unplace
+from moorage.scheduler.preempting import Preempting
 from moorage.scheduler.queueing import queue_for
 from moorage.watch.errors import ApiError, NotFound
 from moorage.watch.reflector import Change, Reflector
-from moorage.watch.resources import NODES, PODS, RESOURCES, Resource
+from moorage.watch.resources import NODES, PODS, PRIORITY_CLASSES, RESOURCES, Resource
 from moorage.watch.surface import ApiServer
 
 FOLLOWED = tuple(
@@ -105,6 +108,8 @@ class Scheduler:
         self._idle = asyncio.Event()
         self.attempts = 0
         self.ganging = Ganging(self, Backoff(*backoff))
+        self.preempting = Preempting(self)
+        self.ledger = Ledger(self)
         self._tasks: asyncio.TaskGroup | None = None
 
     @property
@@ -155,9 +160,11 @@ class Scheduler:
             self.ganging.served(resource, known=True)
         else:
             try:
-                self.ganging.apply(change, resource)
+                self.ganging.apply(self.ledger.adjust(change), resource)
             except Exception as error:  # one object that breaks us must not stop the others
                 self.observers.failed(_key(change), "", error)
+            if resource == PRIORITY_CLASSES:
+                self.preempting.sparing.review(self.clock.now())
         self._wake.set()
 
     async def _loop(self) -> None:
@@ -167,6 +174,7 @@ class Scheduler:
         while True:
             await self.active.wait()
             self.ganging.tick(self.clock.now())
+            self.preempting.tick(self.clock.now())
             self.cooling.tick(self.clock.now())
             if self.schedule_one():
                 await asyncio.sleep(0)
@@ -178,7 +186,8 @@ class Scheduler:
         self._wake.clear()
         wakes = (
             self.queue.next_wake(self.clock.now()),
-            self.ganging.next_wake(),
+            self.ganging.alarms.next(),
+            self.preempting.alarms.next(),
             self.cooling.next_wake(),
         )
         due = [when for when in wakes if when is not None]
@@ -290,7 +299,10 @@ class Scheduler:
     def undo(self, placement: Placement) -> None:
         for error in unplace(placement.profile, placement.cycle, placement.node):
             self.observers.failed(placement.cycle.pod.key, placement.cycle.attempt, error)
-        self.queue.move(ASSIGNED_POD_DELETE, placement.cycle.pod, None, self.clock.now())
+        pod = placement.cycle.pod
+        spec = msgspec.structs.replace(pod.spec, node_name=placement.node.name)
+        left = msgspec.structs.replace(pod, spec=spec)
+        self.queue.move(ASSIGNED_POD_DELETE, left, None, self.clock.now())
 
     def bound(self, placement: Placement) -> None:
         queued, profile, cycle, node, _, _ = placement
@@ -351,7 +363,7 @@ class Scheduler:
             victims=len(nominated.victims) if nominated else 0,
         )
         if nominated is not None:
-            self._make_room(cycle, profile, nominated)
+            self.preempting.make_room(cycle, profile, nominated)
         if self.put_back(queued, rejected, pending):
             self.say_why(cycle, "Unschedulable", message)
 
@@ -372,39 +384,14 @@ class Scheduler:
         self.queue.put_back(queued, rejected_by, pending, error, self.clock.now())
         return True
 
-    def _make_room(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
-        pod = cycle.pod
-        self.cache.nominations.put(cycle.incoming, nominated.node)
-        for uid in nominated.cleared:
-            self.cache.nominations.remove(uid)
-        status = statuses.nominated(nominated.node)
-        self.start(self._patch_status(pod, status), f"nominate/{pod.key}")
-        for victim in nominated.victims:
-            eviction = evicting.evict(
-                self.server,
-                self.recorder,
-                self.clock,
-                profile.scheduler_name,
-                pod,
-                victim,
-                nominated.node,
-            )
-            self.start(self.guarded(eviction, pod, cycle.attempt), f"evict/{victim.key}")
-
-    async def guarded(self, work: Any, pod: Pod, attempt_id: str) -> None:
-        try:
-            await work
-        except ApiError as error:
-            self.observers.failed(pod.key, attempt_id, error)
-
     def say_why(self, cycle: Cycle, reason: statuses.Reason, message: str) -> None:
         pod = cycle.pod
         self.record(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle.attempt)
         patch = statuses.not_scheduled(pod, reason, message, self.clock.now())
         if patch is not None:
-            self.start(self._patch_status(pod, patch), f"status/{pod.key}")
+            self.start(self.patch_status(pod, patch), f"status/{pod.key}")
 
-    async def _patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
+    async def patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
         try:
             await self.server.patch_pod_status(pod.namespace, pod.name, patch, pod.uid)
         except NotFound:

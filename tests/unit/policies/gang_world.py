@@ -48,7 +48,10 @@ def members(of: str, count: int, cpu: str = "1") -> list[PodBuilder]:
 
 
 class GangWorld:
-    """What a test sees: the cluster, the scheduler once it runs, and what was said."""
+    """What a test sees: the cluster, the scheduler once it runs, and what was said.
+
+    Pods that are deleted take `stopping` seconds to end, if their grace period allows.
+    """
 
     scheduler: Scheduler
 
@@ -59,13 +62,15 @@ class GangWorld:
         args: dict[str, Raw] | None = None,
         seed: int = 0,
         backoff: tuple[float, float] = (1.0, 10.0),
+        cluster: type[MemoryCluster] = MemoryCluster,
+        stopping: float = 0.0,
     ) -> None:
         self.clock = VirtualClock(1000.0)
-        self.cluster = MemoryCluster(clock=self.clock, rng=random.Random(seed))
+        self.cluster = cluster(clock=self.clock, rng=random.Random(seed))
         self.kubelet = Kubelet(self.cluster)
         self.attempts: list[Attempt] = []
         self.failures: list[str] = []
-        self._seed, self._backoff = seed, backoff
+        self._seed, self._backoff, self._stopping = seed, backoff, stopping
         self.apply(*objects)
         known = registry.built_in()
         for plugin in plugins:
@@ -114,7 +119,7 @@ class GangWorld:
                 backoff=self._backoff,
             )
             running = asyncio.ensure_future(self.scheduler.run())
-            kubelet = asyncio.ensure_future(self.kubelet.serve())
+            kubelet = asyncio.ensure_future(self.kubelet.serve(self._stopping))
             await (story or settle)(self)
             self.validate()
             if running.done():

@@ -12,7 +12,7 @@ import numpy as np
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.verdicts import Code, Rejection
-from moorage.plugins.preemption import columnwise, ground, kept, reprieving, settling
+from moorage.plugins.preemption import columnwise, ground, kept, reprieving, settling, sparing
 from moorage.plugins.preemption.explaining import Explanation
 from moorage.plugins.preemption.ground import Ground
 from moorage.plugins.preemption.imagined import Rows
@@ -86,7 +86,7 @@ def _search(cycle: Cycle, rows: Rows, wanted: int) -> Search:
 def _verdicts(on: Ground, rows: Rows, wanted: int, search: Search) -> Iterator[tuple[int, Verdict]]:
     """What a dry run says of each row that is not out of the question, in order."""
     rows = settling.promising(on, rows, search.explanation)
-    if not on.rules.complete:
+    if not on.rules.complete or sparing.rule(on.cycle) is not None:
         budgets = on.kept.budgets(on.cycle)
         for row in rows.tolist():
             yield row, reprieving.dry_run(on.cycle, row, budgets)

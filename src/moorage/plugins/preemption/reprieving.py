@@ -10,7 +10,7 @@ All of it on the live table, and all of it undone.
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
 from moorage.framework.verdicts import SchedulingError
-from moorage.plugins.preemption import importance
+from moorage.plugins.preemption import importance, sparing
 from moorage.plugins.preemption.budgets import Budgets
 from moorage.plugins.preemption.importance import Ranking
 from moorage.plugins.preemption.victims import NO_VICTIMS, Verdict, verdict
@@ -28,8 +28,7 @@ def dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
 
 
 def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
-    priority = cycle.incoming.priority
-    lower = [info for info in cycle.table.pods[row].values() if info.priority < priority]
+    lower = potential_victims(cycle, row)
     if not lower:
         return NO_VICTIMS
     with cycle.trial():
@@ -47,6 +46,13 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
             if not _may_stay(cycle, row, ranking.infos[position])
         ]
     return conclude(cycle.table.node(row).name, ranking, violating, evicted)
+
+
+def potential_victims(cycle: Cycle, row: int) -> list[PodInfo]:
+    """The pods of a row that may be evicted, in the order in which they came."""
+    priority, spares = cycle.incoming.priority, sparing.rule(cycle)
+    lower = [info for info in cycle.table.pods[row].values() if info.priority < priority]
+    return lower if spares is None else [info for info in lower if not spares(cycle, info)]
 
 
 def _may_stay(cycle: Cycle, row: int, info: PodInfo) -> bool:

@@ -1,0 +1,131 @@
+"""A pod was promised a node: its victims are evicted, and those it outbid are told.
+
+While evictions are under way the preemptor is kept out of the queue; if they fail it is tried
+again a little later. A promise that has not come true after `nominationSeconds` is taken back.
+"""
+
+from typing import TYPE_CHECKING
+
+from moorage.api.pod import Pod
+from moorage.bind import statuses
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.framework.queued import State
+from moorage.framework.verdicts import Nominated
+from moorage.plugins.default_preemption import DefaultPreemption
+from moorage.queue.backoff import Backoff
+from moorage.scheduler.alarms import Alarms
+from moorage.scheduler.evicting import Evicting, Order
+from moorage.scheduler.loop_guard import LoopGuard
+from moorage.scheduler.sparing import Sparing
+from moorage.watch.resources import PODS
+
+if TYPE_CHECKING:
+    from moorage.scheduler.scheduler import Scheduler
+
+RETRY = Backoff(1.0, 10.0)
+GIVEN_UP = "the node {} promised to the pod {:g} s ago did not come free: it will look again"
+
+
+class Preempting:
+    """Makes room for pods, one preemption per pod at a time."""
+
+    def __init__(self, scheduler: "Scheduler") -> None:
+        self._desk = scheduler
+        self.evicting = Evicting(scheduler)
+        self.guard = LoopGuard()
+        self.sparing = Sparing(scheduler, self.guard)
+        self.sparing.review(scheduler.clock.now())
+        self.alarms = Alarms()
+        self._failures: dict[str, int] = {}
+        self._promised: dict[str, tuple[Pod, str, float]] = {}
+
+    def make_room(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
+        """Promise the node, and evict whoever is in the way."""
+        pod, settings = cycle.pod, settings_of(profile)
+        self.promise(cycle, nominated.node, settings)
+        for uid in nominated.cleared:
+            self.take_back(uid)
+        victims = [victim for victim in nominated.victims if not victim.is_terminating]
+        if not victims:
+            return
+        self.sparing.note(pod, victims, self._desk.clock.now(), settings)
+        self._desk.ledger.spend(victims)
+        settings.underway.begin(pod.uid)
+        by_api = settings.eviction_api
+        order = Order(profile.scheduler_name, pod, nominated.node, by_api=by_api)
+        work = self._carry_out(order, pod, victims, settings)
+        self._desk.start(work, f"preempt/{pod.key}")
+
+    def promise(self, cycle: Cycle, node: str, settings: DefaultPreemption) -> None:
+        """Promise a node to a pod, or take the promise back where there is no node."""
+        pod, desk = cycle.pod, self._desk
+        desk.cache.nominations.put(cycle.incoming, node)
+        if pod.status.nominated_node_name != node:
+            patch = statuses.nominated(node)
+            desk.start(desk.patch_status(pod, patch), f"nominate/{pod.key}")
+        self.alarms.clear(pod.uid)
+        self._promised.pop(pod.uid, None)
+        seconds = settings.nomination_seconds
+        if node and seconds:
+            self._promised[pod.uid] = pod, node, seconds
+            self.alarms.set(pod.uid, desk.clock.now() + seconds)
+
+    def take_back(self, uid: str) -> None:
+        """Take back a promise; the pod looks elsewhere, at once."""
+        desk = self._desk
+        desk.cache.nominations.remove(uid)
+        self.alarms.clear(uid)
+        self._promised.pop(uid, None)
+        queued = desk.queue.find(uid)
+        if queued is not None:
+            pod = queued.info.pod
+            work = desk.patch_status(pod, statuses.nominated(""))
+            desk.start(work, f"nominate/{pod.key}")
+            desk.queue.activate([uid], desk.clock.now())
+
+    def tick(self, now: float) -> None:
+        """Take back promises that did not come true."""
+        for uid in self.alarms.due(now):
+            pod, node, seconds = self._promised.pop(uid)
+            queued = self._desk.queue.find(uid)
+            if queued is not None and self._desk.cache.nominations.node_of(uid) == node:
+                note = GIVEN_UP.format(node, seconds)
+                self._desk.record(pod, "Warning", "NominationGivenUp", "Preempting", note)
+                self.take_back(uid)
+
+    async def _carry_out(
+        self, order: Order, pod: Pod, victims: list[Pod], settings: DefaultPreemption
+    ) -> None:
+        def last(victim: Pod) -> None:
+            settings.underway.last(pod.uid, lambda: self._is_there(victim))
+
+        desk = self._desk
+        done = await self.evicting.carry_out(order, victims, last)
+        if not done:
+            await desk.clock.sleep(self._failed(pod.uid))
+        else:
+            self._failures.pop(pod.uid, None)
+        settings.underway.end(pod.uid)
+        queued = desk.queue.find(pod.uid)
+        if queued is not None and (not done or queued.state is State.GATED):
+            desk.queue.activate([pod.uid], desk.clock.now())
+        desk.wake()
+
+    def _failed(self, uid: str) -> float:
+        """How many seconds a preemptor has to wait after evictions that failed."""
+        self._failures[uid] = failures = self._failures.get(uid, 0) + 1
+        return RETRY.duration(failures)
+
+    def _is_there(self, victim: Pod) -> bool:
+        """Whether a victim is neither gone nor going, as far as we have heard."""
+        known = self._desk.reflectors[PODS.plural].known.get(victim.key)
+        return isinstance(known, Pod) and known.uid == victim.uid and not known.is_terminating
+
+
+def settings_of(profile: Profile) -> DefaultPreemption:
+    """How a profile preempts; as kube-scheduler does, where it does not say."""
+    for plugin in profile.plugins.values():
+        if isinstance(plugin, DefaultPreemption):
+            return plugin
+    return DefaultPreemption()
