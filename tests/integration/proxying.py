@@ -74,7 +74,7 @@ class TcpProxy:
         task.add_done_callback(self._tasks.discard)
         try:
             upstream = await asyncio.open_connection(LOOPBACK, self._plane.port)
-        except OSError:
+        except (OSError, asyncio.CancelledError):
             writer.transport.abort()
             return
         pair = (writer, upstream[1])

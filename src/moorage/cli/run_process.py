@@ -16,6 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
+from moorage import garbage
 from moorage.bind.recorder import about_lease
 from moorage.clock import SystemClock
 from moorage.config.types import SchedulerConfiguration
@@ -31,6 +32,7 @@ from moorage.scheduler.dumping import dump
 from moorage.simulate.running import build_profiles
 from moorage.watch.errors import ApiError
 
+SYNC_LOOK_SECONDS: Final = 0.1
 DRAIN_SECONDS: Final = 15.0
 SETTLE_SECONDS: Final = 2.0
 STOPPED, FAILED = 0, 1
@@ -120,6 +122,7 @@ class Process:
             asyncio.ensure_future(service(self)) for service in self._services
         ]
         tasks.append(asyncio.ensure_future(self._work()))
+        calm = asyncio.ensure_future(self._calm_down())
         stop: asyncio.Future[Any] = asyncio.ensure_future(self._stop.wait())
         try:
             await asyncio.wait({*tasks, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -129,7 +132,7 @@ class Process:
             await self._drain()
             return STOPPED
         finally:
-            await _cancelled(*tasks, stop)
+            await _cancelled(*tasks, calm, stop)
 
     async def _work(self) -> None:
         """Follow, acquire, schedule; ends only with an error."""
@@ -150,6 +153,12 @@ class Process:
         for error in ended:
             if isinstance(error, BaseException) and not isinstance(error, asyncio.CancelledError):
                 raise error
+
+    async def _calm_down(self) -> None:
+        """Once everything has been listed, most of what there is will stay."""
+        while not self.scheduler.synced:
+            await self.clock.sleep(SYNC_LOOK_SECONDS)
+        garbage.calm()
 
     async def _hold(self, elector: Elector) -> None:
         if not elector.leading:

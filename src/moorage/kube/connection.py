@@ -7,23 +7,26 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from moorage import __version__
 from moorage.kube import impersonation
-from moorage.kube.credentials import credentials_of
+from moorage.kube.credentials import Credential, credentials_of
 from moorage.kube.kubeconfig import KubeconfigError, Selected
 from moorage.kube.proxies import proxy_for
 from moorage.kube.refusals import refusal
+from moorage.kube.requests import RequestWriter
 from moorage.kube.tls import Tls
+from moorage.kube.wire import CONNECT_SECONDS, Target, Wires
 from moorage.watch.errors import Unauthorized, Unreachable
 
 JSON: Final = "application/json"
 POOL: Final = 64
 """Requests under way at once; more wait their turn."""
-CONNECT_SECONDS: Final = 10.0
 REQUEST_SECONDS: Final = 30.0
 CHUNK: Final = 1 << 18
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
@@ -49,38 +52,45 @@ class Connection:
         self._tls = Tls(selected)
         self._tls.context(now())
         self._proxy = proxy_for(self.url, selected.cluster.proxy_url)
+        parts = urlsplit(self.url)
+        self._secure = parts.scheme == "https"
+        self._host = parts.hostname or ""
+        self._port = parts.port or (443 if self._secure else 80)
+        self._server_name = selected.cluster.tls_server_name or self._host
+        self._seconds = request_seconds
         self._timeout = aiohttp.ClientTimeout(total=request_seconds, sock_connect=CONNECT_SECONDS)
-        self._headers = {
-            "User-Agent": f"moorage/{__version__}",
-            "Accept": JSON,
-            "Accept-Encoding": "identity",
-            **impersonation.headers(selected.user),
-        }
+        self._headers: CIMultiDict[str] = CIMultiDict()
+        self._headers.update(
+            {
+                "User-Agent": f"moorage/{__version__}",
+                "Accept": JSON,
+                "Accept-Encoding": "identity",
+            }
+        )
+        self._headers.extend(impersonation.headers(selected.user))
+        self._writer = RequestWriter(parts.netloc, parts.path, self._headers)
+        self._wires = Wires(POOL)
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
 
     async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: bytes | None = None,
-        content_type: str = JSON,
-        compressed: bool = False,
-        seconds: float | None = None,
+        self, method: str, path: str, *, body: bytes | None = None, content_type: str = JSON
     ) -> bytes:
         """One request, whole; anything but success raises an `ApiError`."""
-        headers = {"Content-Type": content_type} if body is not None else {}
-        if compressed and not self._selected.cluster.disable_compression:
-            headers["Accept-Encoding"] = "gzip"
-        options: dict[str, Any] = {"data": body, "headers": headers}
-        if seconds is not None:
-            options["timeout"] = aiohttp.ClientTimeout(seconds, sock_connect=CONNECT_SECONDS)
+        ask = self._ask if self._proxy is None else self._exchange
         try:
-            return await self._exchange(method, path, options)
+            return await ask(method, path, body, content_type)
         except Unauthorized:
             self._credentials.refused()
-            return await self._exchange(method, path, options)
+            return await ask(method, path, body, content_type)
+
+    async def fetch(self, path: str) -> bytes:
+        """One long answer, compressed on its way."""
+        try:
+            return await self._exchange("GET", path, None, JSON)
+        except Unauthorized:
+            self._credentials.refused()
+            return await self._exchange("GET", path, None, JSON)
 
     @asynccontextmanager
     async def stream(self, path: str, silent_seconds: float) -> AsyncIterator[aiohttp.StreamReader]:
@@ -102,21 +112,43 @@ class Connection:
 
     async def close(self) -> None:
         """Close every connection."""
+        self._wires.close()
         for session in (self._requests, self._streams):
             if session is not None:
                 await session.close()
 
-    async def _exchange(self, method: str, path: str, options: dict[str, Any]) -> bytes:
-        session = self._requesting()
-        options = {**options, **await self._common(options["headers"])}
+    async def _ask(self, method: str, path: str, body: bytes | None, content_type: str) -> bytes:
+        """A short request, on the wire."""
+        credential, context = await self._proof()
+        request = self._writer.request(method, path, body, content_type, credential.authorization)
+        target = Target(self._host, self._port, context, self._server_name)
         try:
-            async with session.request(method, self._address(path), **options) as response:
-                body = await response.read()
+            answer = await self._wires.ask(target, request, self._seconds)
+        except Failed as error:
+            raise self._unreachable(method, path, error) from None
+        if answer.status >= 400:
+            raise refusal(answer.status, answer.body, answer.header(b"retry-after"))
+        return answer.body
+
+    async def _exchange(
+        self, method: str, path: str, body: bytes | None, content_type: str
+    ) -> bytes:
+        """A request that is compressed, or goes through a proxy."""
+        session = self._requesting()
+        headers = {"Content-Type": content_type} if body is not None else {}
+        if not self._selected.cluster.disable_compression:
+            headers["Accept-Encoding"] = "gzip"
+        options = await self._common(headers)
+        try:
+            async with session.request(
+                method, self._address(path), data=body, **options
+            ) as response:
+                answer = await response.read()
         except Failed as error:
             raise self._unreachable(method, path, error) from None
         if response.status >= 400:
-            raise refusal(response.status, body, response.headers.get("Retry-After"))
-        return body
+            raise refusal(response.status, answer, response.headers.get("Retry-After"))
+        return answer
 
     async def _refuse(self, method: str, path: str, response: aiohttp.ClientResponse) -> None:
         try:
@@ -129,20 +161,28 @@ class Connection:
         raise refused
 
     async def _common(self, headers: dict[str, str]) -> dict[str, Any]:
-        """What goes with every request: who we are, and how to know the server."""
-        try:
-            credential = await self._credentials.current()
-            context = self._tls.context(self._now(), credential.certificate)
-        except KubeconfigError as error:
-            raise Unreachable(str(error)) from None
+        """What goes with every request of a session: who we are, and how to know the server."""
+        credential, context = await self._proof()
         if credential.authorization:
             headers = {**headers, "Authorization": credential.authorization}
-        common: dict[str, Any] = {"headers": headers, "ssl": context}
+        common: dict[str, Any] = {"headers": headers}
+        if context is not None:
+            common["ssl"] = context
         if self._proxy is not None:
             common["proxy"] = self._proxy
         if self._selected.cluster.tls_server_name:
-            common["server_hostname"] = self._selected.cluster.tls_server_name
+            common["server_hostname"] = self._server_name
         return common
+
+    async def _proof(self) -> tuple[Credential, ssl.SSLContext | None]:
+        """Who we are, and how to know the server."""
+        try:
+            credential = await self._credentials.current()
+            if not self._secure:
+                return credential, None
+            return credential, self._tls.context(self._now(), credential.certificate)
+        except KubeconfigError as error:
+            raise Unreachable(str(error)) from None
 
     def _address(self, path: str) -> URL:
         return URL(self.url + path, encoded=True)

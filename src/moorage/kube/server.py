@@ -83,9 +83,7 @@ class KubeApiServer:
             resource, limit=limit, **{"continue": continue_token}, resourceVersion=resource_version
         )
         await self._turn(resource)
-        path = resource.path() + query
-        body = await self._connection.request("GET", path, compressed=True)
-        return objects.page(resource, body)
+        return objects.page(resource, await self._connection.fetch(resource.path() + query))
 
     async def watch(
         self,

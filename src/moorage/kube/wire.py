@@ -1,0 +1,249 @@
+"""HTTP/1.1 for short requests: one after the other on connections that stay open.
+
+Binding a pod and telling of it are two small requests. A general client spends more on each of them
+than deciding where the pod goes costs; this one writes and reads bytes, and half of what it spends
+is TLS. It knows what an API server sends: a status, headers, and a body of known length, in chunks,
+or up to the end of the connection.
+
+A connection carries one request at a time. Whatever goes wrong with one, be it a time-out or a
+cancelled caller, ends the connection, so that no answer meets the wrong question.
+"""
+
+import asyncio
+import ssl
+from collections import deque
+from typing import Final, NamedTuple
+
+CONNECT_SECONDS: Final = 10.0
+IDLE_SECONDS: Final = 60.0
+_END: Final = b"\r\n\r\n"
+
+
+class Answer(NamedTuple):
+    """What came back; the headers in lower case, as they came."""
+
+    status: int
+    head: bytes
+    body: bytes
+
+    def header(self, name: bytes) -> str:
+        """The value of a header, or the empty text."""
+        _, found, rest = self.head.partition(b"\r\n" + name + b":")
+        return rest.partition(b"\r\n")[0].strip().decode("latin-1") if found else ""
+
+
+class Target(NamedTuple):
+    """Where connections lead; those with equal targets are as good as each other."""
+
+    host: str
+    port: int
+    context: ssl.SSLContext | None
+    server_name: str
+
+
+class WireError(ConnectionError):
+    """The connection broke, or made no sense."""
+
+
+class Wires:
+    """A pool: at most `limit` requests at once, the rest wait their turn."""
+
+    def __init__(self, limit: int) -> None:
+        self._free: deque[Wire] = deque()
+        self._turns = asyncio.Semaphore(limit)
+        self._closed = False
+
+    async def ask(self, target: Target, request: bytes, seconds: float) -> Answer:
+        """One request and its answer, within so many seconds from when its turn comes."""
+        async with self._turns:
+            wire = self._open_wire(target) or await _connect(target)
+            try:
+                answer = await wire.ask(request, seconds)
+            except BaseException:
+                wire.close()
+                raise
+            self._keep(wire)
+            return answer
+
+    def close(self) -> None:
+        """Close every connection, also those that are free later."""
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+
+    def _open_wire(self, target: Target) -> "Wire | None":
+        """The connection used last that leads there; others wither."""
+        now = asyncio.get_running_loop().time()
+        while self._free:
+            wire = self._free.pop()
+            if wire.is_open and wire.target == target and now - wire.used < IDLE_SECONDS:
+                return wire
+            wire.close()
+        return None
+
+    def _keep(self, wire: "Wire") -> None:
+        if self._closed or not wire.is_open:
+            wire.close()
+        else:
+            self._free.append(wire)
+
+
+async def _connect(target: Target) -> "Wire":
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(CONNECT_SECONDS):
+        _, wire = await loop.create_connection(
+            lambda: Wire(target),
+            target.host,
+            target.port,
+            ssl=target.context,
+            server_hostname=target.server_name if target.context is not None else None,
+        )
+    return wire
+
+
+class Wire(asyncio.Protocol):
+    """One connection."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.used = 0.0
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.WriteTransport | None = None
+        self._answer: asyncio.Future[Answer] | None = None
+        self._reader = Reader()
+
+    @property
+    def is_open(self) -> bool:
+        transport = self._transport
+        return transport is not None and not transport.is_closing()
+
+    async def ask(self, request: bytes, seconds: float) -> Answer:
+        """Write, and wait for the answer."""
+        if self._transport is None or self._transport.is_closing():
+            raise WireError("the connection is closed")
+        self._answer = self._loop.create_future()
+        self._transport.write(request)
+        alarm = self._loop.call_later(seconds, self._time_out)
+        try:
+            return await self._answer
+        finally:
+            alarm.cancel()
+            self._answer = None
+
+    def close(self) -> None:
+        """End the connection, now."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self._answer is None:
+            self.close()  # nobody asked
+            return
+        try:
+            answer = self._reader.feed(data)
+        except ValueError as error:
+            self._fail(WireError(f"not HTTP: {error}"))
+        else:
+            if answer is not None:
+                self._settle(answer)
+
+    def eof_received(self) -> None:
+        answer = self._reader.end() if self._answer is not None else None
+        if answer is not None:
+            self._settle(answer)
+            self.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        said = str(error) if error is not None else "the server closed the connection"
+        self._fail(WireError(said))
+
+    def _settle(self, answer: Answer) -> None:
+        if self._answer is not None and not self._answer.done():
+            self.used = self._loop.time()
+            self._answer.set_result(answer)
+        if answer.header(b"connection") == "close":
+            self.close()
+
+    def _time_out(self) -> None:
+        self._fail(TimeoutError())
+
+    def _fail(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+        self.close()
+
+
+class Reader:
+    """Puts answers together from the pieces they come in. Raises ValueError at nonsense."""
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._head: bytes | None = None
+        self._status = 0
+        self._length: int | None = None
+        self._chunked = False
+
+    def feed(self, data: bytes) -> Answer | None:
+        """An answer, once it is whole."""
+        self._data = self._data + data if self._data else data
+        if self._head is None and not self._read_head():
+            return None
+        if self._chunked:
+            return self._unchunk()
+        if self._length is None or len(self._data) < self._length:
+            return None
+        body, self._data = self._data[: self._length], self._data[self._length :]
+        return self._whole(body)
+
+    def end(self) -> Answer | None:
+        """The answer that ends with the connection, if there is one."""
+        if self._head is None or self._chunked or self._length is not None:
+            return None
+        body, self._data = self._data, b""
+        return self._whole(body)
+
+    def _read_head(self) -> bool:
+        head, found, rest = self._data.partition(_END)
+        if not found:
+            return False
+        if not head.startswith(b"HTTP/1."):
+            raise ValueError(f"{head[:20]!r}")
+        self._status = int(head[9:12])
+        if self._status < 200:  # more is to come
+            self._data = rest
+            return self._read_head()
+        self._head, self._data = head.lower() + b"\r\n", rest
+        answer = Answer(self._status, self._head, b"")
+        self._chunked = answer.header(b"transfer-encoding") == "chunked"
+        length = answer.header(b"content-length")
+        self._length = int(length) if length else None
+        if self._status in (204, 304):
+            self._chunked, self._length = False, 0
+        return True
+
+    def _unchunk(self) -> Answer | None:
+        parts, position = [], 0
+        while True:
+            line = self._data.find(b"\r\n", position)
+            if line < 0:
+                return None
+            size = int(self._data[position:line].partition(b";")[0], 16)
+            start = line + 2
+            if len(self._data) < start + size + 2:
+                return None
+            if size == 0:
+                break
+            parts.append(self._data[start : start + size])
+            position = start + size + 2
+        self._data = self._data[start + 2 :]
+        return self._whole(b"".join(parts))
+
+    def _whole(self, body: bytes) -> Answer:
+        assert self._head is not None
+        answer = Answer(self._status, self._head, body)
+        self._head, self._length, self._chunked = None, None, False
+        return answer

@@ -1,0 +1,232 @@
+"""Short HTTP requests over real sockets, and answers in every piece they may come in."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from moorage.kube.wire import Answer, Reader, Target, WireError, Wires
+
+SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nRetry-After: 7\r\n\r\nhello"
+CHUNKED = (
+    b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"3\r\nhel\r\n2;note=x\r\nlo\r\n0\r\n\r\n"
+)
+EMPTY = b"HTTP/1.1 204 No Content\r\n\r\n"
+INFORMED = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + SIZED
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize(
+    ("raw", "want"),
+    [
+        pytest.param(SIZED, (200, b"hello"), id="a body of known length"),
+        pytest.param(CHUNKED, (201, b"hello"), id="a body in chunks"),
+        pytest.param(EMPTY, (204, b""), id="no body"),
+        pytest.param(INFORMED, (200, b"hello"), id="an answer after a word of its coming"),
+    ],
+)
+def test_an_answer_is_read_in_whatever_pieces_it_comes(
+    raw: bytes, want: tuple[int, bytes], size: int
+) -> None:
+    reader = Reader()
+    answers = [reader.feed(raw[i : i + size]) for i in range(0, len(raw), size)]
+
+    assert [(a.status, a.body) for a in answers if a is not None] == [want]
+    assert answers[-1] is not None
+
+
+def test_one_reader_reads_one_answer_after_the_other() -> None:
+    reader = Reader()
+
+    assert [_body(reader.feed(raw)) for raw in (SIZED, CHUNKED, EMPTY, SIZED)] == [
+        b"hello",
+        b"hello",
+        b"",
+        b"hello",
+    ]
+
+
+def test_headers_are_found_whatever_their_case() -> None:
+    answer = Reader().feed(SIZED)
+
+    assert answer is not None
+    assert (answer.header(b"retry-after"), answer.header(b"x-other")) == ("7", "")
+
+
+def test_an_answer_without_a_length_ends_with_the_connection() -> None:
+    reader = Reader()
+
+    assert reader.feed(b"HTTP/1.1 200 OK\r\n\r\nhel") is None
+    assert reader.feed(b"lo") is None
+    assert _body(reader.end()) == b"hello"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", id="another protocol"),
+        pytest.param(b"HTTP/1.1 abc\r\n\r\n", id="a status that is no number"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n\r\n", id="a bad chunk"
+        ),
+    ],
+)
+def test_nonsense_is_refused(raw: bytes) -> None:
+    with pytest.raises(ValueError):
+        Reader().feed(raw)
+
+
+def _body(answer: Answer | None) -> bytes | None:
+    return None if answer is None else answer.body
+
+
+Serve = Callable[["World", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class World:
+    """A server that does to each request on each connection what the test says."""
+
+    def __init__(self, serve: Serve) -> None:
+        self.connections = 0
+        self.at_once = self.most_at_once = 0
+        self.asked = asyncio.Event()
+        self._serve = serve
+
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                self.asked.set()
+                self.at_once += 1
+                self.most_at_once = max(self.most_at_once, self.at_once)
+                await self._serve(self, reader, writer)
+                self.at_once -= 1
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.transport.abort()
+
+    def play(
+        self, scenario: Callable[[Callable[[], Awaitable[Answer]]], Awaitable[None]], limit: int = 8
+    ) -> None:
+        async def main() -> None:
+            server = await asyncio.start_server(self._handle, "127.0.0.1", 0)
+            host, port = server.sockets[0].getsockname()
+            wires = Wires(limit)
+            try:
+                await scenario(
+                    lambda: wires.ask(Target(host, port, None, ""), b"GET / HTTP/1.1\r\n\r\n", 0.2)
+                )
+            finally:
+                wires.close()
+                server.close()
+                await server.wait_closed()
+                await asyncio.sleep(0)
+
+        asyncio.run(main())
+
+
+async def answers(world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(0)
+    writer.write(SIZED)
+
+
+async def closes(world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(SIZED.replace(b"Retry-After: 7", b"Connection: close"))
+
+
+async def breaks(world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+
+
+async def chatters(
+    world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    writer.write(SIZED + SIZED)
+
+
+async def is_silent_once(
+    world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    if world.connections > 1:
+        writer.write(SIZED)
+
+
+def test_a_connection_serves_one_request_after_the_other() -> None:
+    world = World(answers)
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        for _ in range(10):
+            assert (await ask()).body == b"hello"
+
+    world.play(scenario)
+    assert world.connections == 1
+
+
+def test_requests_at_once_take_connections_of_their_own_up_to_the_limit() -> None:
+    world = World(answers)
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        found = await asyncio.gather(*(ask() for _ in range(30)))
+        assert [answer.body for answer in found] == [b"hello"] * 30
+
+    world.play(scenario, limit=4)
+    assert world.connections <= 4
+    assert world.most_at_once <= 4
+
+
+def test_a_connection_that_the_server_closes_is_not_used_again() -> None:
+    world = World(closes)
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        for _ in range(3):
+            assert (await ask()).status == 200
+
+    world.play(scenario)
+    assert world.connections == 3
+
+
+def test_a_connection_that_breaks_is_told() -> None:
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        with pytest.raises(WireError):
+            await ask()
+
+    World(breaks).play(scenario)
+
+
+def test_after_a_time_out_no_answer_meets_the_wrong_question() -> None:
+    world = World(is_silent_once)
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        with pytest.raises(TimeoutError):
+            await ask()
+        assert (await ask()).body == b"hello"
+
+    world.play(scenario)
+    assert world.connections == 2
+
+
+def test_a_cancelled_request_ends_its_connection_and_frees_its_turn() -> None:
+    world = World(is_silent_once)
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        first = asyncio.ensure_future(ask())
+        await world.asked.wait()
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        assert (await ask()).body == b"hello"
+
+    world.play(scenario, limit=1)
+    assert world.connections == 2
+
+
+def test_an_answer_nobody_asked_for_ends_the_connection() -> None:
+    world = World(chatters)
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        for _ in range(2):
+            assert (await ask()).body == b"hello"
+            await asyncio.sleep(0.01)
+
+    world.play(scenario)
