@@ -49,8 +49,8 @@ class Rule(NamedTuple):
 class Column:
     """One computed column and the version of the log it is true for.
 
-    `is_zero`: every row holds 0. `is_uniform`: every row holds the same, told by the last full
-    pass; a changed row ends it.
+    `is_zero`: every row holds 0; not looked at for scores that are computed once. `is_uniform`:
+    every row holds the same, told by the last full pass; a changed row ends it.
     """
 
     __slots__ = ("is_uniform", "is_zero", "values", "version")
@@ -94,6 +94,7 @@ class ColumnCache:
         if changed is None or len(changed) * _FULL_PASS_SHARE > table.rows:
             self._compute_all(rule, column, table, cycle, pod)
             values = column.values
+            column.is_zero = not values.any()
             column.is_uniform = len(values) > 0 and bool((values == values[0]).all())
         else:
             self._compute_some(rule, column, changed, table, cycle, pod)
@@ -121,6 +122,7 @@ class ColumnCache:
         if column is None or len(column.values) != table.rows:
             column = self._scratch[rule.name] = Column(table.rows, rule.dtype)
         self._compute_all(rule, column, table, cycle, pod)
+        column.is_zero = rule.dtype is np.int32 and not column.values.any()
         return column
 
     def _start(self, key: tuple[str, Hashable], rows: int, dtype: type[np.generic]) -> Column:
@@ -140,7 +142,6 @@ class ColumnCache:
         values = column.values
         values.fill(0)
         rule.compute(cycle, pod, Nodes.all(table), values)
-        column.is_zero = not values.any()
         self.rows_recomputed += table.rows
 
     def _compute_some(

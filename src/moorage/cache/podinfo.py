@@ -7,7 +7,7 @@ import msgspec
 
 from moorage.api.pod import Pod, PodSpec, PodStatus
 from moorage.api.requests import is_resize_infeasible
-from moorage.api.resources import pod_nonzero_requests, pod_requests
+from moorage.api.resources import pod_nonzero_requests, pod_requests, pod_scoring_requests
 from moorage.cache.interning import Interner
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
@@ -41,6 +41,8 @@ class PodClass:
     """Pods whose scheduling-relevant spec is equal share one class.
 
     `requests` holds (resource index, amount), amounts above zero only, scalars by name.
+    `named_requests` are the same by name, as a resize has left them; `scored_requests` are of
+    containers alone, with defaults where they ask for nothing: what kube's Fit scores by.
     `memo` is where plugins keep what they compile from the spec, under their own key.
     """
 
@@ -50,11 +52,13 @@ class PodClass:
         "is_ordinary",
         "labels",
         "memo",
+        "named_requests",
         "namespace",
         "nonzero",
         "ports",
         "requests",
         "sample",
+        "scored_requests",
     )
 
     def __init__(self, id_: int, sample: Pod, resources: Interner[str]) -> None:
@@ -63,7 +67,10 @@ class PodClass:
         self.namespace = sample.namespace
         self.labels = sample.labels
         asked = msgspec.structs.replace(sample, status=PodStatus())
-        self.requests = request_vector(pod_requests(asked), resources)
+        named = pod_requests(asked)
+        self.requests = request_vector(named, resources)
+        self.named_requests = pod_requests(sample) if _resized(sample) else named
+        self.scored_requests = _scored_requests(asked)
         self.nonzero = pod_nonzero_requests(asked)
         amounts = (*self.nonzero, *(amount for _, amount in self.requests))
         self.is_ordinary = _are_ordinary(amounts) and (
@@ -72,6 +79,13 @@ class PodClass:
         self.ports = host_ports(sample)
         self.features = features_of(sample)
         self.memo: dict[str, Any] = {}
+
+
+def _scored_requests(asked: Pod) -> dict[str, int]:
+    if asked.spec.resources is not None:
+        spec = msgspec.structs.replace(asked.spec, resources=None)
+        asked = msgspec.structs.replace(asked, spec=spec)
+    return pod_scoring_requests(asked)
 
 
 class PodInfo:

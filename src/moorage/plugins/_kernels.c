@@ -84,6 +84,16 @@ WIDE static void balance_rows(int64_t *restrict out, Py_ssize_t rows,
     }
 }
 
+WIDE static void mark_short(int32_t *restrict out, Py_ssize_t rows, const int64_t *restrict free,
+                            const int64_t *restrict offered, int64_t amount, int32_t bit,
+                            int32_t never)
+{
+    for (Py_ssize_t row = 0; row < rows; row++) {
+        int32_t code = free[row] < amount ? bit : 0;
+        out[row] |= offered[row] < amount && code ? code | never : code;
+    }
+}
+
 static int column(PyObject *object, Py_buffer *view, Py_ssize_t rows, int writable)
 {
     if (PyObject_GetBuffer(object, view, writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO) < 0)
@@ -170,7 +180,35 @@ static PyObject *pair_balance(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* mark(out, free, offered, amount, bit, never): rows with less free than the amount get the bit,
+ * and those that do not even offer it get `never` too. */
+static PyObject *mark(PyObject *self, PyObject *args)
+{
+    PyObject *objects[3];
+    long long amount;
+    int bit, never;
+    if (!PyArg_ParseTuple(args, "OOOLii", &objects[0], &objects[1], &objects[2], &amount, &bit,
+                          &never))
+        return NULL;
+    Py_buffer views[3];
+    if (PyObject_GetBuffer(objects[0], &views[0], PyBUF_CONTIG) < 0)
+        return NULL;
+    Py_ssize_t rows = views[0].len / 4;
+    int taken = 1;
+    while (taken < 3 && column(objects[taken], &views[taken], rows, 0) == 0)
+        taken++;
+    int failed = taken < 3;
+    if (!failed)
+        mark_short(views[0].buf, rows, views[1].buf, views[2].buf, amount, bit, never);
+    while (taken > 0)
+        PyBuffer_Release(&views[--taken]);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
+    {"mark", mark, METH_VARARGS, "Mark the rows that are short of an amount."},
     {"mean_allocated", mean_allocated, METH_VARARGS,
      "Write the weighted mean of what is left, or used, of each resource in percent."},
     {"pair_balance", pair_balance, METH_VARARGS,

@@ -15,3 +15,11 @@ def pair_balance(
     used1: Column,
     request1: float,
 ) -> None: ...
+def mark(
+    out: NDArray[np.int32],
+    free: NDArray[np.int64],
+    offered: NDArray[np.int64],
+    amount: int,
+    bit: int,
+    never: int,
+) -> None: ...

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
-from moorage.api.resources import pod_requests
 from moorage.cache.columns import ColumnCache, Depends, Rule
-from moorage.cache.podinfo import PodClass
 from moorage.cache.table import NodeTable
 from moorage.cache.view import Nodes
 from moorage.config.plugin_args import CPU_AND_MEMORY, ResourceSpec
@@ -31,14 +29,14 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
     depends = Depends.USAGE
 
     def sign(self, cycle: Cycle) -> Hashable:
-        return cycle.incoming.requests, tuple(requests_of(cycle.incoming.cls).items())
+        return cycle.incoming.requests, tuple(cycle.incoming.cls.named_requests.items())
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        requests = requests_of(cycle.incoming.cls)
+        requests = cycle.incoming.cls.named_requests
         return None if any(requests.get(spec.name) for spec in self.resources) else SKIP
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        requests = requests_of(cycle.incoming.cls)
+        requests = cycle.incoming.cls.named_requests
         if not any(requests.get(spec.name) for spec in self.resources):
             return
         resources = counted(self.resources, requests, nodes)
@@ -83,13 +81,6 @@ def _evenness_without_pod(
 
 
 _EVENNESS = Rule("evenness", np.float64, True, _evenness_without_pod)
-
-
-def requests_of(cls: PodClass) -> dict[str, int]:
-    found = cls.memo.get("requests")
-    if found is None:
-        found = cls.memo["requests"] = pod_requests(cls.sample)
-    return found
 
 
 def _score_fused(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64]) -> None:

@@ -2,13 +2,12 @@
 
 from collections.abc import Hashable
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.node import Node
-from moorage.api.pod import Pod, PodStatus
-from moorage.api.resources import is_extended, node_allocatable, pod_requests, pod_scoring_requests
+from moorage.api.pod import Pod
+from moorage.api.resources import is_extended, node_allocatable, pod_requests
 from moorage.cache.columns import Depends
 from moorage.cache.podinfo import PodClass
 from moorage.cache.table import NodeTable
@@ -18,6 +17,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import Rejection, unresolvable, unschedulable
+from moorage.plugins.kernels import compiled
 from moorage.plugins.resource_scoring import counted
 from moorage.plugins.scoring_strategies import strategy_of
 
@@ -68,15 +68,14 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         crowded = nodes.pod_count >= nodes.allowed_pods
         if crowded.any():
             out[crowded] = _TOO_MANY_PODS
-        free = nodes.free
+        free, offered = nodes.free, nodes.allocatable
         for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
             if index >= len(free):
                 out |= np.int32(1 << bit | _NEVER)
-                continue
-            short = free[index] < amount
-            if short.any():
-                out[short] |= np.int32(1 << bit)
-                out[short & (nodes.allocatable[index] < amount)] |= np.int32(_NEVER)
+            elif compiled is not None and nodes.is_contiguous:
+                compiled.mark(out, free[index], offered[index], amount, 1 << bit, _NEVER)
+            else:
+                mark_short(out, free[index], offered[index], amount, 1 << bit)
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         names = cycle.table.resources.values
@@ -90,7 +89,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         return None
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        requests = scoring_requests(cycle.incoming.cls)
+        requests = cycle.incoming.cls.scored_requests
         resources = counted(self.scoring_strategy.resources, requests, nodes)
         strategy_of(self.scoring_strategy)(resources, nodes, out)
 
@@ -107,6 +106,20 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         )
 
 
+def mark_short(
+    out: NDArray[np.int32],
+    free: NDArray[np.int64],
+    offered: NDArray[np.int64],
+    amount: int,
+    bit: int,
+) -> None:
+    """Mark rows with less free than the amount, and those that do not even offer it."""
+    short = free < amount
+    if short.any():
+        out[short] |= np.int32(bit)
+        out[short & (offered < amount)] |= np.int32(_NEVER)
+
+
 def code_of(checked: list[tuple[int, int]], table: NodeTable, row: int) -> int:
     """What `filter_all` writes, for one row."""
     code = _TOO_MANY_PODS if table.pod_count.item(row) >= table.allowed_pods.item(row) else 0
@@ -120,22 +133,8 @@ def code_of(checked: list[tuple[int, int]], table: NodeTable, row: int) -> int:
     return code
 
 
-def scoring_requests(cls: PodClass) -> dict[str, int]:
-    """Requests with defaults, of containers alone.
-
-    kube's Fit scores without pod-level requests, and without what a resize has left in the status.
-    """
-    found: dict[str, int] | None = cls.memo.get("scoring requests")
-    if found is None:
-        spec = msgspec.structs.replace(cls.sample.spec, resources=None)
-        asked = msgspec.structs.replace(cls.sample, spec=spec, status=PodStatus())
-        found = pod_scoring_requests(asked)
-        cls.memo["scoring requests"] = found
-    return found
-
-
 def _scoring_sign(cls: PodClass) -> tuple[int, int]:
-    requests = scoring_requests(cls)
+    requests = cls.scored_requests
     return requests.get("cpu", 0), requests.get("memory", 0)
 
 
