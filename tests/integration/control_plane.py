@@ -78,6 +78,11 @@ class ControlPlane:
         return f"https://{LOOPBACK}:{self.port}"
 
     @property
+    def pids(self) -> list[int]:
+        """The processes that run now."""
+        return [process.pid for process in self._running.values()]
+
+    @property
     def ca_file(self) -> Path:
         """The certificate kube-apiserver made for itself."""
         return self.home / "certs" / "apiserver.crt"
