@@ -136,6 +136,7 @@ class ControlPlane:
             f"--service-account-signing-key-file={key}",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--token-auth-file={self.home / 'tokens.csv'}",
+            f"--client-ca-file={self.home / 'client-ca.crt'}",
             "--authorization-mode=RBAC",
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
             *self._flags,
@@ -235,9 +236,23 @@ class ControlPlane:
         found = request("GET", where)
         request("PUT", f"{where}/finalize", {**found, "spec": {"finalizers": []}})
 
+    def client_certificate(self, user: str, group: str) -> tuple[Path, Path]:
+        """A certificate by which the API server knows a user, and its key."""
+        cert, key, ask = (self.home / f"{user}.{kind}" for kind in ("crt", "key", "csr"))
+        subject = f"/O={group}/CN={user}"
+        _openssl("req", "-newkey", *_CURVE, "-subj", subject, "-keyout", key, "-out", ask)
+        ca = self.home / "client-ca"
+        signer = ("-CA", f"{ca}.crt", "-CAkey", f"{ca}.key", "-CAcreateserial")
+        _openssl("x509", "-req", "-days", "1", *signer, "-in", ask, "-out", cert)
+        return cert, key
+
     def _write_files(self) -> None:
-        key = ["openssl", "genrsa", "-out", str(self.home / "service-account.key"), "2048"]
-        subprocess.run(key, check=True, capture_output=True)
+        ca = self.home / "client-ca"
+        _openssl("genrsa", "-out", self.home / "service-account.key", "2048")
+        _openssl(
+            *("req", "-x509", "-days", "1", "-newkey", *_CURVE, "-subj", "/CN=client-ca"),
+            *("-keyout", f"{ca}.key", "-out", f"{ca}.crt"),
+        )
         tokens = [f'{self.token},admin,admin,"system:masters"']
         (self.home / "tokens.csv").write_text("\n".join(tokens) + "\n")
 
@@ -321,6 +336,13 @@ def _listener() -> Iterator[socket.socket]:
     with socket.socket() as listener:
         listener.bind((LOOPBACK, 0))
         yield listener
+
+
+_CURVE = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
+
+def _openssl(*arguments: str | Path) -> None:
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
 
 
 def _die_with_parent(parent: int) -> None:

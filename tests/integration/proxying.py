@@ -1,4 +1,4 @@
-"""Two proxies that stand between a scheduler and an API server, to do harm.
+"""Proxies that stand between a scheduler and an API server, to do harm:
 
 TcpProxy    passes bytes on, until its connections are cut or it closes its doors
 HttpProxy   passes requests on, except those that a test answers, delays or lets fall silent
@@ -170,3 +170,28 @@ def hang_up(request: web.Request) -> web.StreamResponse:
     assert request.transport is not None
     request.transport.abort()
     return web.Response()
+
+
+@contextlib.asynccontextmanager
+async def tunnel(asked: list[str]) -> AsyncIterator[str]:
+    """The URL of a proxy that opens tunnels; it notes where to."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        asked.append(head.partition("\r\n")[0])
+        host, _, port = head.split()[1].rpartition(":")
+        upstream = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(_pump(reader, upstream[1]))
+                both.create_task(_pump(upstream[0], writer))
+        except* OSError:
+            pass
+        finally:
+            for end in (writer, upstream[1]):
+                end.transport.abort()
+
+    server = await asyncio.start_server(serve, LOOPBACK, 0)
+    async with server:
+        yield f"http://{LOOPBACK}:{server.sockets[0].getsockname()[1]}"

@@ -220,11 +220,14 @@ def _base(selected: Selected) -> str:
 
 
 def _why(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno:
-        return os.strerror(error.os_error.errno)
-    if isinstance(error, TimeoutError):
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"{cause.reason}: {cause.verify_message}"
+    if isinstance(cause, TimeoutError):
         return "no answer in time"
-    return str(error) or type(error).__name__
+    if isinstance(cause, OSError) and cause.errno and not isinstance(cause, ssl.SSLError):
+        return os.strerror(cause.errno)
+    return str(cause) or type(cause).__name__
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:
