@@ -1,7 +1,8 @@
 """A model check of groups: random interleavings of everything that can happen to them.
 
 Pods arrive and are deleted, groups are written, changed and deleted, nodes are lost and come back,
-binds fail for a while and for good, room runs out, time passes. At every step:
+binds fail for a while and for good, room runs out, the more important evict others, time passes. At
+every step:
 
 1. A group is bound in part only if something happened to it that explains it: a bind failed, or
    one of its running pods or its object was taken away.
@@ -30,7 +31,8 @@ from moorage.watch.resources import NODES, PODS
 from tests.unit.policies.gang_world import POD_GROUPS, GangWorld, group, member
 
 STEPS = 60
-GROUPS = ("a", "b", "c")
+GROUPS = {"a": 0, "b": 0, "c": 10}
+"""Their priorities: pods of the last evict others, one by one or as a group."""
 
 
 class FaultyBinder(Bind, Reserve, frozen=True):
@@ -95,13 +97,14 @@ class Walk:
         await self.world.clock.sleep(self.rng.uniform(0, 60))
 
     async def add_member(self) -> None:
-        name, self.made = self.rng.choice(GROUPS), self.made + 1
+        name, self.made = self.rng.choice(list(GROUPS)), self.made + 1
         made = member(f"{name}-{self.made}", name, cpu=self.rng.choice(("1", "2")))
-        self.world.apply(made.prioritised(0).with_spec(preemptionPolicy="Never"))
+        self.world.apply(made.prioritised(GROUPS[name]).with_spec(terminationGracePeriodSeconds=0))
 
     async def add_pod(self) -> None:
         self.made += 1
-        self.world.apply(pod(f"plain-{self.made}").requesting(cpu="1"))
+        made = pod(f"plain-{self.made}").requesting(cpu="1").prioritised(self.rng.choice((0, 20)))
+        self.world.apply(made.with_spec(terminationGracePeriodSeconds=0))
 
     async def delete_pod(self) -> None:
         found = [p for p in self.world.cluster.objects(PODS) if isinstance(p, Pod)]
@@ -109,7 +112,7 @@ class Walk:
             await self._delete(self.rng.choice(found))
 
     async def end_group(self) -> None:
-        name = self.rng.choice(GROUPS)
+        name = self.rng.choice(list(GROUPS))
         for found in self.world.cluster.objects(PODS):
             if isinstance(found, Pod) and found.spec.node_name and found.labels.get(LABEL) == name:
                 await self._delete(found)
@@ -119,13 +122,13 @@ class Walk:
         await self.world.cluster.delete(PODS, "default", found.name, grace_period_seconds=0)
 
     async def write_group(self) -> None:
-        name = self.rng.choice(GROUPS)
+        name = self.rng.choice(list(GROUPS))
         self.minimum[name] = self.rng.randint(0, 5)
         self.excused.add(name)
         self.world.apply(group(name, self.minimum[name]))
 
     async def delete_group(self) -> None:
-        name = self.rng.choice(GROUPS)
+        name = self.rng.choice(list(GROUPS))
         self.excused.add(name)
         if self.minimum.pop(name, None) is not None:
             await self.world.cluster.delete(POD_GROUPS, "default", name)

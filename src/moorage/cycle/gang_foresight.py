@@ -102,6 +102,34 @@ def foresee(
     return Foresight(held, UNKNOWN if start == math.inf else start)
 
 
+def walk(table: NodeTable, need: Need, leaving: Sequence[Sequence[tuple[int, PodInfo]]]) -> int:
+    """After how many departures, at least, there is room; more than there are where there is not.
+
+    Each departure is of some pods from their rows.
+    """
+    free, slots = _left(table, [])
+    if any(index >= len(free) for index in need.asked):
+        return len(leaving) + 1
+    rooms = {row: _room(free, slots, need, row) for row in np.flatnonzero(need.rows).tolist()}
+    found = sum(rooms.values())
+    for count, pods in enumerate(leaving):
+        if found >= need.pods:
+            return count
+        for row, info in pods:
+            if row in rooms:
+                _leave(free, slots, row, info)
+                room = _room(free, slots, need, row)
+                found += room - rooms[row]
+                rooms[row] = room
+    return len(leaving) + (found < need.pods)
+
+
+def _leave(free: Amounts, slots: Amounts, row: int, info: PodInfo) -> None:
+    slots[row] += 1
+    for index, amount in info.requests:
+        free[index, row] += amount
+
+
 def _left(table: NodeTable, others: list[Hold]) -> tuple[Amounts, Amounts]:
     """int64 (resource, row) and (row): what is free, without what others are kept."""
     free, slots = table.allocatable - table.requested, table.allowed_pods - table.pod_count
@@ -134,9 +162,7 @@ def _one(
         if found >= need.pods:
             break
         if row in rooms:
-            slots[row] += 1
-            for index, amount in info.requests:
-                free[index, row] += amount
+            _leave(free, slots, row, info)
             room = _room(free, slots, need, row)
             if room > rooms[row]:
                 found += room - rooms[row]

@@ -2,7 +2,7 @@
 
 import copy
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from moorage.cycle import attempt, gang_domains, gang_shortage, gangs
 from moorage.cycle.attempt import Unschedulable
@@ -16,11 +16,23 @@ from moorage.policies.gang import packing
 from moorage.policies.gang.group import Group
 from moorage.policies.gang.plugin import DOMAIN, NAME
 from moorage.scheduler.gang_binding import GangBinding
+from moorage.scheduler.gang_preempting import GangPreempting, Imagination, Imagined
 from moorage.scheduler.placing import Placement, place, unplace
 
 if TYPE_CHECKING:
     from moorage.scheduler.ganging import Ganging
     from moorage.scheduler.scheduler import Scheduler
+
+
+P = TypeVar("P")
+
+
+class Trying(Protocol[P]):
+    """A way to try pods one after the other: for real, or in imagination."""
+
+    def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> P | Refused: ...
+
+    def undo(self, placed: P) -> None: ...
 
 
 class Attempting:
@@ -29,21 +41,20 @@ class Attempting:
     def __init__(self, scheduler: "Scheduler", ganging: "Ganging") -> None:
         self._desk = scheduler
         self._ganging = ganging
+        self._preempting = GangPreempting(scheduler, ganging)
         self._profiles = {name: _alone(profile) for name, profile in scheduler.profiles.items()}
 
     def attempt(self, group: Group, popped: QueuedPod) -> None:
         """Place enough of a group's pods, and begin to bind them; or none, and say why."""
         members = gangs.in_order([popped, *self._take(group, popped)], self._desk.cache.table)
-        needed = group.minimum - self._ganging.scheduled(group)
         try:
-            outcome = self._place(group, members, needed)
+            outcome = self._place(group, members, self)
+            if isinstance(outcome, Whole):
+                self._begin(group, outcome)
+            else:
+                self._give_up(group, members, outcome)
         except SchedulingError as error:
             self._erred(group, popped, members, error)
-            return
-        if isinstance(outcome, Whole):
-            self._begin(group, outcome)
-        else:
-            self._give_up(group, members, outcome)
 
     def refuse(self, queued: QueuedPod, why: str) -> None:
         """Put back a pod that was popped though its group may not be tried any more."""
@@ -66,8 +77,9 @@ class Attempting:
         return [queued for queued in taken if queued is not None]
 
     def _place(
-        self, group: Group, members: list[QueuedPod], needed: int
-    ) -> Whole[Placement] | Misfit:
+        self, group: Group, members: list[QueuedPod], trying: Trying[P]
+    ) -> Whole[P] | Misfit:
+        needed = group.minimum - self._ganging.scheduled(group)
         if len(members) < needed:
             gated = f"Only {len(members)} of its pods can be attempted, the others are gated."
             return Misfit(0, needed, explanation=gated)
@@ -78,17 +90,17 @@ class Attempting:
         occupied = {pod.spec.node_name for pod in group.placed.values()}
         infos = [queued.info for queued in members]
         choice = gang_domains.choose(cache.table, found, infos, needed, occupied)
-        return self._place_in(choice, members, needed)
+        return self._place_in(choice, members, needed, trying)
 
     def _place_in(
-        self, choice: Choice, members: list[QueuedPod], needed: int
-    ) -> Whole[Placement] | Misfit:
+        self, choice: Choice, members: list[QueuedPod], needed: int, trying: Trying[P]
+    ) -> Whole[P] | Misfit:
         """Try one domain after the other; of those that are too small, tell of the best."""
         table, best = self._desk.cache.table, too_small(choice, needed)
         for domain in (*choice.domains, *((None,) if choice.anywhere else ())):
             nodes = None if domain is None else frozenset(table.node(r).name for r in domain.rows)
-            tried = partial(self._try, nodes=nodes)
-            outcome = gangs.place(members, needed, tried, self._undo, gang_shortage.explain)
+            tried = partial(trying.attempt_one, nodes=nodes)
+            outcome = gangs.place(members, needed, tried, trying.undo, gang_shortage.explain)
             if isinstance(outcome, Whole):
                 return outcome
             if domain is not None:
@@ -105,7 +117,8 @@ class Attempting:
         own = [info for info in infos if info is not None]
         return gang_shortage.lacking(self._desk.cache.table, found.spec.min_resources, own)
 
-    def _try(self, queued: QueuedPod, nodes: frozenset[str] | None) -> Placement | Refused:
+    def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> Placement | Refused:
+        """Place one pod: assumed, reserved, permitted."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         cycle = self._desk.cycle(queued, profile)
         if nodes is not None:
@@ -117,10 +130,11 @@ class Attempting:
         placed = place(profile, cycle, queued, decided)
         return placed if isinstance(placed, Placement) else Refused(queued, cycle, placed)
 
-    def _undo(self, placement: Placement) -> None:
-        for error in unplace(placement.profile, placement.cycle, placement.node):
-            pod = placement.cycle.pod.key
-            self._desk.observers.failed(pod, placement.cycle.attempt, error)
+    def undo(self, placed: Placement) -> None:
+        """Give back what `attempt_one` took."""
+        cycle = placed.cycle
+        for error in unplace(placed.profile, cycle, placed.node):
+            self._desk.observers.failed(cycle.pod.key, cycle.attempt, error)
 
     def _begin(self, group: Group, whole: Whole[Placement]) -> None:
         desk = self._desk
@@ -137,9 +151,12 @@ class Attempting:
 
     def _give_up(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
         desk = self._desk
-        message = describe(group, misfit)
-        self._ganging.back_off(group)
         first = members[0] if misfit.blocker is None else misfit.blocker.queued
+        message = describe(group, misfit)
+        if misfit.blocker is not None or misfit.domain:
+            message += self._make_room(group, members, first)
+        if not group.leaving:
+            self._ganging.back_off(group)
         profile = desk.profiles[first.info.pod.spec.scheduler_name]
         cycle = desk.cycle(first, profile) if misfit.blocker is None else misfit.blocker.cycle
         desk.report(first, cycle, profile, Result.UNSCHEDULABLE, message=message)
@@ -150,6 +167,15 @@ class Attempting:
             if desk.put_back(queued, {NAME, *refused.get(queued.info.uid, ())}, ())
         ]
         self._ganging.telling.unschedulable(group, left, message)
+
+    def _make_room(self, group: Group, members: list[QueuedPod], first: QueuedPod) -> str:
+        """Let pods of lower priority make room for the group; what came of it."""
+
+        def place_all(imagination: Imagination) -> Whole[Imagined] | Misfit:
+            return self._place(group, members, imagination)
+
+        said = self._preempting.make_room(group, first, self._profiles, place_all)
+        return f" {said}" if said else ""
 
     def _erred(
         self,

@@ -10,8 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from moorage.cache.podinfo import PodInfo
-from moorage.cycle import gang_foresight, gangs
-from moorage.cycle.gang_foresight import Need
+from moorage.cycle import gang_foresight
 from moorage.framework.events import Action, ClusterEvent, Resource
 from moorage.framework.verdicts import SchedulingError
 from moorage.policies.gang import holds
@@ -95,25 +94,10 @@ class Holding:
             return math.inf if info.uid in own else _end(info, now)
 
         try:
-            return gang_foresight.foresee(table, self._needed(group), ends, now, others)
+            return gang_foresight.foresee(table, self._ganging.needs(group), ends, now, others)
         except SchedulingError as error:
             desk.observers.failed(group.key, "", error)
             return None
-
-    def _needed(self, group: Group) -> list[Need]:
-        """What the pods that are still to be placed need, class by class."""
-        desk = self._desk
-        queued = (desk.queue.find(uid) for uid in group.waiting)
-        waiting = gangs.in_order((q for q in queued if q is not None), desk.cache.table)
-        missing = waiting[: group.minimum - self._ganging.scheduled(group)]
-        counts = Counter(queued.info.cls for queued in missing)
-        samples = {queued.info.cls: queued for queued in missing}
-        needs = []
-        for cls, count in counts.items():
-            profile = desk.profiles[cls.sample.spec.scheduler_name]
-            rows = gang_foresight.eligible(profile, desk.cycle(samples[cls], profile))
-            needs.append(Need(count, dict(cls.requests), rows))
-        return needs
 
 
 def _end(info: PodInfo, now: float) -> float:

@@ -6,10 +6,13 @@ that ends they are let go together.
 """
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
+from moorage.cycle import gang_foresight, gangs
+from moorage.cycle.gang_foresight import Need
 from moorage.framework.queued import QueuedPod, State
 from moorage.policies.gang import membership
 from moorage.policies.gang.group import Group
@@ -21,7 +24,7 @@ from moorage.scheduler.gang_holding import Holding
 from moorage.scheduler.gang_telling import Telling
 from moorage.scheduler.placing import Placement
 from moorage.watch.reflector import Change
-from moorage.watch.resources import RESOURCES, Resource
+from moorage.watch.resources import PODS, RESOURCES, Resource
 
 if TYPE_CHECKING:
     from moorage.scheduler.scheduler import Scheduler
@@ -54,6 +57,7 @@ class Ganging:
         self._backoff = backoff
         self._plugins = self._enlist()
         self._served: dict[str, bool] = {}
+        self._awaited: dict[str, set[str]] = {}
         self.groups.in_use = bool(self._plugins)
         self.holding = Holding(scheduler, self)
         self._attempting = Attempting(scheduler, self)
@@ -96,8 +100,9 @@ class Ganging:
     def _see(self, change: Change, resource: Resource) -> list[Group]:
         sample = change.new if change.new is not None else change.old
         if isinstance(sample, Pod):
-            if change.new is None:
-                return self.groups.remove_pod(sample.uid)
+            if change.new is None or sample.is_terminal:
+                self.groups.spare(sample.uid)
+                return self.groups.remove_pod(sample.uid) + self._left(sample.uid)
             if len(membership.names(sample)) > 1:
                 self.alarms.set((TELL, sample.uid), self._desk.clock.now())
             return self.groups.put_pod(sample, self._desk.clock.now())
@@ -189,6 +194,57 @@ class Ganging:
         """How many of its pods are on a node, or about to be."""
         assumed = self._desk.cache.assumed
         return len(group.placed) + sum(uid in assumed for uid in group.waiting)
+
+    def needs(self, group: Group) -> list[Need]:
+        """What the pods need that are still to be placed, class by class."""
+        desk = self._desk
+        queued = (desk.queue.find(uid) for uid in group.waiting if uid not in desk.cache.assumed)
+        waiting = gangs.in_order((q for q in queued if q is not None), desk.cache.table)
+        missing = waiting[: group.minimum - self.scheduled(group)]
+        samples = {queued.info.cls: queued for queued in missing}
+        needs = []
+        for cls, count in Counter(queued.info.cls for queued in missing).items():
+            profile = desk.profiles[cls.sample.spec.scheduler_name]
+            rows = gang_foresight.eligible(profile, desk.cycle(samples[cls], profile))
+            needs.append(Need(count, dict(cls.requests), rows))
+        return needs
+
+    def await_leaving(self, group: Group, victims: list[Pod]) -> None:
+        """Keep a group out of the queue until pods that are evicted for it are gone."""
+        group.leaving = {victim.uid for victim in victims}
+        group.ready, group.retry = False, True
+        for uid in group.leaving:
+            self._awaited.setdefault(uid, set()).add(group.key)
+
+    def doom(self, victims: list[Pod]) -> None:
+        """Count pods that are about to be evicted as gone from their groups."""
+        for group in self.groups.doom(victim.uid for victim in victims):
+            self.review(group)
+
+    def spare(self, victims: list[Pod]) -> None:
+        """Count pods again that could not be evicted."""
+        now, known = self._desk.clock.now(), self._desk.reflectors[PODS.plural].known
+        for victim in victims:
+            self.groups.spare(victim.uid)
+            found = known.get(victim.key)
+            if isinstance(found, Pod) and found.uid == victim.uid:
+                for group in self.groups.put_pod(found, now):
+                    self.review(group)
+
+    def stop_awaiting(self, group: Group) -> None:
+        """Do not wait for anyone any longer."""
+        for uid in group.leaving:
+            self._awaited.get(uid, set()).discard(group.key)
+        group.leaving = set()
+        self.review(group)
+
+    def _left(self, uid: str) -> list[Group]:
+        """A pod is gone: the groups that have waited for that."""
+        found = [self.groups.get(key) for key in self._awaited.pop(uid, ())]
+        waiting = [group for group in found if group is not None]
+        for group in waiting:
+            group.leaving.discard(uid)
+        return waiting
 
     def back_off(self, group: Group, *, retry: bool = False) -> None:
         """Keep a group that failed out of the queue for a while.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from moorage.api.pod import Pod
 from moorage.bind import statuses
+from moorage.cycle import gang_victims
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued import State
@@ -46,16 +47,32 @@ class Preempting:
         self.promise(cycle, nominated.node, settings)
         for uid in nominated.cleared:
             self.take_back(uid)
-        victims = [victim for victim in nominated.victims if not victim.is_terminating]
-        if not victims:
+        chosen = [victim for victim in nominated.victims if not victim.is_terminating]
+        if not chosen:
             return
+        victims = chosen + self._left_alone(pod, chosen)
         self.sparing.note(pod, victims, self._desk.clock.now(), settings)
         self._desk.ledger.spend(victims)
+        self._desk.ganging.doom(victims)
         settings.underway.begin(pod.uid)
         by_api = settings.eviction_api
         order = Order(profile.scheduler_name, pod, nominated.node, by_api=by_api)
         work = self._carry_out(order, pod, victims, settings)
         self._desk.start(work, f"preempt/{pod.key}")
+
+    def _left_alone(self, preemptor: Pod, victims: list[Pod]) -> list[Pod]:
+        """The other pods of groups that would not be whole without a victim: they leave, too."""
+        gone = {victim.uid for victim in victims}
+        others: dict[str, Pod] = {}
+        for victim in victims:
+            group = self._desk.groups.of(victim)
+            if group is None or group.minimum < 1 or gang_victims.is_divisible(group.object):
+                continue
+            rest = {uid: pod for uid, pod in group.placed.items() if uid not in gone}
+            lower = all(pod.priority < preemptor.priority for pod in rest.values())
+            if lower and len(rest) < group.minimum:
+                others.update(rest)
+        return list(others.values())
 
     def promise(self, cycle: Cycle, node: str, settings: DefaultPreemption) -> None:
         """Promise a node to a pod, or take the promise back where there is no node."""
@@ -103,6 +120,7 @@ class Preempting:
         desk = self._desk
         done = await self.evicting.carry_out(order, victims, last)
         if not done:
+            desk.ganging.spare(victims)
             await desk.clock.sleep(self._failed(pod.uid))
         else:
             self._failures.pop(pod.uid, None)

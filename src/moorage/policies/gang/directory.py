@@ -1,6 +1,6 @@
 """Every group, kept up to date change by change."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 from moorage.api.pod import Pod
@@ -21,6 +21,7 @@ class Directory:
     def __init__(self, ours: Container[str] = ()) -> None:
         self.in_use = False
         self._ours = ours
+        self._doomed: set[str] = set()
         self._groups: dict[str, Group] = {}
         self._group_of: dict[str, str] = {}
 
@@ -91,9 +92,19 @@ class Directory:
         self._close(group)
         return [group]
 
+    def doom(self, uids: Iterable[str]) -> list[Group]:
+        """Count pods as leaving that are about to be evicted; the groups they leave."""
+        doomed = list(uids)
+        self._doomed.update(doomed)
+        return [group for uid in doomed for group in self.remove_pod(uid)]
+
+    def spare(self, uid: str) -> None:
+        """The pod is gone, or stays after all; its next version counts again."""
+        self._doomed.discard(uid)
+
     def _counts(self, pod: Pod) -> bool:
         """Whether the pod is on a node, or one of those that we may put on one."""
-        if pod.is_terminal or pod.is_terminating:
+        if pod.is_terminal or pod.is_terminating or pod.uid in self._doomed:
             return False
         ours = pod.spec.scheduler_name in self._ours and not pod.spec.scheduling_gates
         return ours or bool(pod.spec.node_name)
