@@ -9,14 +9,14 @@ import yaml
 from moorage.config.loading import load
 from moorage.config.types import SchedulerConfiguration
 from moorage.plugins.registry import known
-from moorage.scheduler.scheduler import FOLLOWED
+from moorage.scheduler.ganging import DIALECTS
+from moorage.scheduler.scheduler import FOLLOWED, OPTIONAL
 from moorage.serve.authorizing import ACCESS_REVIEWS, TOKEN_REVIEWS
-from moorage.watch.resources import EVENTS, PODS, RESOURCES
+from moorage.watch.resources import EVENTS, PODS
 from tests.deploy.tools import DEPLOY, OVERLAYS, ROOT, Raw, objects, of_kind
 
 SCHEDULERS = OVERLAYS[:3]
 FILES = sorted(path.relative_to(DEPLOY) for path in DEPLOY.rglob("*.yaml"))
-CUSTOM = (RESOURCES["podgroups"], RESOURCES["elasticquotas"])
 READ = ("get", "list", "watch")
 
 
@@ -64,13 +64,16 @@ def test_a_scheduler_may_do_what_it_does_and_nothing_else() -> None:
     [role] = of_kind("base", "ClusterRole")
     follows = {
         (resource.group, resource.plural, verb)
-        for resource in (*FOLLOWED, *CUSTOM)
+        for resource in (*FOLLOWED, *(resource for versions in OPTIONAL for resource in versions))
         for verb in READ
     }
     writes = {
         (PODS.group, "pods/binding", "create"),
         (PODS.group, "pods/status", "patch"),
         (PODS.group, "pods", "delete"),
+        (PODS.group, "pods/eviction", "create"),
+        *((versions[0].group, "podgroups/status", "patch") for versions in DIALECTS),
+        ("scheduling.x-k8s.io", "elasticquotas/status", "patch"),
         (EVENTS.group, "events", "create"),
         (EVENTS.group, "events", "patch"),
         ("", "persistentvolumes", "patch"),
