@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from moorage.cli.main import main
 from tests.integration.control_plane import ControlPlane, free_ports
-from tests.integration.harness import configuration, replica, wait_for
+from tests.integration.harness import replica, wait_for
 from tests.integration.making import node, pod
 
 pytestmark = pytest.mark.kube
@@ -89,50 +87,6 @@ def test_an_api_server_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> No
         one.send(signal.SIGTERM)
 
         assert one.wait() == 0
-
-
-@pytest.mark.parametrize(
-    ("config", "kubeconfig", "want"),
-    [
-        pytest.param(
-            {"profiles": [{"schedulerName": "x", "surprise": 1}]},
-            {},
-            "profiles[0].surprise",
-            id="a configuration with an unknown field",
-        ),
-        pytest.param(
-            {},
-            {"current-context": "elsewhere"},
-            "context: there is no 'elsewhere'; there is: here",
-            id="a context that is not there",
-        ),
-        pytest.param(
-            {},
-            {"users": [{"name": "me", "user": {"client-certificate-data": "QQ=="}}]},
-            "user 'me': client-key: missing beside its other half",
-            id="half a certificate",
-        ),
-        pytest.param(
-            {},
-            {"clusters": [{"name": "c", "cluster": {"server": "nowhere"}}]},
-            "cluster 'c': server: not a URL: 'nowhere'",
-            id="a server that is none",
-        ),
-    ],
-)
-def test_input_at_fault_ends_with_2_and_its_place(
-    tmp_path: Path, config: dict[str, Any], kubeconfig: dict[str, Any], want: str
-) -> None:
-    (tmp_path / "config").write_text(yaml.safe_dump(configuration(**config)))
-    document = {**_kubeconfig("https://127.0.0.1:1"), **kubeconfig}
-    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(document))
-    arguments = ["--config", str(tmp_path / "config"), "--kubeconfig", str(tmp_path / "kubeconfig")]
-
-    result = CliRunner().invoke(main, ["run", *arguments])
-
-    assert result.exit_code == 2
-    assert want in result.output
-    assert "Traceback" not in result.output
 
 
 def _kubeconfig(url: str) -> dict[str, Any]:

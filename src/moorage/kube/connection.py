@@ -6,6 +6,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -70,14 +71,25 @@ class Connection:
         self._headers.extend(impersonation.headers(selected.user))
         self._writer = RequestWriter(parts.netloc, parts.path, self._headers)
         self._wires = Wires(POOL)
+        self._urgent = Wires(POOL)
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
 
     async def request(
-        self, method: str, path: str, *, body: bytes | None = None, content_type: str = JSON
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        urgent: bool = False,
     ) -> bytes:
-        """One request, whole; anything but success raises an `ApiError`."""
-        ask = self._ask if self._proxy is None else self._exchange
+        """One request, whole; anything but success raises an `ApiError`.
+
+        An urgent one does not wait behind others.
+        """
+        wires = self._urgent if urgent else self._wires
+        ask = partial(self._ask, wires) if self._proxy is None else self._exchange
         try:
             return await ask(method, path, body, content_type)
         except Unauthorized:
@@ -113,17 +125,20 @@ class Connection:
     async def close(self) -> None:
         """Close every connection."""
         self._wires.close()
+        self._urgent.close()
         for session in (self._requests, self._streams):
             if session is not None:
                 await session.close()
 
-    async def _ask(self, method: str, path: str, body: bytes | None, content_type: str) -> bytes:
+    async def _ask(
+        self, wires: Wires, method: str, path: str, body: bytes | None, content_type: str
+    ) -> bytes:
         """A short request, on the wire."""
         credential, context = await self._proof()
         request = self._writer.request(method, path, body, content_type, credential.authorization)
         target = Target(self._host, self._port, context, self._server_name)
         try:
-            answer = await self._wires.ask(target, request, self._seconds)
+            answer = await wires.ask(target, request, self._seconds)
         except Failed as error:
             raise self._unreachable(method, path, error) from None
         if answer.status >= 400:

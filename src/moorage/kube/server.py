@@ -234,18 +234,21 @@ class KubeApiServer:
     ) -> bytes:
         """A request that is made again only where the server says when, having done nothing."""
         raw = None if body is None else _encode(body)
+        options: dict[str, Any] = {
+            "body": raw,
+            "content_type": content_type,
+            "urgent": resource is LEASES,
+        }
         for _ in range(1, TRIES):
             await self._turn(resource)
             try:
-                return await self._connection.request(
-                    method, path, body=raw, content_type=content_type
-                )
+                return await self._connection.request(method, path, **options)
             except TooManyRequests as error:
                 if not error.retry_after:
                     raise
                 await asyncio.sleep(error.retry_after)
         await self._turn(resource)
-        return await self._connection.request(method, path, body=raw, content_type=content_type)
+        return await self._connection.request(method, path, **options)
 
     async def _turn(self, resource: Resource) -> None:
         await self._buckets.get(resource.plural, self._bucket).take()

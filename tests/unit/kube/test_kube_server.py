@@ -21,7 +21,7 @@ from moorage.watch.errors import (
     Unauthorized,
     Unreachable,
 )
-from moorage.watch.resources import EVENTS, NODES, PODS
+from moorage.watch.resources import EVENTS, LEASES, NODES, PODS
 from moorage.watch.surface import WatchEvent
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -366,6 +366,26 @@ class TestWrites:
 
         assert asked.path == f"{POD_PATH}/eviction"
         assert asked.body["deleteOptions"]["preconditions"] == {"uid": "u-web"}
+
+
+def test_a_lease_does_not_wait_behind_requests_that_hang() -> None:
+    """Or a slow API server would cost the leader its lease, and the cluster its scheduler."""
+
+    async def hangs(request: web.Request) -> web.StreamResponse:
+        if "leases" in request.path:
+            return web.Response(body=b"{}")
+        await asyncio.sleep(3600)
+        return web.Response()
+
+    async def scenario(server: KubeApiServer) -> None:
+        stuck = [asyncio.ensure_future(server.get(PODS, "d", f"p{i}")) for i in range(100)]
+        await asyncio.sleep(0)
+        assert await server.get(LEASES, "kube-system", "moorage") == {}
+        for task in stuck:
+            task.cancel()
+        await asyncio.gather(*stuck, return_exceptions=True)
+
+    World(*[hangs] * 101).play(scenario)
 
 
 class TestCredentials:
