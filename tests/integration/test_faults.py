@@ -155,6 +155,60 @@ def test_a_pod_that_can_never_be_bound_says_why_and_uses_nothing(
     asyncio.run(main())
 
 
+class Writes:
+    """Does something to the first writes of each kind and path, as often as told."""
+
+    def __init__(self, harm: Fault, times: int, methods: tuple[str, ...]) -> None:
+        self._harm = harm
+        self._times = times
+        self._methods = methods
+        self.done: Counter[str] = Counter()
+
+    async def __call__(self, request: web.Request, forward: Forward) -> web.StreamResponse | None:
+        path = f"{request.method} {request.path}"
+        if request.method not in self._methods or self.done[path] >= self._times:
+            return None
+        self.done[path] += 1
+        return await self._harm(request, forward)
+
+
+@pytest.mark.parametrize(
+    ("harm", "times", "methods"),
+    [
+        pytest.param(broken, 2, ("PATCH", "DELETE"), id="writes that fail twice"),
+        pytest.param(broken, 6, ("DELETE",), id="deletions that fail until they are given up"),
+        pytest.param(lost_after_success, 1, ("PATCH", "DELETE"), id="writes whose answer is lost"),
+        pytest.param(lost_before, 1, ("PATCH", "DELETE"), id="writes that are lost"),
+    ],
+)
+def test_preemption_when_writes_go_wrong(
+    plane: ControlPlane, tmp_path: Path, harm: Fault, times: int, methods: tuple[str, ...]
+) -> None:
+    """Marking, deleting, nominating, telling: each may fail, and the pod gets its place."""
+    fault = Writes(harm, times, methods)
+    high = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "high"},
+        "value": 1000,
+    }
+
+    async def main() -> None:
+        async with HttpProxy(plane, fault).serving() as proxy:
+            file = proxy.kubeconfig(tmp_path)
+            async with running(plane, kubeconfig_file=file) as under_test:
+                await under_test.create(high, node("n1", cpu="4"))
+                await under_test.create(pod("low1", cpu="2"), pod("low2", cpu="2"))
+                await under_test.placed("low1", "low2")
+                await under_test.create(pod("vip", cpu="4", priorityClassName="high"))
+
+                assert await under_test.placed("vip") == {"vip": "n1"}
+                assert set(await under_test.pods()) == {"vip"}
+
+    asyncio.run(main())
+    assert any(path.startswith("DELETE") for path in fault.done)
+
+
 def test_connections_cut_again_and_again(plane: ControlPlane, tmp_path: Path) -> None:
     async def main() -> None:
         async with TcpProxy(plane) as proxy:
