@@ -6,16 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api import quantity
+from moorage.api.amounts import text as amount
 from moorage.api.meta import ResourceList
-from moorage.api.quantity import BINARY_SI, Quantity
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
 from moorage.cycle.gangs import Refused
 from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import Rejection
 from moorage.policies.gang.plugin import DOMAIN
-
-_BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
 
 def explain(blocker: Refused, missing: Sequence[QueuedPod]) -> str:
@@ -51,14 +49,6 @@ def lacking(table: NodeTable, wanted: ResourceList, own: Iterable[PodInfo]) -> s
                 "needed."
             )
     return " ".join(parts)
-
-
-def amount(resource: str, value: int) -> str:
-    """An amount as people write it: `1500m`, `2Gi`, `8`."""
-    if resource == "cpu":
-        return quantity.format(Quantity(value, quantity.MILLI))
-    form = BINARY_SI if resource.startswith(_BYTES) else quantity.DECIMAL_SI
-    return quantity.format(Quantity(value, 0, form))
 
 
 def _sums(infos: Iterable[PodInfo]) -> dict[int, int]:

@@ -151,12 +151,10 @@ class GangPreempting:
         for _, cycle, row in placed:
             desk.preempting.promise(cycle, desk.cache.table.node(row).name, settings)
         self._ganging.await_leaving(group, victims)
-        going = [victim for victim in victims if not victim.is_terminating]
+        going = desk.preempting.not_leaving(victims)
         if not going:
             return
-        desk.preempting.sparing.note(pod, going, desk.clock.now(), settings)
-        desk.ledger.spend(going)
-        self._ganging.doom(going)
+        desk.preempting.begin(pod, going, settings)
         preemptor = group.object or pod
         order = Order(
             profile.scheduler_name, preemptor, "cluster", "podgroup", settings.eviction_api
@@ -174,7 +172,7 @@ class GangPreempting:
     async def _carry_out(self, group: Group, order: Order, victims: list[Pod]) -> None:
         done = await self._desk.preempting.evicting.carry_out(order, victims, lambda victim: None)
         if not done:
-            self._ganging.spare(victims)
+            self._desk.preempting.spare(victims)
             self._ganging.back_off(group, retry=True)
             self._ganging.stop_awaiting(group)
         self._desk.wake()

@@ -102,6 +102,7 @@ class Ganging:
         if isinstance(sample, Pod):
             if change.new is None or sample.is_terminal:
                 self.groups.spare(sample.uid)
+                self._desk.preempting.leaving.discard(sample.uid)
                 return self.groups.remove_pod(sample.uid) + self._left(sample.uid)
             if len(membership.names(sample)) > 1:
                 self.alarms.set((TELL, sample.uid), self._desk.clock.now())

@@ -4,6 +4,7 @@ While evictions are under way the preemptor is kept out of the queue; if they fa
 again a little later. A promise that has not come true after `nominationSeconds` is taken back.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from moorage.api.pod import Pod
@@ -13,6 +14,7 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued import State
 from moorage.framework.verdicts import Nominated
+from moorage.framework.victims import LEAVING
 from moorage.plugins.default_preemption import DefaultPreemption
 from moorage.queue.backoff import Backoff
 from moorage.scheduler.alarms import Alarms
@@ -38,6 +40,10 @@ class Preempting:
         self.sparing = Sparing(scheduler, self.guard)
         self.sparing.review(scheduler.clock.now())
         self.alarms = Alarms()
+        self.leaving: set[str] = set()
+        """Pods that are being evicted, until they are gone or turn out to stay."""
+        for profile in scheduler.profiles.values():
+            profile.shared[LEAVING] = self.leaving
         self._failures: dict[str, int] = {}
         self._promised: dict[str, tuple[Pod, str, float]] = {}
 
@@ -47,13 +53,11 @@ class Preempting:
         self.promise(cycle, nominated.node, settings)
         for uid in nominated.cleared:
             self.take_back(uid)
-        chosen = [victim for victim in nominated.victims if not victim.is_terminating]
+        chosen = self.not_leaving(nominated.victims)
         if not chosen:
             return
-        victims = chosen + self._left_alone(pod, chosen)
-        self.sparing.note(pod, victims, self._desk.clock.now(), settings)
-        self._desk.ledger.spend(victims)
-        self._desk.ganging.doom(victims)
+        victims = chosen + self.not_leaving(self._left_alone(pod, chosen))
+        self.begin(pod, victims, settings)
         settings.underway.begin(pod.uid)
         by_api = settings.eviction_api
         order = Order(profile.scheduler_name, pod, nominated.node, by_api=by_api)
@@ -73,6 +77,22 @@ class Preempting:
             if lower and len(rest) < group.minimum:
                 others.update(rest)
         return list(others.values())
+
+    def not_leaving(self, victims: Iterable[Pod]) -> list[Pod]:
+        """Those whose eviction has yet to begin."""
+        return [v for v in victims if not v.is_terminating and v.uid not in self.leaving]
+
+    def begin(self, preemptor: Pod, victims: list[Pod], settings: DefaultPreemption) -> None:
+        """Put down that these pods are about to be evicted, wherever that counts."""
+        self.sparing.note(preemptor, victims, self._desk.clock.now(), settings)
+        self._desk.ledger.spend(victims)
+        self.leaving.update(victim.uid for victim in victims)
+        self._desk.ganging.doom(victims)
+
+    def spare(self, victims: list[Pod]) -> None:
+        """These could not all be evicted: count them again."""
+        self.leaving.difference_update(victim.uid for victim in victims)
+        self._desk.ganging.spare(victims)
 
     def promise(self, cycle: Cycle, node: str, settings: DefaultPreemption) -> None:
         """Promise a node to a pod, or take the promise back where there is no node."""
@@ -120,7 +140,7 @@ class Preempting:
         desk = self._desk
         done = await self.evicting.carry_out(order, victims, last)
         if not done:
-            desk.ganging.spare(victims)
+            self.spare(victims)
             await desk.clock.sleep(self._failed(pod.uid))
         else:
             self._failures.pop(pod.uid, None)

@@ -2,14 +2,24 @@
 
 from collections.abc import Callable, Mapping
 
+from moorage.cache.cache import Cache
 from moorage.cycle.filtering import COOLDOWN
 from moorage.cycle.profile import Profile
 from moorage.framework.events import ANY_EVENT, EventHint
+from moorage.policies.fair_share import FairShare
 from moorage.policies.gang import ranking
 from moorage.policies.gang.directory import Directory
 from moorage.queue.backoff import Backoff
 from moorage.queue.queue import SchedulingQueue
 from moorage.queue.reporting import Report, ignore
+
+
+def attach(profiles: Mapping[str, Profile], cache: Cache) -> None:
+    """Show the cluster to QueueSort plugins that order pods by it."""
+    for profile in profiles.values():
+        for _, sort in profile.queue_sort:
+            if isinstance(sort, FairShare):
+                sort.join(cache)
 
 
 def queue_for(

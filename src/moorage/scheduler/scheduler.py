@@ -47,7 +47,8 @@ from moorage.scheduler.handling import ASSIGNED_POD_DELETE, Handler
 from moorage.scheduler.ledger import Ledger
 from moorage.scheduler.placing import Placement, place, unplace
 from moorage.scheduler.preempting import Preempting
-from moorage.scheduler.queueing import queue_for
+from moorage.scheduler.queueing import attach, queue_for
+from moorage.scheduler.quoting import Quoting
 from moorage.watch.errors import ApiError, NotFound
 from moorage.watch.reflector import Change, Reflector
 from moorage.watch.resources import NODES, PODS, PRIORITY_CLASSES, RESOURCES, Resource
@@ -86,6 +87,7 @@ class Scheduler:
         self.clock = clock
         self.rng = rng
         self.cache = Cache()
+        attach(self.profiles, self.cache)
         self.groups, self.holds = Directory(self.profiles), Holds()
         self.queue = queue_for(
             self.profiles, clock.now, Backoff(*backoff), self.groups, self._plugin_failed
@@ -110,6 +112,7 @@ class Scheduler:
         self.ganging = Ganging(self, Backoff(*backoff))
         self.preempting = Preempting(self)
         self.ledger = Ledger(self)
+        self.quoting = Quoting(self)
         self._tasks: asyncio.TaskGroup | None = None
 
     @property
@@ -161,6 +164,7 @@ class Scheduler:
         else:
             try:
                 self.ganging.apply(self.ledger.adjust(change), resource)
+                self.quoting.see(change)
             except Exception as error:  # one object that breaks us must not stop the others
                 self.observers.failed(_key(change), "", error)
             if resource == PRIORITY_CLASSES:
@@ -175,6 +179,7 @@ class Scheduler:
             await self.active.wait()
             self.ganging.tick(self.clock.now())
             self.preempting.tick(self.clock.now())
+            self.quoting.tick(self.clock.now())
             self.cooling.tick(self.clock.now())
             if self.schedule_one():
                 await asyncio.sleep(0)
@@ -188,6 +193,7 @@ class Scheduler:
             self.queue.next_wake(self.clock.now()),
             self.ganging.alarms.next(),
             self.preempting.alarms.next(),
+            self.quoting.alarms.next(),
             self.cooling.next_wake(),
         )
         due = [when for when in wakes if when is not None]

@@ -64,6 +64,7 @@ class GangWorld:
         backoff: tuple[float, float] = (1.0, 10.0),
         cluster: type[MemoryCluster] = MemoryCluster,
         stopping: float = 0.0,
+        enabled: dict[str, Raw] | None = None,
     ) -> None:
         self.clock = VirtualClock(1000.0)
         self.cluster = cluster(clock=self.clock, rng=random.Random(seed))
@@ -81,7 +82,7 @@ class GangWorld:
             "kind": "KubeSchedulerConfiguration",
             "profiles": [
                 {
-                    "plugins": {"multiPoint": {"enabled": named}},
+                    "plugins": {"multiPoint": {"enabled": named}, **(enabled or {})},
                     "pluginConfig": [
                         {"name": name, "args": given} for name, given in (args or {}).items()
                     ],

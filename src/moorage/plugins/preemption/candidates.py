@@ -85,8 +85,9 @@ def _search(cycle: Cycle, rows: Rows, wanted: int) -> Search:
 
 def _verdicts(on: Ground, rows: Rows, wanted: int, search: Search) -> Iterator[tuple[int, Verdict]]:
     """What a dry run says of each row that is not out of the question, in order."""
-    rows = settling.promising(on, rows, search.explanation)
-    if not on.rules.complete or sparing.rule(on.cycle) is not None:
+    if sparing.evictable(on.cycle) is None:
+        rows = settling.promising(on, rows, search.explanation)
+    if not on.rules.complete or not sparing.is_by_priority(on.cycle):
         budgets = on.kept.budgets(on.cycle)
         for row in rows.tolist():
             yield row, reprieving.dry_run(on.cycle, row, budgets)

@@ -4,6 +4,7 @@ from moorage.api.pod import Pod
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.verdicts import Code
+from moorage.plugins.preemption import sparing
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
@@ -26,8 +27,10 @@ def refusal(cycle: Cycle, diagnosis: Diagnosis) -> str | None:
     refused = diagnosis.rejection(row)
     if refused is not None and refused.code is Code.UNRESOLVABLE:
         return None
+    by_priority = sparing.evictable(cycle) is None
     leaving = any(
-        info.priority < cycle.incoming.priority and terminating_by_preemption(info.pod)
+        (not by_priority or info.priority < cycle.incoming.priority)
+        and terminating_by_preemption(info.pod)
         for info in cycle.table.pods[row].values()
     )
     return TERMINATING if leaving else None

@@ -28,7 +28,7 @@ def dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
 
 
 def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
-    lower = potential_victims(cycle, row)
+    lower = sparing.potential_victims(cycle, row)
     if not lower:
         return NO_VICTIMS
     with cycle.trial():
@@ -46,13 +46,6 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
             if not _may_stay(cycle, row, ranking.infos[position])
         ]
     return conclude(cycle.table.node(row).name, ranking, violating, evicted)
-
-
-def potential_victims(cycle: Cycle, row: int) -> list[PodInfo]:
-    """The pods of a row that may be evicted, in the order in which they came."""
-    priority, spares = cycle.incoming.priority, sparing.rule(cycle)
-    lower = [info for info in cycle.table.pods[row].values() if info.priority < priority]
-    return lower if spares is None else [info for info in lower if not spares(cycle, info)]
 
 
 def _may_stay(cycle: Cycle, row: int, info: PodInfo) -> bool:

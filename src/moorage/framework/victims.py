@@ -1,0 +1,15 @@
+"""Who may be evicted for a pod, where a plugin knows better than by priority."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from moorage.cache.podinfo import PodInfo
+
+EVICTABLE: Final = "evictable"
+"""Where `cycle.state` has the rule that a PreFilter plugin left there, if one did."""
+
+Evictable = Callable[[Sequence[PodInfo]], list[PodInfo]]
+"""Of the pods on a node, in the order they came, those that may be evicted, in that order."""
+
+LEAVING: Final = "leaving"
+"""Where `cycle.shared` has the uids of pods that are being evicted, whatever they look like yet."""

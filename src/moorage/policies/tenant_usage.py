@@ -1,0 +1,53 @@
+"""What the pods of each tenant use, kept up pod by pod."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from moorage.api.pod import Pod
+from moorage.cache.table import NodeTable
+
+Amounts = Counter[int]
+"""By resource index: millicores, bytes, counts."""
+
+_NOTHING: Amounts = Counter()
+
+
+class TenantUsage:
+    """Sums of requests by tenant. `tenant_of` tells whose a pod is.
+
+    Pods come and go by `pod_log`, so trials are seen, and seen to end.
+    """
+
+    def __init__(self, tenant_of: Callable[[Pod], str]) -> None:
+        self._tenant_of = tenant_of
+        self._used: dict[str, Amounts] = {}
+        self._of_pod: dict[str, str] = {}
+        """By uid, whose a counted pod is; it may have been labelled anew when it leaves."""
+        self._table: NodeTable | None = None
+        self._version = -1
+
+    def catch_up(self, table: NodeTable) -> None:
+        """Take in the pods as they are now."""
+        log = table.pod_log
+        changes = log.since(self._version) if table is self._table else None
+        self._table, self._version = table, log.version
+        if changes is None:
+            self._used, self._of_pod = {}, {}
+            for pods in table.pods:
+                for info in pods.values():
+                    self._count(info.pod, info.requests, 1)
+        for change in changes or ():
+            self._count(change.pod.pod, change.pod.requests, change.sign)
+
+    def of(self, tenant: str) -> Amounts:
+        """What a tenant's pods ask for, all together."""
+        return self._used.get(tenant, _NOTHING)
+
+    def _count(self, pod: Pod, requests: tuple[tuple[int, int], ...], sign: int) -> None:
+        known = self._of_pod.pop(pod.uid, None) if sign < 0 else None
+        tenant = self._tenant_of(pod) if known is None else known
+        if sign > 0:
+            self._of_pod[pod.uid] = tenant
+        used = self._used.setdefault(tenant, Counter())
+        for index, amount in requests:
+            used[index] += sign * amount
