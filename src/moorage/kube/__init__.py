@@ -1,10 +1,13 @@
 """A real API server behind the surface of `moorage.watch`: auth, HTTP, leases.
 
     kubeconfig, incluster   where the API server is and who we are
-    credentials, exec_plugin, tls, proxies   how to prove it and get there
-    connection, limits, refusals   one HTTP request, its pace, its refusals
-    objects, server, binding   `KubeApiServer`: the surface itself
-    leases   one leader among many replicas
+    credentials, exec_plugin, impersonation, tls, proxies, access   how to prove it and get there
+    requests, answers, wire    short requests
+    sessions                long answers, answers without an end, proxies: aiohttp's part
+    connection, refusals    both, and how a server refuses
+    limits, sending         the pace of requests, and which are repeated
+    objects, binding, server   `KubeApiServer`: the surface itself
+    leases                  one leader among many replicas
 
 The law of this package:
 

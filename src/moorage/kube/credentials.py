@@ -76,15 +76,16 @@ class TokenFile:
         if not token and self._credential is None:
             raise KubeconfigError(*self._where, f"{self._path}: the file is empty")
         if token:
-            self._credential = bearer(token)
+            self._credential = bearer(token, self._where)
             self._read_at = self._now()
 
 
 class FromPlugin:
     """Credentials that a program prints."""
 
-    def __init__(self, plugin: ExecPlugin) -> None:
+    def __init__(self, plugin: ExecPlugin, where: tuple[str, str]) -> None:
         self._plugin = plugin
+        self._where = where
 
     async def current(self) -> Credential:
         printed = await self._plugin.printed()
@@ -93,13 +94,17 @@ class FromPlugin:
             certificate = Certificate(
                 printed.client_certificate_data.encode(), printed.client_key_data.encode()
             )
-        return Credential(bearer(printed.token).authorization if printed.token else "", certificate)
+        token = bearer(printed.token, self._where) if printed.token else Credential()
+        return Credential(token.authorization, certificate)
 
     def refused(self) -> None:
         self._plugin.forget()
 
 
-def bearer(token: str) -> Credential:
+def bearer(token: str, where: tuple[str, str]) -> Credential:
+    """A token as a header, which it must not end."""
+    if not (token.isascii() and token.isprintable()):
+        raise KubeconfigError(*where, "a token holds printable characters only, and no line break")
     return Credential(f"Bearer {token}")
 
 
@@ -116,10 +121,11 @@ def credentials_of(
         where = (selected.file, f"{place}: tokenFile")
         return TokenFile(user.token_file, now, where)
     if user.token:
-        return Fixed(bearer(user.token))
+        return Fixed(bearer(user.token, (selected.file, f"{place}: token")))
     if user.username:
         pair = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
         return Fixed(Credential(f"Basic {pair}"))
     if user.exec is not None:
-        return FromPlugin(ExecPlugin(selected, user.exec, wall))
+        where = (selected.file, f"{place}: exec")
+        return FromPlugin(ExecPlugin(selected, user.exec, wall), where)
     return Fixed(Credential())

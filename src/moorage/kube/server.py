@@ -1,19 +1,18 @@
 """`KubeApiServer`: a real API server behind the surface of `moorage.watch`."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 import msgspec
 
 from moorage.kube import binding, objects
-from moorage.kube.connection import JSON, Connection, Failed
+from moorage.kube.access import Failed
+from moorage.kube.connection import Connection
 from moorage.kube.kubeconfig import Selected
-from moorage.kube.limits import TokenBucket
-from moorage.watch.errors import ServerError, TooManyRequests
-from moorage.watch.resources import EVENTS, LEASES, PODS, Resource
+from moorage.kube.sending import Sender
+from moorage.watch.resources import PODS, Resource
 from moorage.watch.surface import Page, PatchType, Raw, WatchEvent
 
 UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
@@ -24,22 +23,18 @@ SILENT_SECONDS: Final = 150.0
 """A server sends a bookmark every minute; one that is silent for longer is taken for dead."""
 GRACE_SECONDS: Final = 30.0
 """How long a watch may go on after the server was asked to end it."""
-TRIES: Final = 5
-RETRY_SECONDS: Final = 0.2
 
 _PATCHES: Final[dict[PatchType, str]] = {
     "merge": "application/merge-patch+json",
     "strategic": "application/strategic-merge-patch+json",
 }
-_encode = msgspec.json.Encoder().encode
 
 
 class KubeApiServer:
     """An API server over HTTP.
 
-    `qps` and `burst` pace requests; events have a bucket of their own, as kube-scheduler's do, and
-    leases wait for nobody. `fence` is called before anything is written to a pod, and raises where
-    that is not ours to do any more.
+    `qps` and `burst` pace requests. `fence` is called before anything is written to a pod, and
+    raises where that is not ours to do any more.
     """
 
     def __init__(
@@ -55,11 +50,7 @@ class KubeApiServer:
         self.fence = fence
         self._connection = Connection(selected, request_seconds=request_seconds)
         self._selectors = dict(selectors)
-        self._bucket = TokenBucket(qps, burst, time.monotonic)
-        self._buckets = {
-            EVENTS.plural: TokenBucket(qps, burst, time.monotonic),
-            LEASES.plural: TokenBucket(0, 1, time.monotonic),
-        }
+        self._sender = Sender(self._connection, qps, burst)
 
     @property
     def url(self) -> str:
@@ -82,7 +73,7 @@ class KubeApiServer:
         query = self._query(
             resource, limit=limit, **{"continue": continue_token}, resourceVersion=resource_version
         )
-        await self._turn(resource)
+        await self._sender.turn(resource)
         return objects.page(resource, await self._connection.fetch(resource.path() + query))
 
     async def watch(
@@ -104,7 +95,7 @@ class KubeApiServer:
             timeoutSeconds=int(timeout_seconds) if timeout_seconds else 0,
             allowWatchBookmarks="true" if bookmarks else "",
         )
-        await self._turn(resource)
+        await self._sender.turn(resource)
         decode = objects.decoder(resource)
         silent = SILENT_SECONDS if bookmarks else (timeout_seconds or 0.0) + GRACE_SECONDS
         async with self._connection.stream(resource.path() + query, silent) as stream:
@@ -125,18 +116,18 @@ class KubeApiServer:
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Raw:
         """The object as it is now."""
-        return _raw(await self._repeat(resource, "GET", resource.path(namespace, name)))
+        return _raw(await self._sender.repeat(resource, "GET", resource.path(namespace, name)))
 
     async def create(self, resource: Resource, object: Raw) -> Raw:
         """Create the object, in the namespace its metadata names; the answer is as stored."""
         path = resource.path(object["metadata"].get("namespace", ""))
-        return _raw(await self._once(resource, "POST", path, object))
+        return _raw(await self._sender.once(resource, "POST", path, object))
 
     async def update(self, resource: Resource, object: Raw, *, subresource: str = "") -> Raw:
         """Replace the object."""
         metadata = object["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
-        return _raw(await self._once(resource, "PUT", path, object))
+        return _raw(await self._sender.once(resource, "PUT", path, object))
 
     async def patch(
         self,
@@ -150,7 +141,7 @@ class KubeApiServer:
     ) -> Raw:
         """Change the object by a JSON merge patch or a strategic merge patch."""
         path = resource.path(namespace, name, subresource)
-        return _raw(await self._once(resource, "PATCH", path, patch, _PATCHES[patch_type]))
+        return _raw(await self._sender.once(resource, "PATCH", path, patch, _PATCHES[patch_type]))
 
     async def delete(
         self,
@@ -163,7 +154,7 @@ class KubeApiServer:
     ) -> None:
         """Delete the object, or begin to."""
         self._check(resource)
-        send = self._repeat if uid else self._once
+        send = self._sender.repeat if uid else self._sender.once
         options = _delete_options(uid, grace_period_seconds)
         await send(resource, "DELETE", resource.path(namespace, name), options)
 
@@ -179,7 +170,7 @@ class KubeApiServer:
 
         async def ask() -> None:
             self._check(PODS)
-            await self._once(PODS, "POST", path, body)
+            await self._sender.once(PODS, "POST", path, body)
 
         async def look() -> Raw:
             return await self.get(PODS, namespace, name)
@@ -191,7 +182,7 @@ class KubeApiServer:
         self._check(PODS)
         body = {**patch, "metadata": {"uid": uid}} if uid else patch
         path = PODS.path(namespace, name, "status")
-        await self._repeat(PODS, "PATCH", path, body, _PATCHES["strategic"])
+        await self._sender.repeat(PODS, "PATCH", path, body, _PATCHES["strategic"])
 
     async def evict(
         self, namespace: str, name: str, *, uid: str = "", grace_period_seconds: int | None = None
@@ -204,54 +195,7 @@ class KubeApiServer:
             "metadata": {"namespace": namespace, "name": name},
             "deleteOptions": _delete_options(uid, grace_period_seconds),
         }
-        await self._turn(PODS)
-        path = PODS.path(namespace, name, "eviction")
-        await self._connection.request("POST", path, body=_encode(body))
-
-    async def _repeat(
-        self,
-        resource: Resource,
-        method: str,
-        path: str,
-        body: Any = None,
-        content_type: str = JSON,
-    ) -> bytes:
-        """A request that does the same however often it is made."""
-        for tried in range(1, TRIES):
-            try:
-                return await self._once(resource, method, path, body, content_type)
-            except ServerError:
-                await asyncio.sleep(RETRY_SECONDS * tried)
-        return await self._once(resource, method, path, body, content_type)
-
-    async def _once(
-        self,
-        resource: Resource,
-        method: str,
-        path: str,
-        body: Any = None,
-        content_type: str = JSON,
-    ) -> bytes:
-        """A request that is made again only where the server says when, having done nothing."""
-        raw = None if body is None else _encode(body)
-        options: dict[str, Any] = {
-            "body": raw,
-            "content_type": content_type,
-            "urgent": resource is LEASES,
-        }
-        for _ in range(1, TRIES):
-            await self._turn(resource)
-            try:
-                return await self._connection.request(method, path, **options)
-            except TooManyRequests as error:
-                if not error.retry_after:
-                    raise
-                await asyncio.sleep(error.retry_after)
-        await self._turn(resource)
-        return await self._connection.request(method, path, **options)
-
-    async def _turn(self, resource: Resource) -> None:
-        await self._buckets.get(resource.plural, self._bucket).take()
+        await self._sender.send(PODS, "POST", PODS.path(namespace, name, "eviction"), body)
 
     def _check(self, resource: Resource) -> None:
         if self.fence is not None and resource is PODS:

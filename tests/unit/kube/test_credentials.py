@@ -53,6 +53,14 @@ def test_fixed_credentials(user: User, want: str) -> None:
     assert current(credentials).authorization == want
 
 
+@pytest.mark.parametrize("token", ["two\nlines", "nul\0", "ümlaut"])
+def test_a_token_that_would_break_a_header_is_refused_and_not_shown(token: str) -> None:
+    with pytest.raises(KubeconfigError, match="user 'alice': token: a token holds") as caught:
+        credentials_of(selected(User(token=token)), Time(), Time())
+
+    assert token not in str(caught.value)
+
+
 def test_auth_providers_are_refused_with_a_remedy() -> None:
     with pytest.raises(KubeconfigError, match=r"user 'alice': auth-provider: .*exec plugin"):
         credentials_of(selected(User(auth_provider={"name": "gcp"})), Time(), Time())

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from moorage.kube.wire import Answer, Reader, Target, WireError, Wires
+from moorage.kube.answers import Answer, Reader
+from moorage.kube.wire import Target, WireError, Wires
 
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nRetry-After: 7\r\n\r\nhello"
 CHUNKED = (

@@ -1,0 +1,97 @@
+"""How to get to one API server and be known there, as a kubeconfig context says."""
+
+import os
+import ssl
+import time
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+import aiohttp
+from multidict import CIMultiDict
+
+from moorage import __version__
+from moorage.kube import impersonation
+from moorage.kube.credentials import Credential, credentials_of
+from moorage.kube.kubeconfig import KubeconfigError, Selected
+from moorage.kube.proxies import proxy_for
+from moorage.kube.tls import Tls
+from moorage.watch.errors import Unreachable
+
+JSON: Final = "application/json"
+
+Failed = (aiohttp.ClientError, TimeoutError, OSError)
+"""What is raised where no answer came."""
+
+
+class Access:
+    """The way to an API server, and what to show there."""
+
+    def __init__(
+        self,
+        selected: Selected,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        cluster = selected.cluster
+        self.url = _base(selected)
+        parts = urlsplit(self.url)
+        self.secure = parts.scheme == "https"
+        self.netloc, self.path = parts.netloc, parts.path
+        self.host = parts.hostname or ""
+        self.port = parts.port or (443 if self.secure else 80)
+        self.server_name = cluster.tls_server_name or self.host
+        self.proxy = proxy_for(self.url, cluster.proxy_url)
+        self.compressed = not cluster.disable_compression
+        self.headers = _headers(selected)
+        self._now = now
+        self._credentials = credentials_of(selected, now, wall)
+        self._tls = Tls(selected)
+        self._tls.context(now())
+
+    async def proof(self) -> tuple[Credential, ssl.SSLContext | None]:
+        """Who we are, and how to know the server."""
+        try:
+            credential = await self._credentials.current()
+            if not self.secure:
+                return credential, None
+            return credential, self._tls.context(self._now(), credential.certificate)
+        except KubeconfigError as error:
+            raise Unreachable(str(error)) from None
+
+    def refused(self) -> None:
+        """The server did not know us: get new credentials."""
+        self._credentials.refused()
+
+    def unreachable(self, method: str, path: str, error: Exception) -> Unreachable:
+        """What to raise where no answer came."""
+        return Unreachable(f"{method} {self.url}{path.partition('?')[0]}: {_why(error)}")
+
+
+def _base(selected: Selected) -> str:
+    server = selected.cluster.server.rstrip("/")
+    if not server.startswith(("https://", "http://")):
+        place = f"cluster {selected.cluster_name!r}: server"
+        raise KubeconfigError(selected.file, place, f"not a URL: {server!r}")
+    return server
+
+
+def _headers(selected: Selected) -> CIMultiDict[str]:
+    headers: CIMultiDict[str] = CIMultiDict()
+    headers["User-Agent"] = f"moorage/{__version__}"
+    headers["Accept"] = JSON
+    headers["Accept-Encoding"] = "identity"
+    headers.extend(impersonation.headers(selected.user))
+    return headers
+
+
+def _why(error: Exception) -> str:
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"{cause.reason}: {cause.verify_message}"
+    if isinstance(cause, TimeoutError):
+        return "no answer in time"
+    if isinstance(cause, OSError) and cause.errno and not isinstance(cause, ssl.SSLError):
+        return os.strerror(cause.errno)
+    return str(cause) or type(cause).__name__

@@ -1,0 +1,116 @@
+"""What aiohttp does for us: long answers, compressed; answers without an end; proxies."""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import aiohttp
+from yarl import URL
+
+from moorage.kube.access import Access, Failed
+from moorage.kube.refusals import refusal
+from moorage.kube.wire import CONNECT_SECONDS
+
+CHUNK: Final = 1 << 18
+_KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+
+
+class Sessions:
+    """Requests that take long: those that end share `limit` connections, streams have their own."""
+
+    def __init__(self, access: Access, limit: int, seconds: float) -> None:
+        self._access = access
+        self._limit = limit
+        self._timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
+        self._open: dict[int, aiohttp.ClientSession] = {}
+
+    async def exchange(
+        self, method: str, path: str, body: bytes | None, content_type: str
+    ) -> bytes:
+        """One request, whole; anything but success raises an `ApiError`."""
+        headers = {"Content-Type": content_type} if body is not None else {}
+        if self._access.compressed:
+            headers["Accept-Encoding"] = "gzip"
+        options = await self._options(headers)
+        url = self._address(path)
+        try:
+            async with self._session(self._limit).request(
+                method, url, data=body, **options
+            ) as response:
+                answer = await response.read()
+        except Failed as error:
+            raise self._access.unreachable(method, path, error) from None
+        if response.status >= 300:
+            raise refusal(response.status, answer, response.headers.get("Retry-After"))
+        return answer
+
+    @asynccontextmanager
+    async def stream(self, path: str, silent_seconds: float) -> AsyncIterator[aiohttp.StreamReader]:
+        """An answer as it arrives. Silence for longer than that ends it with a TimeoutError."""
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=CONNECT_SECONDS, sock_read=silent_seconds
+        )
+        options = {"timeout": timeout, **await self._options({})}
+        try:
+            response = await self._session(0).get(self._address(path), **options)
+        except Failed as error:
+            raise self._access.unreachable("GET", path, error) from None
+        async with response:
+            if response.status >= 300:
+                raise await self._refusal(path, response)
+            _keep_alive(response)
+            yield response.content
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for session in self._open.values():
+            await session.close()
+
+    async def _refusal(self, path: str, response: aiohttp.ClientResponse) -> Exception:
+        try:
+            body = await response.read()
+        except Failed as error:
+            return self._access.unreachable("GET", path, error)
+        return refusal(response.status, body, response.headers.get("Retry-After"))
+
+    async def _options(self, headers: dict[str, str]) -> dict[str, Any]:
+        """What goes with every request."""
+        access = self._access
+        credential, context = await access.proof()
+        if credential.authorization:
+            headers = {**headers, "Authorization": credential.authorization}
+        options: dict[str, Any] = {"headers": headers, "allow_redirects": False}
+        if context is not None:
+            options["ssl"] = context
+        if access.proxy is not None:
+            options["proxy"] = access.proxy
+        if access.server_name != access.host:
+            options["server_hostname"] = access.server_name
+        return options
+
+    def _address(self, path: str) -> URL:
+        return URL(self._access.url + path, encoded=True)
+
+    def _session(self, limit: int) -> aiohttp.ClientSession:
+        if limit not in self._open:
+            self._open[limit] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=limit),
+                headers=self._access.headers,
+                timeout=self._timeout,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                read_bufsize=CHUNK,
+            )
+        return self._open[limit]
+
+
+def _keep_alive(response: aiohttp.ClientResponse) -> None:
+    """Let the kernel notice a peer that is gone without a word, in about half a minute."""
+    transport = response.connection.transport if response.connection is not None else None
+    peer = transport.get_extra_info("socket") if transport is not None else None
+    if peer is None:
+        return
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _KEEPALIVE:
+        if hasattr(socket, option):
+            peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
