@@ -2,7 +2,11 @@
 
     handling     a change was seen: the cache believes it, the queue hears of it
     placing      a node was chosen: assume, Reserve, Permit
-    evicting     room is to be made: victims are told and deleted
+    preempting   room is to be made: nominations, victims in flight, whom to spare
+    evicting     victims are marked, deleted and told
+    ganging      groups of pods: when they are tried, placed, bound, kept room, and what is said
+    quoting      quotas are told what they lack, and what is used
+    optional     resources that an API server need not have
     scheduler    the loop that pops, attempts and hands over to binding; owns every task
 
 Law of the package: the only one that knows all five stages. An attempt, from popping the pod to

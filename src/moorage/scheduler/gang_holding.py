@@ -16,6 +16,7 @@ from moorage.framework.verdicts import SchedulingError
 from moorage.policies.gang import holds
 from moorage.policies.gang.group import Group
 from moorage.policies.gang.holds import Hold, Room
+from moorage.scheduler.gang_needs import needs
 from moorage.scheduler.placing import Placement
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Holding:
             return math.inf if info.uid in own else _end(info, now)
 
         try:
-            return gang_foresight.foresee(table, self._ganging.needs(group), ends, now, others)
+            return gang_foresight.foresee(table, needs(desk, group), ends, now, others)
         except SchedulingError as error:
             desk.observers.failed(group.key, "", error)
             return None

@@ -24,6 +24,7 @@ from moorage.plugins.preemption.budgets import Budgets
 from moorage.policies.gang.group import Group
 from moorage.policies.gang.plugin import DOMAIN
 from moorage.scheduler.evicting import Order
+from moorage.scheduler.gang_needs import needs
 from moorage.scheduler.preempting import settings_of
 
 if TYPE_CHECKING:
@@ -129,8 +130,7 @@ class GangPreempting:
         self, group: Group, units: list[Unit], profiles: dict[str, Profile], place: Place
     ) -> tuple[Found, list[Imagined]] | None:
         desk = self._desk
-        needs = self._ganging.needs(group)
-        at_least = gang_victims.least(desk.cache.table, needs, units, desk.cache)
+        at_least = gang_victims.least(desk.cache.table, needs(desk, group), units, desk.cache)
 
         def tried() -> Imagination | None:
             imagination = Imagination(desk, profiles)
@@ -150,7 +150,7 @@ class GangPreempting:
         victims = self._whole(found)
         for _, cycle, row in placed:
             desk.preempting.promise(cycle, desk.cache.table.node(row).name, settings)
-        self._ganging.await_leaving(group, victims)
+        self._ganging.leaving.begin(group, victims)
         going = desk.preempting.not_leaving(victims)
         if not going:
             return
@@ -174,7 +174,7 @@ class GangPreempting:
         if not done:
             self._desk.preempting.spare(victims)
             self._ganging.back_off(group, retry=True)
-            self._ganging.stop_awaiting(group)
+            self._ganging.leaving.end(group)
         self._desk.wake()
 
 

@@ -7,6 +7,7 @@ may have hundreds.
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from moorage.api.meta import KubeObject
 from moorage.api.podgroup import PodGroup
 from moorage.bind.recorder import EventType
 from moorage.framework.queued import QueuedPod
@@ -39,6 +40,7 @@ class Telling:
         self._resources[uid] = resource
 
     def forget(self, uid: str) -> None:
+        """A group's object, or a pod, is gone."""
         for kept in (self._resources, self._said, self._written, self._pods_told):
             kept.pop(uid, None)
 
@@ -46,8 +48,8 @@ class Telling:
         """Say what is wrong with a group as it is now."""
         found = group.object
         if found is None:
-            for uid in group.waiting:
-                self._gated(self._desk.queue.find(uid))
+            for pod in group.waiting.values():
+                self._say(pod, "Warning", "FailedScheduling", group.refusal() or "")
             return
         if group.minimum < 1 and not _is_basic(found):
             field = "minCount" if found.spec.scheduling_policy is not None else "minMember"
@@ -60,7 +62,9 @@ class Telling:
 
     def pod(self, uid: str) -> None:
         """Say why a pod may not even be attempted."""
-        self._gated(self._desk.queue.find(uid))
+        queued = self._desk.queue.find(uid)
+        if queued is not None and queued.gated_reason:
+            self._say(queued.info.pod, "Warning", "FailedScheduling", queued.gated_reason)
 
     def unschedulable(self, group: Group, members: list[QueuedPod], message: str) -> None:
         """Say why a group was put back, to it and to its pods."""
@@ -73,8 +77,7 @@ class Telling:
             return
         self._pods_told[found.uid] = now
         for queued in members:
-            profile = desk.profiles[queued.info.pod.spec.scheduler_name]
-            desk.say_why(desk.cycle(queued, profile), "Unschedulable", message)
+            desk.say_to(queued.info.pod, "Unschedulable", message)
 
     def timed_out(self, group: Group, seconds: float) -> None:
         """Say that a group should have been scheduled by now."""
@@ -94,21 +97,12 @@ class Telling:
             self._say(found, "Normal", "Scheduled", note)
             self._write(found, "Scheduled", "Scheduled", note)
 
-    def _gated(self, queued: QueuedPod | None) -> None:
-        if queued is None or not queued.gated_reason:
+    def _say(self, about: KubeObject, type_: EventType, reason: str, note: str) -> None:
+        if self._said.get(about.uid) == note:
             return
-        pod = queued.info.pod
-        if self._said.get(pod.uid) != queued.gated_reason:
-            self._said[pod.uid] = queued.gated_reason
-            reason = queued.gated_reason
-            self._desk.record(pod, "Warning", "FailedScheduling", "Scheduling", reason)
-
-    def _say(self, group: PodGroup, type_: EventType, reason: str, note: str) -> None:
-        if self._said.get(group.uid) == note:
-            return
-        self._said[group.uid] = note
+        self._said[about.uid] = note
         controller = next(iter(self._desk.profiles))
-        self._desk.recorder.record(controller, group, type_, reason, "Scheduling", note)
+        self._desk.recorder.record(controller, about, type_, reason, "Scheduling", note)
 
     def _write(self, group: PodGroup, phase: str, reason: str, message: str) -> None:
         """Patch the status, where it would say something new."""

@@ -6,13 +6,10 @@ that ends they are let go together.
 """
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
-from moorage.cycle import gang_foresight, gangs
-from moorage.cycle.gang_foresight import Need
 from moorage.framework.queued import QueuedPod, State
 from moorage.policies.gang import membership
 from moorage.policies.gang.group import Group
@@ -21,10 +18,11 @@ from moorage.queue.backoff import Backoff
 from moorage.scheduler.alarms import Alarms
 from moorage.scheduler.gang_attempting import Attempting
 from moorage.scheduler.gang_holding import Holding
+from moorage.scheduler.gang_leaving import Leaving
 from moorage.scheduler.gang_telling import Telling
 from moorage.scheduler.placing import Placement
 from moorage.watch.reflector import Change
-from moorage.watch.resources import PODS, RESOURCES, Resource
+from moorage.watch.resources import RESOURCES, Resource
 
 if TYPE_CHECKING:
     from moorage.scheduler.scheduler import Scheduler
@@ -57,8 +55,8 @@ class Ganging:
         self._backoff = backoff
         self._plugins = self._enlist()
         self._served: dict[str, bool] = {}
-        self._awaited: dict[str, set[str]] = {}
         self.groups.in_use = bool(self._plugins)
+        self.leaving = Leaving(scheduler, self)
         self.holding = Holding(scheduler, self)
         self._attempting = Attempting(scheduler, self)
 
@@ -73,9 +71,11 @@ class Ganging:
                         found[name] = plugin
         return found
 
-    def settings(self, pod: Pod) -> GangScheduling:
-        """How the groups of a pod's profile are to be treated."""
-        return self._plugins[pod.spec.scheduler_name]
+    def _settings(self, group: Group) -> GangScheduling:
+        """How a group is to be treated: as the profile of the first of its pods says."""
+        pods = (*group.waiting.values(), *group.placed.values())
+        named = (self._plugins.get(pod.spec.scheduler_name) for pod in pods)
+        return next((plugin for plugin in named if plugin is not None), GangScheduling())
 
     def served(self, resource: Resource, known: bool) -> None:
         """Objects of a resource are all known, or it turns out that there can be none.
@@ -103,7 +103,8 @@ class Ganging:
             if change.new is None or sample.is_terminal:
                 self.groups.spare(sample.uid)
                 self._desk.preempting.leaving.discard(sample.uid)
-                return self.groups.remove_pod(sample.uid) + self._left(sample.uid)
+                self.telling.forget(sample.uid)
+                return self.groups.remove_pod(sample.uid) + self.leaving.left(sample.uid)
             if len(membership.names(sample)) > 1:
                 self.alarms.set((TELL, sample.uid), self._desk.clock.now())
             return self.groups.put_pod(sample, self._desk.clock.now())
@@ -146,11 +147,9 @@ class Ganging:
             self.alarms.set((TELL, group.key), now)
             return
         arrived = now if group.arrived is None else group.arrived
-        first = next(iter(group.waiting.values()))
-        settings = self._plugins.get(first.spec.scheduler_name)
-        if settings is None:
-            return
-        patience = settings.incomplete_after_seconds if group.is_incomplete else 0.0
+        settings = self._settings(group)
+        is_waited_for = group.is_incomplete or not group.objects
+        patience = settings.incomplete_after_seconds if is_waited_for else 0.0
         self.alarms.set((TELL, group.key), max(now, arrived + patience))
         if not group.timed_out:
             self.alarms.set((TIMEOUT, group.key), arrived + self.patience(group))
@@ -169,8 +168,7 @@ class Ganging:
         given = None if found is None else found.spec.schedule_timeout_seconds
         if given is not None and given > 0:
             return float(given)
-        first = next(iter(group.waiting.values()))
-        return self.settings(first).permit_waiting_time_seconds
+        return self._settings(group).permit_waiting_time_seconds
 
     def schedule(self, queued: QueuedPod) -> bool:
         """Try the group of a pod that was popped; False where it is to be tried alone."""
@@ -196,57 +194,6 @@ class Ganging:
         assumed = self._desk.cache.assumed
         return len(group.placed) + sum(uid in assumed for uid in group.waiting)
 
-    def needs(self, group: Group) -> list[Need]:
-        """What the pods need that are still to be placed, class by class."""
-        desk = self._desk
-        queued = (desk.queue.find(uid) for uid in group.waiting if uid not in desk.cache.assumed)
-        waiting = gangs.in_order((q for q in queued if q is not None), desk.cache.table)
-        missing = waiting[: group.minimum - self.scheduled(group)]
-        samples = {queued.info.cls: queued for queued in missing}
-        needs = []
-        for cls, count in Counter(queued.info.cls for queued in missing).items():
-            profile = desk.profiles[cls.sample.spec.scheduler_name]
-            rows = gang_foresight.eligible(profile, desk.cycle(samples[cls], profile))
-            needs.append(Need(count, dict(cls.requests), rows))
-        return needs
-
-    def await_leaving(self, group: Group, victims: list[Pod]) -> None:
-        """Keep a group out of the queue until pods that are evicted for it are gone."""
-        group.leaving = {victim.uid for victim in victims}
-        group.ready, group.retry = False, True
-        for uid in group.leaving:
-            self._awaited.setdefault(uid, set()).add(group.key)
-
-    def doom(self, victims: list[Pod]) -> None:
-        """Count pods that are about to be evicted as gone from their groups."""
-        for group in self.groups.doom(victim.uid for victim in victims):
-            self.review(group)
-
-    def spare(self, victims: list[Pod]) -> None:
-        """Count pods again that could not be evicted."""
-        now, known = self._desk.clock.now(), self._desk.reflectors[PODS.plural].known
-        for victim in victims:
-            self.groups.spare(victim.uid)
-            found = known.get(victim.key)
-            if isinstance(found, Pod) and found.uid == victim.uid:
-                for group in self.groups.put_pod(found, now):
-                    self.review(group)
-
-    def stop_awaiting(self, group: Group) -> None:
-        """Do not wait for anyone any longer."""
-        for uid in group.leaving:
-            self._awaited.get(uid, set()).discard(group.key)
-        group.leaving = set()
-        self.review(group)
-
-    def _left(self, uid: str) -> list[Group]:
-        """A pod is gone: the groups that have waited for that."""
-        found = [self.groups.get(key) for key in self._awaited.pop(uid, ())]
-        waiting = [group for group in found if group is not None]
-        for group in waiting:
-            group.leaving.discard(uid)
-        return waiting
-
     def back_off(self, group: Group, *, retry: bool = False) -> None:
         """Keep a group that failed out of the queue for a while.
 
@@ -265,8 +212,7 @@ class Ganging:
             self.holding.keep(group, released)
 
     def _delay(self, group: Group) -> float:
-        first = next(iter(group.waiting.values()), None)
-        fixed = self.settings(first).pod_group_backoff_seconds if first is not None else 0.0
+        fixed = self._settings(group).pod_group_backoff_seconds
         if fixed:
             return fixed
         most = self._backoff.maximum * math.sqrt(max(group.members, 1))

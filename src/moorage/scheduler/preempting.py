@@ -87,12 +87,12 @@ class Preempting:
         self.sparing.note(preemptor, victims, self._desk.clock.now(), settings)
         self._desk.ledger.spend(victims)
         self.leaving.update(victim.uid for victim in victims)
-        self._desk.ganging.doom(victims)
+        self._desk.ganging.leaving.doom(victims)
 
     def spare(self, victims: list[Pod]) -> None:
         """These could not all be evicted: count them again."""
         self.leaving.difference_update(victim.uid for victim in victims)
-        self._desk.ganging.spare(victims)
+        self._desk.ganging.leaving.spare(victims)
 
     def promise(self, cycle: Cycle, node: str, settings: DefaultPreemption) -> None:
         """Promise a node to a pod, or take the promise back where there is no node."""
@@ -130,6 +130,9 @@ class Preempting:
                 note = GIVEN_UP.format(node, seconds)
                 self._desk.record(pod, "Warning", "NominationGivenUp", "Preempting", note)
                 self.take_back(uid)
+                group = self._desk.groups.of(pod)
+                if group is not None:
+                    self._desk.ganging.leaving.end(group)
 
     async def _carry_out(
         self, order: Order, pod: Pod, victims: list[Pod], settings: DefaultPreemption

@@ -391,8 +391,11 @@ class Scheduler:
         return True
 
     def say_why(self, cycle: Cycle, reason: statuses.Reason, message: str) -> None:
-        pod = cycle.pod
-        self.record(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle.attempt)
+        self.say_to(cycle.pod, reason, message, cycle.attempt)
+
+    def say_to(self, pod: Pod, reason: statuses.Reason, message: str, attempt_id: str = "") -> None:
+        """Tell a pod why it waits, by an event and in its status."""
+        self.record(pod, "Warning", "FailedScheduling", "Scheduling", message, attempt_id)
         patch = statuses.not_scheduled(pod, reason, message, self.clock.now())
         if patch is not None:
             self.start(self.patch_status(pod, patch), f"status/{pod.key}")

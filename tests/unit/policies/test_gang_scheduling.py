@@ -353,6 +353,10 @@ class TestBadInput:
             await settle(world)
             await world.cluster.delete(POD_GROUPS, "default", "train")
             await settle(world)
+            for index in range(5):
+                assert world.events(f"train-{index}")[-1] == (
+                    "waiting for PodGroup default/train to be created"
+                )
             world.apply(node("b"))
             await settle(world)
             assert world.bound() == {}
