@@ -18,6 +18,7 @@ from moorage.api.node_selectors import (
 )
 from moorage.api.pod import Pod
 from moorage.api.requirements import IN
+from moorage.cache import node_selectors
 from moorage.cache.columns import Depends
 from moorage.cache.podinfo import Feature, PodClass
 from moorage.cache.view import Nodes
@@ -25,7 +26,6 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, NodeNames, Rejection, Skip, unresolvable
-from moorage.plugins import node_selectors
 from moorage.plugins.normalizing import check_range, normalize_by_maximum
 
 POD_MISMATCH = "node(s) didn't match Pod's node affinity/selector"

@@ -14,8 +14,8 @@ from moorage.api.affinity import NodeSelector
 from moorage.api.node_selectors import compile_node_selector
 from moorage.api.requirements import IN, NOT_IN, Requirement
 from moorage.api.storage import PersistentVolume
+from moorage.cache import node_selectors
 from moorage.cache.view import Nodes
-from moorage.plugins import node_selectors
 
 Mask = NDArray[np.bool_]
 

@@ -14,6 +14,7 @@ from moorage.api.meta import LabelSelector
 from moorage.api.pod import Pod
 from moorage.api.requirements import Requirement, SelectorError
 from moorage.api.selectors import Selector
+from moorage.cache import node_selectors
 from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
 from moorage.config.types import ConfigStruct
@@ -21,7 +22,6 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import Rejection, unresolvable
-from moorage.policies import selecting
 from moorage.policies.arguments import Percent
 
 CORE_ON_CORE: Final = {
@@ -100,7 +100,7 @@ class BusinessAffinityPlugin(Filter, Score, frozen=True, dict=True):
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         """Codes are one above the number of the first rule that is broken."""
         for index in self.concerned(pod):
-            broken = ~selecting.all_labels(self.compiled[index].nodes, nodes)
+            broken = ~node_selectors.all_labels_match(self.compiled[index].nodes, nodes)
             out[broken & (out == 0)] = index + 1
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
@@ -110,7 +110,9 @@ class BusinessAffinityPlugin(Filter, Score, frozen=True, dict=True):
         zone = pod.labels.get(self.preferred_zone_label)
         out[:] = self.other_zone_score
         if zone is not None:
-            out[selecting.any_label([(self.zone_label, zone)], nodes)] = self.same_zone_score
+            out[node_selectors.has_any_label([(self.zone_label, zone)], nodes)] = (
+                self.same_zone_score
+            )
 
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU
+from moorage.cache import node_selectors
 from moorage.cache.podinfo import CPU, MEMORY, PodInfo
 from moorage.cache.table import NodeTable
 from moorage.cache.view import Nodes
 from moorage.config.types import ConfigStruct
-from moorage.policies import gpus, selecting
+from moorage.policies import gpus
 from moorage.policies.arguments import Amount
 
 INSTANCE_TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
@@ -95,4 +96,4 @@ class PriceList(msgspec.Struct, frozen=True):
 def is_spot(labels: tuple[str, ...], nodes: Nodes) -> NDArray[np.bool_]:
     """Which nodes can be taken away at any time.  bool (node)"""
     pairs = (label.partition("=") for label in labels)
-    return selecting.any_label([(key, value) for key, _, value in pairs], nodes)
+    return node_selectors.has_any_label([(key, value) for key, _, value in pairs], nodes)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from moorage.api.pod import Pod
 from moorage.api.resources import is_scalar
 from moorage.api.selectors import SelectorError
+from moorage.cache import node_selectors
 from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
 from moorage.config import policy
@@ -20,7 +21,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, PreFilter, Score
 from moorage.framework.verdicts import MAX_SCORE, SKIP, Rejection, Skip, unresolvable
-from moorage.policies import loads, namespaces, policy_rules, rounding, selecting
+from moorage.policies import loads, namespaces, policy_rules, rounding
 from moorage.policies.policy_rules import Assignment, Choosing, Rules
 
 MISMATCH: Final = "node(s) didn't match the node affinity of the pod's SchedulingPolicy"
@@ -93,7 +94,7 @@ class SchedulingPolicies(PreFilter, Filter, Score, frozen=True, dict=True):
         name = self.name(cycle)
         found = self.rules.get(name or "")
         if found is not None and found.required is not None:
-            out[~selecting.any_term(found.required, nodes)] = _MISMATCH
+            out[~node_selectors.any_term(found.required, nodes)] = _MISMATCH
         elif found is None and name is not None:
             out[:] = _NO_SUCH_POLICY
 
@@ -149,7 +150,7 @@ def _preferred(found: Rules, nodes: Nodes) -> Floats:
     """What holds of what is preferred, in percent, by weight.  (node)"""
     total = np.zeros(nodes.count)
     for weight, term in found.preferred:
-        total += weight * selecting.whole_term(term, nodes)
+        total += weight * node_selectors.all_requirements(term, nodes)
     return MAX_SCORE * total / sum(weight for weight, _ in found.preferred)
 
 

@@ -12,10 +12,10 @@ from moorage.api.node_selectors import NodeTerm, compile_node_selector
 from moorage.api.pod import Pod, PodSpec
 from moorage.api.selectors import NOTHING, Selector, SelectorError
 from moorage.api.taints import NO_EXECUTE, NO_SCHEDULE, Toleration, find_untolerated
+from moorage.cache import node_selectors
 from moorage.cache.labels import MISSING
 from moorage.cache.selections import Clause, Selection
 from moorage.cache.view import Nodes
-from moorage.plugins import node_selectors
 
 HARD = "DoNotSchedule"
 SOFT = "ScheduleAnyway"

@@ -22,15 +22,22 @@ def any_term(terms: Iterable[NodeTerm], nodes: Nodes) -> Mask:
 
 def all_requirements(term: NodeTerm, nodes: Nodes) -> Mask:
     """bool (node): everything the term asks for holds."""
-    mask = np.ones(nodes.count, dtype=bool)
-    for requirement in term.labels:
-        mask &= labels_match(requirement, nodes)
+    mask = all_labels_match(term.labels, nodes)
     for requirement in term.fields:
         mask &= _name_matches(requirement, nodes)
     return mask
 
 
+def all_labels_match(requirements: Iterable[Requirement], nodes: Nodes) -> Mask:
+    """bool (node): the node's labels meet every requirement."""
+    mask = np.ones(nodes.count, dtype=bool)
+    for requirement in requirements:
+        mask &= labels_match(requirement, nodes)
+    return mask
+
+
 def labels_match(requirement: Requirement, nodes: Nodes) -> Mask:
+    """bool (node): the node's labels meet the requirement."""
     key = requirement.key
 
     def holds(value: str | None) -> bool:
@@ -40,7 +47,7 @@ def labels_match(requirement: Requirement, nodes: Nodes) -> Mask:
 
 
 def has_labels(wanted: Iterable[tuple[str, str]], nodes: Nodes) -> Mask:
-    """bool (node): the node carries exactly these labels (spec.nodeSelector)."""
+    """bool (node): the node carries all of these labels (spec.nodeSelector)."""
     mask = np.ones(nodes.count, dtype=bool)
     for key, value in wanted:
         known = nodes.table.label(key).values.find(value)
@@ -50,7 +57,16 @@ def has_labels(wanted: Iterable[tuple[str, str]], nodes: Nodes) -> Mask:
     return mask
 
 
+def has_any_label(wanted: Iterable[tuple[str, str]], nodes: Nodes) -> Mask:
+    """bool (node): the node carries one of these labels."""
+    mask = np.zeros(nodes.count, dtype=bool)
+    for pair in wanted:
+        mask |= has_labels((pair,), nodes)
+    return mask
+
+
 def _name_matches(requirement: Requirement, nodes: Nodes) -> Mask:
+    """Of fields, only a node's name has a value; any other reads as empty."""
     value = requirement.values[0]
     mask = np.zeros(nodes.count, dtype=bool)
     if requirement.key == NAME_FIELD:
