@@ -9,8 +9,8 @@ import yaml
 from moorage.config.loading import load
 from moorage.config.types import SchedulerConfiguration
 from moorage.plugins.registry import known
+from moorage.scheduler.following import FOLLOWED, OPTIONAL
 from moorage.scheduler.ganging import DIALECTS
-from moorage.scheduler.scheduler import FOLLOWED, OPTIONAL
 from moorage.serve.authorizing import ACCESS_REVIEWS, TOKEN_REVIEWS
 from moorage.watch.resources import EVENTS, PODS
 from tests.deploy.tools import DEPLOY, OVERLAYS, ROOT, Raw, objects, of_kind

@@ -62,7 +62,7 @@ class Attempting:
         profile = desk.profiles[queued.info.pod.spec.scheduler_name]
         refused = unresolvable(why).by(NAME)
         cycle = desk.cycle(queued, profile)
-        desk.unschedulable(queued, cycle, profile, refused)
+        desk.ending.unschedulable(queued, cycle, profile, refused)
 
     def _take(self, group: Group, popped: QueuedPod) -> list[QueuedPod]:
         """All other pods of the group that wait and may be attempted."""
@@ -141,10 +141,10 @@ class Attempting:
         group.failures = 0
         self._ganging.holding.release(group)
         for placement in whole.placed:
-            desk.placed(placement)
+            desk.reporting.placed(placement)
         for queued, cycle, why in whole.refused:
             profile = desk.profiles[cycle.pod.spec.scheduler_name]
-            desk.unschedulable(queued, cycle, profile, why)
+            desk.ending.unschedulable(queued, cycle, profile, why)
         desk.binding += len(whole.placed)
         binding = GangBinding(desk, self._ganging, group, whole.placed)
         desk.start(binding.run(), f"bind/{group.key}")
@@ -159,12 +159,12 @@ class Attempting:
             self._ganging.back_off(group)
         profile = desk.profiles[first.info.pod.spec.scheduler_name]
         cycle = desk.cycle(first, profile) if misfit.blocker is None else misfit.blocker.cycle
-        desk.report(first, cycle, profile, Result.UNSCHEDULABLE, message=message)
+        desk.reporting.attempted(first, cycle, profile, Result.UNSCHEDULABLE, message=message)
         refused = {refusal.queued.info.uid: refusal.plugins for refusal in misfit.refused}
         left = [
             queued
             for queued in members
-            if desk.put_back(queued, {NAME, *refused.get(queued.info.uid, ())}, ())
+            if desk.ending.put_back(queued, {NAME, *refused.get(queued.info.uid, ())}, ())
         ]
         self._ganging.telling.unschedulable(group, left, message)
 
@@ -188,9 +188,9 @@ class Attempting:
         self._ganging.back_off(group, retry=True)
         for queued in members:
             if queued is not popped:
-                desk.put_back(queued, (), (), error=True)
+                desk.ending.put_back(queued, (), (), error=True)
         profile = desk.profiles[popped.info.pod.spec.scheduler_name]
-        desk.failed(popped, desk.cycle(popped, profile), profile, error)
+        desk.ending.failed(popped, desk.cycle(popped, profile), profile, error)
 
 
 def describe(group: Group, misfit: Misfit) -> str:

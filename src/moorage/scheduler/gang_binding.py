@@ -128,7 +128,7 @@ class GangBinding:
                     await self._desk.clock.sleep(delay)
                 else:
                     self._bound.add(_uid(placement))
-                    self._desk.bound(placement)
+                    self._desk.ending.bound(placement)
                     return
 
     def _end(self) -> None:
@@ -139,7 +139,7 @@ class GangBinding:
         if not whole:
             self._ganging.unfinished(self._group, bound, released)
         for placement in released:
-            desk.undo(placement)
+            desk.ending.undo(placement)
         for placement in released:
             self._put_back(placement)
         if whole:
@@ -151,11 +151,11 @@ class GangBinding:
         desk, (queued, profile, cycle, _, _, _) = self._desk, placement
         failure = self._failed.get(_uid(placement))
         if isinstance(failure, Rejection):
-            desk.unschedulable(queued, cycle, profile, failure)
+            desk.ending.unschedulable(queued, cycle, profile, failure)
         elif failure is not None:
-            desk.failed(queued, cycle, profile, failure)
+            desk.ending.failed(queued, cycle, profile, failure)
         else:
-            desk.put_back(queued, (), (), error=True)
+            desk.ending.put_back(queued, (), (), error=True)
 
 
 def _uid(placement: Placement) -> str:

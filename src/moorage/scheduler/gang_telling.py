@@ -77,7 +77,7 @@ class Telling:
             return
         self._pods_told[found.uid] = now
         for queued in members:
-            desk.say_to(queued.info.pod, "Unschedulable", message)
+            desk.reporting.not_scheduled(queued.info.pod, "Unschedulable", message)
 
     def timed_out(self, group: Group, seconds: float) -> None:
         """Say that a group should have been scheduled by now."""

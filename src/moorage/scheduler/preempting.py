@@ -100,7 +100,7 @@ class Preempting:
         desk.cache.nominations.put(cycle.incoming, node)
         if pod.status.nominated_node_name != node:
             patch = statuses.nominated(node)
-            desk.start(desk.patch_status(pod, patch), f"nominate/{pod.key}")
+            desk.start(desk.reporting.patch_status(pod, patch), f"nominate/{pod.key}")
         self.alarms.clear(pod.uid)
         self._promised.pop(pod.uid, None)
         seconds = settings.nomination_seconds
@@ -117,7 +117,7 @@ class Preempting:
         queued = desk.queue.find(uid)
         if queued is not None:
             pod = queued.info.pod
-            work = desk.patch_status(pod, statuses.nominated(""))
+            work = desk.reporting.patch_status(pod, statuses.nominated(""))
             desk.start(work, f"nominate/{pod.key}")
             desk.queue.activate([uid], desk.clock.now())
 
@@ -128,7 +128,7 @@ class Preempting:
             queued = self._desk.queue.find(uid)
             if queued is not None and self._desk.cache.nominations.node_of(uid) == node:
                 note = GIVEN_UP.format(node, seconds)
-                self._desk.record(pod, "Warning", "NominationGivenUp", "Preempting", note)
+                self._desk.reporting.event(pod, "Warning", "NominationGivenUp", "Preempting", note)
                 self.take_back(uid)
                 group = self._desk.groups.of(pod)
                 if group is not None:

@@ -50,7 +50,7 @@ class Sparing:
             if self._guard.note(pod, victim, now, limit):
                 window = self._guard.window
                 note = CIRCLE.format(owner(pod), owner(victim), limit, window, window)
-                self._desk.record(pod, "Warning", "PreemptionLoop", "Preempting", note)
+                self._desk.reporting.event(pod, "Warning", "PreemptionLoop", "Preempting", note)
         self.review(now)
 
     def _read_classes(self) -> None:

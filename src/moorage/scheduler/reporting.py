@@ -1,0 +1,101 @@
+"""What the scheduler says: to observers, in events, and in the status of pods."""
+
+from typing import TYPE_CHECKING, Any
+
+from moorage.api.pod import Pod
+from moorage.bind import statuses
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.framework.queued import QueuedPod
+from moorage.observe.records import Attempt, Bound, Result
+from moorage.scheduler.placing import Placement
+from moorage.watch.errors import ApiError, NotFound
+
+if TYPE_CHECKING:
+    from moorage.scheduler.scheduler import Scheduler
+
+
+class Reporting:
+    """Tells what became of pods; never holds up the loop."""
+
+    def __init__(self, scheduler: "Scheduler") -> None:
+        self._desk = scheduler
+
+    def attempted(
+        self, queued: QueuedPod, cycle: Cycle, profile: Profile, result: Result, **more: Any
+    ) -> None:
+        """An attempt has ended."""
+        self._desk.observers.attempted(
+            Attempt(
+                id=cycle.attempt,
+                pod=cycle.pod.key,
+                uid=cycle.pod.uid,
+                profile=profile.scheduler_name,
+                result=result,
+                time=cycle.now,
+                seconds=self._desk.clock.now() - cycle.now,
+                attempts=queued.attempts,
+                **more,
+            )
+        )
+
+    def placed(self, placement: Placement) -> None:
+        """An attempt has ended well: the pod is assumed on a node."""
+        queued, profile, cycle, _, decision, _ = placement
+        self.attempted(
+            queued,
+            cycle,
+            profile,
+            Result.SCHEDULED,
+            node=decision.node,
+            score=decision.score,
+            feasible=decision.feasible,
+            evaluated=decision.evaluated,
+        )
+
+    def bound(self, placement: Placement) -> None:
+        """The API server has taken the binding."""
+        queued, profile, cycle, node, _, _ = placement
+        pod, now = cycle.pod, self._desk.clock.now()
+        note = f"Successfully assigned {pod.key} to {node.name}"
+        self.event(pod, "Normal", "Scheduled", "Binding", note, cycle.attempt)
+        self._desk.observers.bound(
+            Bound(
+                attempt=cycle.attempt,
+                pod=pod.key,
+                uid=pod.uid,
+                profile=profile.scheduler_name,
+                node=node.name,
+                time=now,
+                attempts=queued.attempts,
+                since_added=now - queued.entered,
+                since_ready=now - (queued.first_attempt or queued.entered),
+                seconds=now - cycle.now,
+                flushed=queued.flushed,
+            )
+        )
+
+    def not_scheduled(
+        self, pod: Pod, reason: statuses.Reason, message: str, attempt: str = ""
+    ) -> None:
+        """A pod waits on: why, in an event and in its status."""
+        self.event(pod, "Warning", "FailedScheduling", "Scheduling", message, attempt)
+        patch = statuses.not_scheduled(pod, reason, message, self._desk.clock.now())
+        if patch is not None:
+            self._desk.start(self.patch_status(pod, patch), f"status/{pod.key}")
+
+    def event(
+        self, pod: Pod, type_: Any, reason: str, action: str, note: str, attempt: str = ""
+    ) -> None:
+        """An event about a pod, in the name of its profile."""
+        name = pod.spec.scheduler_name
+        self._desk.recorder.record(name, pod, type_, reason, action, note, attempt=attempt)
+
+    async def patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
+        """Write to a pod's status; that the pod is gone is fine."""
+        try:
+            await self._desk.server.patch_pod_status(pod.namespace, pod.name, patch, pod.uid)
+        except NotFound:
+            pass
+        except ApiError as error:
+            self._desk.observers.failed(pod.key, "", error)
