@@ -23,17 +23,24 @@ from typing import Any
 
 import yaml
 
+from tests.integration import auditing
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ("etcd", "kube-apiserver", "kube-scheduler")
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 STOP_SECONDS = 10.0
 LOOPBACK = "127.0.0.1"
+USERS = ("moorage", "kube-scheduler")
+"""Who may do everything, as the administrator may, and is told apart in the audit log."""
 MISSING = "no etcd, kube-apiserver and kube-scheduler to test against: run `make kube`"
+NO_CONTROLLER = ("ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition")
+"""Admission that hands on to controllers, which are not here."""
 KEPT = ("default", "kube-node-lease", "kube-public", "kube-system")
 NAMESPACED = (
     "/api/v1/{}/pods",
     "/api/v1/{}/persistentvolumeclaims",
     "/apis/policy/v1/{}/poddisruptionbudgets",
+    "/apis/storage.k8s.io/v1/{}/csistoragecapacities",
     "/apis/coordination.k8s.io/v1/{}/leases",
     "/apis/events.k8s.io/v1/{}/events",
 )
@@ -42,6 +49,7 @@ CLUSTER_WIDE = (
     "/api/v1/persistentvolumes",
     "/apis/storage.k8s.io/v1/storageclasses",
     "/apis/storage.k8s.io/v1/csinodes",
+    "/apis/storage.k8s.io/v1/csidrivers",
 )
 
 
@@ -67,11 +75,11 @@ class ControlPlane:
         self.programs = programs
         self.home = home
         self.token = secrets.token_hex(16)
+        self.tokens = {user: secrets.token_hex(16) for user in USERS}
         self.kubeconfig = home / "kubeconfig.yaml"
         self.port, self.etcd_port, self._peer_port = free_ports(3)
-        self._flags = flags
+        self._flags = (*auditing.flags(home), *flags)
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        home.mkdir(parents=True, exist_ok=True)
 
     @property
     def url(self) -> str:
@@ -138,7 +146,7 @@ class ControlPlane:
             f"--token-auth-file={self.home / 'tokens.csv'}",
             f"--client-ca-file={self.home / 'client-ca.crt'}",
             "--authorization-mode=RBAC",
-            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+            f"--disable-admission-plugins={','.join(NO_CONTROLLER)}",
             *self._flags,
         )
         self._until("kube-apiserver", self._ready)
@@ -229,6 +237,11 @@ class ControlPlane:
         path.write_text(yaml.safe_dump(document))
         return path
 
+    def kubeconfig_of(self, user: str) -> Path:
+        """The kubeconfig of one of `USERS`."""
+        file = self.home / f"{user}.yaml"
+        return self.write_kubeconfig(file, self.url, self.tokens[user])
+
     def _delete_namespace(self, request: Any, name: str) -> None:
         """Delete a namespace, finalizer and all: no controller is there to do it."""
         where = f"/api/v1/namespaces/{name}"
@@ -253,7 +266,8 @@ class ControlPlane:
             *("req", "-x509", "-days", "1", "-newkey", *_CURVE, "-subj", "/CN=client-ca"),
             *("-keyout", f"{ca}.key", "-out", f"{ca}.crt"),
         )
-        tokens = [f'{self.token},admin,admin,"system:masters"']
+        known = {"admin": self.token, **self.tokens}
+        tokens = [f'{token},{user},{user},"system:masters"' for user, token in known.items()]
         (self.home / "tokens.csv").write_text("\n".join(tokens) + "\n")
 
     def _ready(self) -> bool:
@@ -292,6 +306,8 @@ PLURALS = {
     "PersistentVolume": "persistentvolumes",
     "PersistentVolumeClaim": "persistentvolumeclaims",
     "StorageClass": "storageclasses",
+    "CSIDriver": "csidrivers",
+    "CSIStorageCapacity": "csistoragecapacities",
     "PriorityClass": "priorityclasses",
     "PodDisruptionBudget": "poddisruptionbudgets",
 }

@@ -175,6 +175,18 @@ async def running(
         await server.close()
 
 
+def play(
+    plane: ControlPlane, scenario: Callable[[Running], Awaitable[None]], **settings: Any
+) -> None:
+    """Let a scheduler run through a scenario."""
+
+    async def main() -> None:
+        async with running(plane, **settings) as under_test:
+            await scenario(under_test)
+
+    asyncio.run(main())
+
+
 def _synced(scheduler: Scheduler, task: "asyncio.Future[None]") -> Callable[[], Awaitable[bool]]:
     async def check() -> bool:
         if task.done():

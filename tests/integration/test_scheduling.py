@@ -1,29 +1,18 @@
 """The scheduler on a real API server: what is bound, where, and what is said about it."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from tests.integration.control_plane import ControlPlane
-from tests.integration.harness import Running, eventually, running, scheduled_condition
+from tests.integration.harness import Running, eventually, play, scheduled_condition
 from tests.integration.making import node, pod
 
 pytestmark = pytest.mark.kube
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
-
-
-def play(
-    plane: ControlPlane, scenario: Callable[[Running], Awaitable[None]], **settings: Any
-) -> None:
-    async def main() -> None:
-        async with running(plane, **settings) as under_test:
-            await scenario(under_test)
-
-    asyncio.run(main())
 
 
 def test_a_pod_of_ours_is_bound_and_told_so(plane: ControlPlane) -> None:
@@ -245,49 +234,6 @@ def test_a_finished_pod_leaves_room(plane: ControlPlane) -> None:
     play(plane, scenario)
 
 
-def test_a_claim_that_waits_for_its_first_consumer_is_bound_with_the_pod(
-    plane: ControlPlane,
-) -> None:
-    """The volume is in one zone only; pod and claim go there together."""
-
-    async def scenario(under_test: Running) -> None:
-        await under_test.create(
-            node("n1", labels={ZONE: "a"}),
-            node("n2", labels={ZONE: "b"}),
-            _storage_class("local"),
-            _volume("pv-b", "local", "b"),
-            _claim("data", "local"),
-        )
-        available = {"status": {"phase": "Available"}}
-        await under_test.request("PATCH", "/api/v1/persistentvolumes/pv-b/status", available)
-        volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
-        await under_test.create(pod("db", volumes=[volume]))
-
-        async def prebound() -> bool:
-            """No controller is there to complete the binding: the test completes it."""
-            path = "/api/v1/persistentvolumes/pv-b"
-            found = await under_test.request("GET", path)
-            claim = found["spec"].get("claimRef")
-            if claim is None:
-                return False
-            assert claim["name"] == "data"
-            await _complete(under_test, "pv-b", "data")
-            return True
-
-        await eventually(prebound, lambda: f"no claimRef; {under_test.seen.attempts}")
-        assert await under_test.placed("db") == {"db": "n2"}
-
-    play(plane, scenario)
-
-
-async def _complete(under_test: Running, volume: str, claim: str) -> None:
-    where = f"/api/v1/namespaces/default/persistentvolumeclaims/{claim}"
-    bound = {"pv.kubernetes.io/bind-completed": "yes"}
-    patch = {"metadata": {"annotations": bound}, "spec": {"volumeName": volume}}
-    await under_test.request("PATCH", where, patch)
-    await under_test.request("PATCH", f"{where}/status", {"status": {"phase": "Bound"}})
-
-
 def _rows(under_test: Running, count: int) -> Callable[[], Awaitable[bool]]:
     async def check() -> bool:
         return len(under_test.scheduler.cache.table.row_of) == count
@@ -301,45 +247,4 @@ def _priority(name: str, value: int) -> dict[str, Any]:
         "kind": "PriorityClass",
         "metadata": {"name": name},
         "value": value,
-    }
-
-
-def _storage_class(name: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": name},
-        "provisioner": "kubernetes.io/no-provisioner",
-        "volumeBindingMode": "WaitForFirstConsumer",
-    }
-
-
-def _volume(name: str, storage_class: str, zone: str) -> dict[str, Any]:
-    expression = {"key": ZONE, "operator": "In", "values": [zone]}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name},
-        "spec": {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": storage_class,
-            "local": {"path": "/data"},
-            "nodeAffinity": {
-                "required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
-            },
-        },
-    }
-
-
-def _claim(name: str, storage_class: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": storage_class,
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
     }
