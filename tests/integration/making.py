@@ -58,3 +58,12 @@ def pod(
             **spec,
         },
     }
+
+
+def priority_class(name: str, value: int) -> Raw:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+    }

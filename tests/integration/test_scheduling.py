@@ -1,13 +1,12 @@
 """The scheduler on a real API server: what is bound, where, and what is said about it."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
 
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, play, scheduled_condition
-from tests.integration.making import node, pod
+from tests.integration.making import node, pod, priority_class
 
 pytestmark = pytest.mark.kube
 
@@ -158,7 +157,7 @@ def test_the_more_important_pod_goes_first(plane: ControlPlane) -> None:
     """Both wait for a node that only one of them fits on."""
 
     async def scenario(under_test: Running) -> None:
-        await under_test.create(_priority("high", 1000))
+        await under_test.create(priority_class("high", 1000))
         await under_test.create(
             pod("low", cpu="3"),
             pod("high", cpu="3", priorityClassName="high"),
@@ -189,7 +188,7 @@ def test_a_gated_pod_waits_for_its_gate(plane: ControlPlane) -> None:
 
 def test_preemption_makes_room_end_to_end(plane: ControlPlane) -> None:
     async def scenario(under_test: Running) -> None:
-        await under_test.create(_priority("high", 1000), node("n1", cpu="4"))
+        await under_test.create(priority_class("high", 1000), node("n1", cpu="4"))
         await under_test.create(pod("victim", cpu="3"))
         await under_test.placed("victim")
         await under_test.create(pod("vip", cpu="3", priorityClassName="high"))
@@ -239,12 +238,3 @@ def _rows(under_test: Running, count: int) -> Callable[[], Awaitable[bool]]:
         return len(under_test.scheduler.cache.table.row_of) == count
 
     return check
-
-
-def _priority(name: str, value: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": value,
-    }

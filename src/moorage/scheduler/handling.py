@@ -5,6 +5,7 @@ profiles is theirs, and left alone otherwise. A pod that has finished is as good
 """
 
 from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
 
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
@@ -15,6 +16,9 @@ from moorage.queue import changes
 from moorage.queue.queue import SchedulingQueue
 from moorage.scheduler.cooling import is_rejection
 from moorage.watch.reflector import Change
+
+if TYPE_CHECKING:
+    from moorage.scheduler.rejecting import Rejecting
 
 ASSIGNED_POD_DELETE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
 
@@ -28,24 +32,22 @@ class Handler:
         queue: SchedulingQueue,
         schedulers: Container[str],
         on_pod_gone: Callable[[Pod], None],
-        on_rejection: Callable[[Pod], None],
+        rejecting: "Rejecting",
         now: Callable[[], float],
     ) -> None:
         self._cache = cache
         self._queue = queue
         self._schedulers = schedulers
         self._on_pod_gone = on_pod_gone
-        self._on_rejection = on_rejection
+        self._rejecting = rejecting
         self._now = now
 
     def apply(self, change: Change) -> None:
         """Believe one change of any resource."""
         sample = change.new if change.new is not None else change.old
         if isinstance(sample, Pod):
-            final = change.last if change.last is not None else change.new
             self._pod(_live(change.old), _live(change.new))
-            if isinstance(final, Pod) and is_rejection(final):
-                self._rejected(final)
+            self._ended(change)
         elif isinstance(sample, Node):
             self._node(change.old, change.new)
         elif sample is not None:
@@ -62,9 +64,14 @@ class Handler:
         elif new.spec.scheduler_name in self._schedulers:
             self._pod_waiting(old, new)
 
-    def _rejected(self, pod: Pod) -> None:
-        if pod.spec.scheduler_name in self._schedulers:
-            self._on_rejection(pod)
+    def _ended(self, change: Change) -> None:
+        """A pod of ours that has finished, or is not heard of any more, may have been rejected."""
+        old, new = change.old, change.new
+        if isinstance(new, Pod):
+            if is_rejection(new) and new.spec.scheduler_name in self._schedulers:
+                self._rejecting.rejected(new)
+        elif isinstance(old, Pod) and old.spec.scheduler_name in self._schedulers:
+            self._rejecting.vanished(old)
 
     def _pod_assigned(self, old: Pod | None, new: Pod) -> None:
         if old is None or not old.spec.node_name:

@@ -1,16 +1,24 @@
-"""A kubelet would not take our pod: its node is left alone for a while, and looked at again."""
+"""A kubelet would not take our pod: its node is left alone for a while, and looked at again.
 
-from typing import TYPE_CHECKING
+An API server that is asked for unfinished pods shows one that has failed as deleted, and as it was
+before. So one that vanishes before it ever ran is looked up.
+"""
+
+from typing import TYPE_CHECKING, Final
 
 from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.watch.errors import ApiError
+from moorage.scheduler.cooling import is_rejection
+from moorage.watch.errors import ApiError, NotFound
 from moorage.watch.reflector import Change
-from moorage.watch.resources import NODES
+from moorage.watch.resources import NODES, PODS
 
 if TYPE_CHECKING:
     from moorage.scheduler.scheduler import Scheduler
+
+LOOKS: Final = 8
+"""How many pods are looked up at once; where more vanish, not all of them are."""
 
 
 class Rejecting:
@@ -18,6 +26,14 @@ class Rejecting:
 
     def __init__(self, scheduler: "Scheduler") -> None:
         self._desk = scheduler
+        self._looks = 0
+
+    def vanished(self, pod: Pod) -> None:
+        """A pod of ours is not heard of any more: find out whether its kubelet rejected it."""
+        waited = pod.spec.node_name and pod.status.phase in ("", "Pending")
+        if waited and not pod.is_terminating and self._looks < LOOKS:
+            self._looks += 1
+            self._desk.start(self._look_up(pod), f"look/{pod.key}")
 
     def rejected(self, pod: Pod) -> None:
         """Leave the pod's node alone, say so, and read the node again."""
@@ -26,6 +42,20 @@ class Rejecting:
         why = f"{pod.status.reason}: node {node} rejected the pod and is left alone for a while"
         desk.reporting.event(pod, "Warning", "NodeRejected", "Scheduling", why)
         desk.start(self._reread(node), f"reread/{node}")
+
+    async def _look_up(self, pod: Pod) -> None:
+        desk = self._desk
+        try:
+            found = decode_as(await desk.server.get(PODS, pod.namespace, pod.name), Pod)
+        except NotFound:
+            return
+        except ApiError as error:
+            desk.observers.failed(pod.key, "", error)
+            return
+        finally:
+            self._looks -= 1
+        if found.uid == pod.uid and is_rejection(found):
+            self.rejected(found)
 
     async def _reread(self, name: str) -> None:
         desk = self._desk

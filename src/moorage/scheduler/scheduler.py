@@ -83,7 +83,7 @@ class Scheduler:
             self.queue,
             self.profiles,
             self._pod_gone,
-            Rejecting(self).rejected,
+            Rejecting(self),
             clock.now,
         )
         self.client = PluginClient(server, clock)

@@ -35,15 +35,11 @@ ChangeType = Literal["added", "updated", "deleted", "synced"]
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """One change: `old` is what was reported before, `new` what is to be believed now.
-
-    `last` is how a deleted object was seen last, where the server said so.
-    """
+    """One change: `old` is what was reported before, `new` what is to be believed now."""
 
     type: ChangeType
     old: KubeObject | None = None
     new: KubeObject | None = None
-    last: KubeObject | None = None
 
 
 SYNCED: Final = Change("synced")
@@ -161,7 +157,7 @@ class Reflector:
         if event.type != "DELETED":
             return self._put(event.object)
         old = self.known.pop(event.object.key, None)
-        return () if old is None else (Change("deleted", old=old, last=event.object),)
+        return () if old is None else (Change("deleted", old=old),)
 
     def _put(self, new: KubeObject) -> tuple[Change, ...]:
         key = new.key

@@ -161,7 +161,7 @@ def test_each_change_carries_what_was_reported_before() -> None:
 
     assert run.changes[2:] == [
         Change("updated", old=A1, new=A2),
-        Change("deleted", old=A2, last=last),
+        Change("deleted", old=A2),
     ]
     assert run.reflector.known == {}
 
