@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.differential import deliberate
+from tests.differential import deliberate, room
 from tests.differential.comparing import differences
 from tests.differential.dice import Dice
 from tests.differential.facts import facts
@@ -33,10 +33,8 @@ def main() -> None:
     options = parser.parse_args()
     with Oracle() as oracle:
         for feature in FEATURES:
-            kept = list(collect(feature, options.seed, oracle))
-            path = options.out / f"{feature}.jsonl.gz"
-            write(path, kept)
-            print(f"{path.name:24} {len(kept):3} cases, {path.stat().st_size} bytes")
+            save(options.out, feature, list(collect(feature, options.seed, oracle)))
+        save(options.out, room.NAME, list(room.collect(options.seed, oracle)))
 
 
 def collect(feature: str, seed: int, oracle: Oracle) -> Iterator[Json]:
@@ -77,6 +75,12 @@ def is_certain(case: Json, want: Json, oracle: Oracle) -> bool:
     if deliberate.why(case, want, {}) is not None:
         return False
     return not any(differences(want, other) for other in oracle.ask([case] * REPEATS))
+
+
+def save(folder: Path, name: str, kept: list[Json]) -> None:
+    path = folder / f"{name}.jsonl.gz"
+    write(path, kept)
+    print(f"{path.name:24} {len(kept):3} cases, {path.stat().st_size} bytes")
 
 
 def write(path: Path, kept: list[Json]) -> None:

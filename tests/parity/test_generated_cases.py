@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.differential import room
 from tests.differential.comparing import differences
 from tests.differential.features import FEATURES
 from tests.differential.kept import Kept
@@ -26,7 +27,7 @@ def saved(feature: str) -> Iterator[Json]:
 @pytest.mark.parametrize(
     "ours", [pytest.param(Ours(), id="at first sight"), pytest.param(Kept(), id="from kept state")]
 )
-@pytest.mark.parametrize("feature", [*FEATURES, FOUND])
+@pytest.mark.parametrize("feature", [*FEATURES, FOUND, room.NAME])
 def test_cases_of_a_feature_come_out_as_in_kube_scheduler(feature: str, ours: Ours) -> None:
     """Every verdict, score, message and victim is the same, and so is what fails."""
     rows = list(saved(feature))
