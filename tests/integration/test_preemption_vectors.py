@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from moorage.api.policy import PodDisruptionBudget
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, running, scheduled_condition
 from tests.integration.making import Raw
@@ -121,8 +122,8 @@ async def preempts(
 
 async def landing(stage: Stage, me: str, state: Any) -> str:
     async def bound() -> str | None:
-        pod = (await asyncio.to_thread(stage.pods))[me]
-        return pod["spec"].get("nodeName")
+        spec = (await asyncio.to_thread(stage.pods))[me]["spec"]
+        return str(spec["nodeName"]) if "nodeName" in spec else None
 
     return await eventually(bound, state)
 
@@ -163,17 +164,17 @@ def is_marked(pod: Raw) -> bool:
 async def has_heard(under_test: Running, case: Raw) -> bool:
     """Whether the scheduler knows the case's cluster, the last word on each object included."""
     scheduler = under_test.scheduler
-    budgets = scheduler.reflectors["poddisruptionbudgets"].known
     pods = [scheduler.following.pod(key(pod)) for pod in case["pods"]]
+    budgets = scheduler.cache.objects.all(PodDisruptionBudget)
+    allowed = {budget.key: budget.status.disruptions_allowed for budget in budgets}
     return (
         len(scheduler.cache.table) == len(case["nodes"])
         and all(pod is not None and pod.status.phase == "Running" for pod in pods)
-        and len(budgets) == len(case.get("podDisruptionBudgets", ()))
-        and all(
-            budgets[key(budget)].status.disruptions_allowed
-            == budget["status"]["disruptionsAllowed"]
+        and allowed
+        == {
+            key(budget): budget["status"]["disruptionsAllowed"]
             for budget in case.get("podDisruptionBudgets", ())
-        )
+        }
     )
 
 
