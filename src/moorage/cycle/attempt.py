@@ -2,8 +2,10 @@
 
 1. Nothing to do without nodes.
 2. A nominated node that still passes is taken at once.
-3. Filter all nodes; with none left, diagnose and let PostFilter plugins make room.
-4. One feasible node is taken as it is; several are scored, and the best is picked.
+3. Filter all nodes, by plugins and then by extenders; with none left, diagnose and let PostFilter
+   plugins make room.
+4. One feasible node is taken as it is; several are scored, by extenders too, and the best is
+   picked.
 
 The caller assumes the pod on the answer, or puts it back with the diagnosis.
 """
@@ -12,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moorage.cycle import filtering, sampling, scoring, selecting
+from moorage.cycle import extending, filtering, sampling, scoring, selecting
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.guarding import guard
 from moorage.cycle.profile import Profile
 from moorage.cycle.scoring import Scoring
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.extenders import ExtenderError
 from moorage.framework.verdicts import Nominated, NoNodesError
 
 
@@ -59,8 +62,9 @@ def run(profile: Profile, cycle: Cycle, keep_scores: bool = False) -> Decision |
             return Decision(table.node(nominated).name, 0, 1, 1)
         outcome.feasible = filtering.standing(profile, cycle, outcome)
         found = int(np.count_nonzero(outcome.feasible))
-        if found:
-            return _choose(profile, cycle, outcome, found, keep_scores)
+        decided = _choose(profile, cycle, outcome, found, keep_scores) if found else None
+        if decided is not None:
+            return decided
     else:
         outcome.feasible = np.zeros(table.rows, dtype=bool)
     diagnosis = filtering.diagnose(profile, cycle, outcome)
@@ -75,19 +79,39 @@ def _nominated_row(cycle: Cycle, outcome: Filtering) -> int | None:
     ):
         return None
     refused = filtering.refusal_with_nominated_pods(cycle, outcome.active, row)
+    if refused is None and cycle.extenders:
+        return row if _passes_extenders(cycle, row) else None
     return row if refused is None else None
+
+
+def _passes_extenders(cycle: Cycle, row: int) -> bool:
+    """Whether a nominated row passes; where an extender fails over it, all rows are looked at."""
+    alone = np.zeros(cycle.table.rows, dtype=bool)
+    alone[row] = True
+    try:
+        return bool(extending.passing(cycle, alone, Diagnosis(cycle.table))[row])
+    except ExtenderError:
+        return False
 
 
 def _choose(
     profile: Profile, cycle: Cycle, outcome: Filtering, found: int, keep_scores: bool
-) -> Decision:
+) -> Decision | None:
+    """The best of the feasible nodes; None where extenders leave none of them."""
     table, feasible = cycle.table, outcome.feasible
     if profile.percentage_of_nodes_to_score is not None:
         feasible = sampling.sample(profile, cycle, feasible)
         found = int(np.count_nonzero(feasible))
+    if cycle.extenders:
+        feasible = extending.passing(cycle, feasible, outcome.diagnosis)
+        found = int(np.count_nonzero(feasible))
+        if not found:
+            return None
     if found == 1 and not keep_scores:
         return Decision(table.node(int(feasible.argmax())).name, 0, 1, len(table))
     scored = scoring.run(profile, cycle, feasible, keep_scores, found)
+    if cycle.extenders:
+        extending.prioritize(cycle, scored, keep_scores)
     position = selecting.pick(scored, cycle.random)
     node = scored.nodes.node(position)
     kept = scored if keep_scores else None

@@ -11,6 +11,7 @@ from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
+from moorage.framework.extenders import NO_EXTENDERS, Extenders
 from moorage.framework.timing import UNTIMED, Timer
 from moorage.framework.verdicts import Rejection
 
@@ -69,6 +70,7 @@ class Cycle:
         "attempt",
         "cache",
         "client",
+        "extenders",
         "incoming",
         "listeners",
         "now",
@@ -91,6 +93,7 @@ class Cycle:
         shared: dict[str, Any] | None = None,
         client: Client | None = None,
         timer: Timer = UNTIMED,
+        extenders: Extenders = NO_EXTENDERS,
     ) -> None:
         self.cache = cache
         self.table: NodeTable = cache.table
@@ -101,6 +104,7 @@ class Cycle:
         self.shared: dict[str, Any] = {} if shared is None else shared
         self.client = client
         self.timer = timer
+        self.extenders = extenders
         self.state: dict[str, Any] = {}
         self.listeners: list[tuple[str, Listener]] = []
         """The PreFilter plugins, by name, that keep state which a trial must bring up to date."""

@@ -18,9 +18,10 @@ from moorage.api.pod import Pod
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.extenders import ExtenderError
 from moorage.framework.points import PostFilter, PreEnqueue
 from moorage.framework.verdicts import Nominated, Rejection, unresolvable, unschedulable
-from moorage.plugins.preemption import candidates, choosing, eligibility
+from moorage.plugins.preemption import candidates, choosing, consulting, eligibility
 from moorage.plugins.preemption.candidates import Search
 from moorage.plugins.preemption.underway import WAITING, Underway
 from moorage.plugins.preemption.victims import Victims
@@ -99,7 +100,12 @@ def evaluate(cycle: Cycle, diagnosis: Diagnosis, everything: bool = True) -> Out
 
 
 def nominate(cycle: Cycle, found: Mapping[str, Victims]) -> Nominated | Rejection:
-    """Choose among candidates, wherever they come from."""
+    """Choose among candidates, wherever they come from; extenders have a say in it."""
+    if cycle.extenders:
+        try:
+            found = consulting.remaining(cycle, found)
+        except ExtenderError as error:
+            return _failed(str(error))
     tied = choosing.tied(found)
     if not tied:
         return _failed(NO_CANDIDATE)

@@ -1,0 +1,162 @@
+"""The extenders of a configuration, asked over HTTP as kube-scheduler asks them."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from moorage.api.node import Node
+from moorage.api.pod import Container, Pod
+from moorage.config import types as config
+from moorage.extender import wire
+from moorage.extender.asking import Asking, Blocking
+from moorage.extender.bodies import Bodies
+from moorage.extender.sending import Sender
+from moorage.framework.extenders import SCALE, Doomed, Extender, ExtenderError, Filtered
+
+T = TypeVar("T")
+
+
+class HttpExtender:
+    """One extender. Without a verb for it, a thing is not asked."""
+
+    def __init__(
+        self, given: config.Extender, bodies: Bodies, asking: Callable[[], Asking]
+    ) -> None:
+        self.given = given
+        self.name = given.url_prefix
+        self.ignorable = given.ignorable
+        self.filters = bool(given.filter_verb)
+        self.prioritizes = bool(given.prioritize_verb)
+        self.preempts = bool(given.preempt_verb)
+        self.binds = bool(given.bind_verb)
+        self.sender = Sender(given)
+        self._managed = frozenset(resource.name for resource in given.managed_resources)
+        self._bodies = bodies
+        self._asking = asking
+
+    def is_interested(self, pod: Pod) -> bool:
+        """Whether a container of the pod asks for a resource it manages."""
+        if not self._managed:
+            return True
+        spec = pod.spec
+        return any(map(self._manages, (*spec.containers, *spec.init_containers)))
+
+    def _manages(self, container: Container) -> bool:
+        asked = container.resources
+        return not self._managed.isdisjoint({*asked.requests, *asked.limits})
+
+    def filter(self, pod: Pod, nodes: Sequence[Node]) -> Filtered:
+        """Which of the nodes pass."""
+        found = self._ask(self.given.filter_verb, self._args(pod, nodes), wire.ExtenderFilterResult)
+        if found.error:
+            raise ExtenderError(found.error)
+        return Filtered(
+            self._passed(found), found.failed_nodes or {}, found.failed_and_unresolvable_nodes or {}
+        )
+
+    def _passed(self, found: wire.ExtenderFilterResult) -> list[str]:
+        if self.given.node_cache_capable and found.node_names is not None:
+            return found.node_names
+        return [] if found.nodes is None else self._bodies.names(found.nodes)
+
+    async def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, int]:
+        """What it adds to the score of each node, its weight counted."""
+        verb, args = self.given.prioritize_verb, self._args(pod, nodes)
+        found = await self.sender.send(verb, args, list[wire.HostPriority])
+        scores: dict[str, int] = {}
+        for host in found:
+            more = host.score * self.given.weight * SCALE
+            scores[host.host] = scores.get(host.host, 0) + more
+        return scores
+
+    def preempt(
+        self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]
+    ) -> dict[str, Doomed]:
+        """The candidates it leaves, and their victims."""
+        body = self._bodies.preemption(pod, victims, by_uid=self.given.node_cache_capable)
+        found = self._ask(self.given.preempt_verb, body, wire.ExtenderPreemptionResult)
+        answer = found.node_name_to_meta_victims or {}
+        return {
+            node: Doomed(tuple(pod.uid for pod in left.pods or ()), left.num_pdb_violations)
+            for node, left in answer.items()
+        }
+
+    async def bind(self, pod: Pod, node: str) -> None:
+        """Let it bind the pod."""
+        args = wire.ExtenderBindingArgs(
+            pod_name=pod.name, pod_namespace=pod.namespace, pod_uid=pod.uid, node=node
+        )
+        body = msgspec.json.encode(args)
+        found = await self.sender.send(self.given.bind_verb, body, wire.ExtenderBindingResult)
+        if found.error:
+            raise ExtenderError(found.error)
+
+    def _args(self, pod: Pod, nodes: Sequence[Node]) -> bytes:
+        return self._bodies.args(pod, nodes, by_name=self.given.node_cache_capable)
+
+    def _ask(self, verb: str, body: bytes, kind: type[T]) -> T:
+        return self._asking().ask(lambda: self.sender.send(verb, body, kind))
+
+
+class HttpExtenders:
+    """All extenders of a configuration; those that may be ignored are asked last.
+
+    `asking` is how decisions wait for answers; `on_skipped` hears of extenders that failed and that
+    decisions went on without.
+    """
+
+    def __init__(
+        self,
+        given: Iterable[config.Extender],
+        *,
+        asking: Asking | None = None,
+        on_skipped: Callable[[str, str, Exception], None] | None = None,
+    ) -> None:
+        self.asking: Asking = Blocking() if asking is None else asking
+        self.on_skipped = on_skipped
+        bodies = Bodies()
+        made = [HttpExtender(each, bodies, lambda: self.asking) for each in given]
+        self._extenders = sorted(made, key=lambda extender: extender.ignorable)
+
+    def __iter__(self) -> Iterator[HttpExtender]:
+        return iter(self._extenders)
+
+    def __bool__(self) -> bool:
+        return bool(self._extenders)
+
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, dict[str, int]]]:
+        """What those add that answered; all are asked at once."""
+        asked = [e for e in self._extenders if e.prioritizes and e.is_interested(pod)]
+        if not asked:
+            return []
+        answers = self.asking.ask(lambda: _all([e.prioritize(pod, nodes) for e in asked]))
+        found = []
+        for extender, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, Exception):
+                self.skipped(extender, "prioritize", answer)
+            else:
+                found.append((extender.name, answer))
+        return found
+
+    def skipped(self, extender: Extender, verb: str, error: Exception) -> None:
+        """Say that a decision goes on without an extender."""
+        if self.on_skipped is not None:
+            self.on_skipped(extender.name, verb, error)
+
+    async def close(self) -> None:
+        """Close the connections that were opened on this event loop."""
+        for extender in self._extenders:
+            await extender.sender.close()
+
+
+async def _all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | ExtenderError]:
+    """What each comes to, at once; an extender's failure among the rest."""
+    answers = await asyncio.gather(*work, return_exceptions=True)
+    found: list[T | ExtenderError] = []
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, ExtenderError):
+            raise answer
+        found.append(answer)
+    return found

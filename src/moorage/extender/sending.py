@@ -1,0 +1,115 @@
+"""One request to an extender, within its time."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from moorage.config.types import Extender
+from moorage.extender import reading, tls
+from moorage.extender.reading import ReadingError
+from moorage.framework.extenders import ExtenderError
+
+T = TypeVar("T")
+
+HEADERS: Final = {"Content-Type": "application/json"}
+Told = Callable[[str, str, float], None]
+
+
+class Sender:
+    """Connections to one extender, on whatever event loop it is asked from.
+
+    `told` may be set to hear of the verb, the result and the seconds of each call.
+    """
+
+    def __init__(self, given: Extender) -> None:
+        self._prefix = given.url_prefix.rstrip("/")
+        self._seconds = given.http_timeout.seconds
+        self._context = tls.context(given)
+        self._server_name = (given.tls_config and given.tls_config.server_name) or None
+        self._proxied = not _is_local(urlsplit(given.url_prefix).hostname or "")
+        self._once = given.bind_verb
+        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self.told: Told | None = None
+
+    async def send(self, verb: str, body: bytes, kind: type[T]) -> T:
+        """POST to a verb, and read what comes back."""
+        url, began = f"{self._prefix}/{verb}", time.perf_counter()
+        result = "error"
+        try:
+            answer = reading.read(await self._post(url, verb, body), kind)
+            result = "success"
+        except TimeoutError:
+            result = "timeout"
+            detail = f"no answer within {self._seconds:g}s (httpTimeout)"
+            raise ExtenderError(f'Post "{url}": {detail}') from None
+        except ReadingError as error:
+            raise ExtenderError(f'Post "{url}": the answer cannot be read: {error}') from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise ExtenderError(f'Post "{url}": {_why(error)}') from None
+        finally:
+            if self.told is not None:
+                self.told(verb, result, time.perf_counter() - began)
+        return answer
+
+    async def _post(self, url: str, verb: str, body: bytes) -> bytes:
+        async with asyncio.timeout(self._seconds):
+            try:
+                return await self._post_once(url, verb, body)
+            except aiohttp.ServerDisconnectedError:
+                if verb == self._once:
+                    raise
+                # A connection that was kept and that the other side had closed meanwhile.
+                return await self._post_once(url, verb, body)
+
+    async def _post_once(self, url: str, verb: str, body: bytes) -> bytes:
+        session = self._session()
+        async with session.post(
+            url,
+            data=body,
+            headers=HEADERS,
+            server_hostname=self._server_name,
+            allow_redirects=False,
+        ) as response:
+            if response.status != 200:
+                code = response.status
+                raise ExtenderError(f"failed {verb} with extender at URL {url}, code {code}")
+            return await response.read()
+
+    def _session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None:
+            context = True if self._context is None else self._context
+            session = self._sessions[loop] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(ssl=context, limit=0),
+                timeout=aiohttp.ClientTimeout(total=None),
+                trust_env=self._proxied,
+                auto_decompress=True,
+            )
+        return session
+
+    async def close(self) -> None:
+        """Close the connections of this event loop."""
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _why(error: Exception) -> str:
+    inner = getattr(error, "os_error", None) or error
+    if isinstance(inner, socket.gaierror):
+        return f"no such host: {inner.strerror}"
+    return getattr(inner, "strerror", None) or str(error) or type(error).__name__
