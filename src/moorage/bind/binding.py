@@ -6,6 +6,7 @@ from moorage.clock import Clock
 from moorage.cycle.guarding import guard
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.framework.extenders import ExtenderError
 from moorage.framework.verdicts import SKIP, Rejection, SchedulingError
 
 
@@ -52,12 +53,30 @@ async def prepare(profile: Profile, cycle: Cycle, node: Node) -> Rejection | Non
 async def commit(profile: Profile, cycle: Cycle, node: Node) -> None:
     """Bind: tell the API server. Raises SchedulingError when that failed."""
     cycle.timer.step("Bind")
+    if cycle.extenders and await _extender_binds(cycle, node):
+        cycle.timer.step("")
+        return
     for name, plugin in cycle.timer.each(profile.bind):
         with guard(name, "Bind"):
             if await plugin.bind(cycle, cycle.pod, node) is not SKIP:
                 cycle.timer.step("")
                 return
     raise SchedulingError(f"no Bind plugin of profile {profile.scheduler_name!r} binds this pod")
+
+
+async def _extender_binds(cycle: Cycle, node: Node) -> bool:
+    """Let the first extender bind that does so and has a say about the pod."""
+    for extender in cycle.extenders:
+        if extender.binds and extender.is_interested(cycle.pod):
+            try:
+                await extender.bind(cycle.pod, node.name)
+            except ExtenderError as error:
+                if not extender.ignorable:
+                    raise
+                cycle.extenders.skipped(extender, "bind", error)
+            else:
+                return True
+    return False
 
 
 def post_bind(profile: Profile, cycle: Cycle, node: Node) -> None:

@@ -20,6 +20,9 @@ from moorage import garbage
 from moorage.bind.recorder import about_lease
 from moorage.clock import SystemClock
 from moorage.config.types import SchedulerConfiguration
+from moorage.extender import building
+from moorage.extender.asking import Turns
+from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
 from moorage.kube import leases
 from moorage.kube.kubeconfig import Selected
@@ -63,6 +66,8 @@ class Process:
         self.server = KubeApiServer(
             selected, qps=pace.qps, burst=pace.burst, request_seconds=request_seconds
         )
+        turns = Turns()
+        self._extenders = extenders = building.build(configuration.extenders, turns)
         self.scheduler = Scheduler(
             self.server,
             build_profiles(configuration, known),
@@ -74,7 +79,11 @@ class Process:
                 float(configuration.pod_max_backoff_seconds),
             ),
             instance=self.identity,
+            extenders=NO_EXTENDERS if extenders is None else extenders,
+            turns=None if extenders is None else turns,
         )
+        if extenders is not None:
+            extenders.hears = self.scheduler.observers
         self.elector = self._elector(rng) if configuration.leader_election.leader_elect else None
         self._services = tuple(services)
         self._stop = asyncio.Event()
@@ -95,6 +104,8 @@ class Process:
             return FAILED
         finally:
             await self.server.close()
+            if self._extenders is not None:
+                await self._extenders.close()
 
     def stop(self) -> None:
         """End in good order; asked twice, end at once."""

@@ -108,9 +108,17 @@ class Turns:
         self._asked = None
 
     def _hand_over(self) -> None:
-        """Let the decision run until it is done or asks for something."""
+        """Let the decision run until it is done or asks for something.
+
+        It may start tasks and set events: as the loop stands still, another thread may do so. A
+        loop in debug mode does not know that, and is not asked.
+        """
+        loop = asyncio.get_running_loop()
+        guarded = loop.get_debug()
+        loop.set_debug(False)
         self._to_decision.release()
         self._to_loop.acquire()
+        loop.set_debug(guarded)
 
     def _settled(self) -> Any:
         if self._error is not None:

@@ -1,8 +1,8 @@
 """The extenders of a configuration, asked over HTTP as kube-scheduler asks them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -10,19 +10,27 @@ from moorage.api.node import Node
 from moorage.api.pod import Container, Pod
 from moorage.config import types as config
 from moorage.extender import wire
-from moorage.extender.asking import Asking, Blocking
+from moorage.extender.asking import Asking
 from moorage.extender.bodies import Bodies
-from moorage.extender.sending import Sender
+from moorage.extender.sending import Called, Sender
 from moorage.framework.extenders import SCALE, Doomed, Extender, ExtenderError, Filtered
 
 T = TypeVar("T")
+
+
+class Hears(Protocol):
+    """Whoever is told how extenders do."""
+
+    def called(self, extender: str, verb: str, result: str, seconds: float) -> None: ...
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None: ...
 
 
 class HttpExtender:
     """One extender. Without a verb for it, a thing is not asked."""
 
     def __init__(
-        self, given: config.Extender, bodies: Bodies, asking: Callable[[], Asking]
+        self, given: config.Extender, bodies: Bodies, asking: Asking, called: Called
     ) -> None:
         self.given = given
         self.name = given.url_prefix
@@ -31,7 +39,7 @@ class HttpExtender:
         self.prioritizes = bool(given.prioritize_verb)
         self.preempts = bool(given.preempt_verb)
         self.binds = bool(given.bind_verb)
-        self.sender = Sender(given)
+        self.sender = Sender(given, called)
         self._managed = frozenset(resource.name for resource in given.managed_resources)
         self._bodies = bodies
         self._asking = asking
@@ -97,27 +105,21 @@ class HttpExtender:
         return self._bodies.args(pod, nodes, by_name=self.given.node_cache_capable)
 
     def _ask(self, verb: str, body: bytes, kind: type[T]) -> T:
-        return self._asking().ask(lambda: self.sender.send(verb, body, kind))
+        return self._asking.ask(lambda: self.sender.send(verb, body, kind))
 
 
 class HttpExtenders:
     """All extenders of a configuration; those that may be ignored are asked last.
 
-    `asking` is how decisions wait for answers; `on_skipped` hears of extenders that failed and that
-    decisions went on without.
+    `asking` is how decisions wait for answers; `hears` may be set to whoever is to be told of
+    calls, and of extenders that decisions went on without.
     """
 
-    def __init__(
-        self,
-        given: Iterable[config.Extender],
-        *,
-        asking: Asking | None = None,
-        on_skipped: Callable[[str, str, Exception], None] | None = None,
-    ) -> None:
-        self.asking: Asking = Blocking() if asking is None else asking
-        self.on_skipped = on_skipped
+    def __init__(self, given: Iterable[config.Extender], asking: Asking) -> None:
+        self.asking = asking
+        self.hears: Hears | None = None
         bodies = Bodies()
-        made = [HttpExtender(each, bodies, lambda: self.asking) for each in given]
+        made = [HttpExtender(each, bodies, asking, self._called) for each in given]
         self._extenders = sorted(made, key=lambda extender: extender.ignorable)
 
     def __iter__(self) -> Iterator[HttpExtender]:
@@ -142,8 +144,12 @@ class HttpExtenders:
 
     def skipped(self, extender: Extender, verb: str, error: Exception) -> None:
         """Say that a decision goes on without an extender."""
-        if self.on_skipped is not None:
-            self.on_skipped(extender.name, verb, error)
+        if self.hears is not None:
+            self.hears.failed(f"extender/{extender.name}", "", error)
+
+    def _called(self, extender: str, verb: str, result: str, seconds: float) -> None:
+        if self.hears is not None:
+            self.hears.called(extender, verb, result, seconds)
 
     async def close(self) -> None:
         """Close the connections that were opened on this event loop."""

@@ -25,7 +25,7 @@ class ReadingError(ValueError):
 def read(body: Text, kind: type[T]) -> T:
     """Decode a wire type, or a list of them."""
     try:
-        found: T = _decoder(cast(Any, kind)).decode(body)
+        found: T = _decoder(cast("Any", kind)).decode(body)
     except msgspec.DecodeError:
         found = _forgiving(body, kind)
     return found

@@ -18,16 +18,16 @@ from moorage.framework.extenders import ExtenderError
 T = TypeVar("T")
 
 HEADERS: Final = {"Content-Type": "application/json"}
-Told = Callable[[str, str, float], None]
+Called = Callable[[str, str, str, float], None]
+"""Hears of the extender, the verb, the result and the seconds of each call."""
 
 
 class Sender:
-    """Connections to one extender, on whatever event loop it is asked from.
+    """Connections to one extender, on whatever event loop it is asked from."""
 
-    `told` may be set to hear of the verb, the result and the seconds of each call.
-    """
-
-    def __init__(self, given: Extender) -> None:
+    def __init__(self, given: Extender, called: Called) -> None:
+        self._name = given.url_prefix
+        self._called = called
         self._prefix = given.url_prefix.rstrip("/")
         self._seconds = given.http_timeout.seconds
         self._context = tls.context(given)
@@ -35,7 +35,6 @@ class Sender:
         self._proxied = not _is_local(urlsplit(given.url_prefix).hostname or "")
         self._once = given.bind_verb
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
-        self.told: Told | None = None
 
     async def send(self, verb: str, body: bytes, kind: type[T]) -> T:
         """POST to a verb, and read what comes back."""
@@ -53,8 +52,7 @@ class Sender:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ExtenderError(f'Post "{url}": {_why(error)}') from None
         finally:
-            if self.told is not None:
-                self.told(verb, result, time.perf_counter() - began)
+            self._called(self._name, verb, result, time.perf_counter() - began)
         return answer
 
     async def _post(self, url: str, verb: str, body: bytes) -> bytes:

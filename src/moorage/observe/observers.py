@@ -22,8 +22,11 @@ class Observer(Protocol):
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         """Something went wrong that was not the pod's fault."""
 
+    def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
+        """An extender was asked: success, error or timeout."""
 
-HOOKS = ("timer", "attempted", "bound", "failed")
+
+HOOKS = ("timer", "attempted", "bound", "failed", "called")
 
 
 class Observers:
@@ -60,6 +63,9 @@ class Observers:
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         self._call("failed", pod, attempt, error)
+
+    def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
+        self._call("called", extender, verb, result, seconds)
 
     def _call(self, hook: str, *args: Any) -> None:
         for method in list(self._hooks[hook]):

@@ -18,9 +18,6 @@ from moorage.framework.events import ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.queued import QueuedPod
 from moorage.queue.reporting import Report, problem
 
-EXTENDER: Final = "Extender"
-"""The plugin that stands for extenders: with extenders, register it for ANY_EVENT."""
-
 Registered = Mapping[str, Mapping[str, Sequence[EventHint]]]
 """Scheduler name -> plugin name -> what its `events()` returned."""
 

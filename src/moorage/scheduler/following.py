@@ -59,7 +59,7 @@ class Following:
 
     async def _follow(self, reflector: Reflector) -> None:
         async for change in reflector.changes():
-            self._heard(change, reflector.resource)
+            self._hear(change, reflector.resource)
             self._unsynced -= change.type == "synced"
 
     async def _follow_where_served(self, versions: tuple[Resource, ...]) -> None:
@@ -71,11 +71,14 @@ class Following:
             if change is None:
                 desk.ganging.served(resource, known=False)
             else:
-                self._heard(change, resource)
+                self._hear(change, resource)
             if not known and (change is None or change.type == "synced"):
                 known = True
                 self._unsynced -= 1
                 desk.wake()
+
+    def _hear(self, change: Change, resource: Resource) -> None:
+        self._desk.deciding.later(partial(self._heard, change, resource))
 
     def _heard(self, change: Change, resource: Resource) -> None:
         desk = self._desk

@@ -16,6 +16,7 @@ from moorage.cycle.gang_victims import Found, Unit
 from moorage.cycle.gangs import Misfit, Refused, Whole
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import SchedulingError
 from moorage.plugins.default_preemption import DefaultPreemption
@@ -56,6 +57,7 @@ class Imagination:
         """Count a pod where it would go."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         cycle = self._desk.cycle(queued, profile)
+        cycle.extenders = NO_EXTENDERS  # a trial, as kube-scheduler's, asks plugins only
         if nodes is not None:
             cycle.state[DOMAIN] = nodes
         decided = attempt.run(profile, cycle)

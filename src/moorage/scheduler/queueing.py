@@ -6,6 +6,7 @@ from moorage.cache.cache import Cache
 from moorage.cycle.filtering import COOLDOWN
 from moorage.cycle.profile import Profile
 from moorage.framework.events import ANY_EVENT, EventHint
+from moorage.framework.extenders import EXTENDER
 from moorage.policies.fair_share import FairShare
 from moorage.policies.gang import ranking
 from moorage.policies.gang.directory import Directory
@@ -42,6 +43,7 @@ def queue_for(
             name: {
                 **{plugin: made.events() for plugin, made in profile.plugins.items()},
                 COOLDOWN: (EventHint(ANY_EVENT),),
+                EXTENDER: (EventHint(ANY_EVENT),),
             }
             for name, profile in profiles.items()
         },

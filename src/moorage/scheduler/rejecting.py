@@ -64,6 +64,10 @@ class Rejecting:
         except ApiError as error:
             desk.observers.failed(f"Node {name}", "", error)
             return
-        row = desk.cache.table.row_of.get(name)
+        desk.deciding.later(lambda: self._believe(node))
+
+    def _believe(self, node: Node) -> None:
+        desk = self._desk
+        row = desk.cache.table.row_of.get(node.name)
         if row is not None:
             desk.handler.apply(Change("updated", desk.cache.table.node(row), node))

@@ -21,7 +21,9 @@ from moorage.clock import Clock
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
+from moorage.extender.asking import Turns
 from moorage.framework.cycle import Cycle
+from moorage.framework.extenders import NO_EXTENDERS, Extenders
 from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import PluginError, Rejection, SchedulingError
 from moorage.observe.observers import Observers
@@ -29,6 +31,7 @@ from moorage.policies.gang.directory import Directory
 from moorage.policies.gang.holds import Holds
 from moorage.queue.backoff import Backoff
 from moorage.scheduler.cooling import Cooling
+from moorage.scheduler.deciding import Deciding
 from moorage.scheduler.ending import Ending
 from moorage.scheduler.following import FOLLOWED, Following
 from moorage.scheduler.ganging import Ganging
@@ -48,6 +51,7 @@ class Scheduler:
     """Schedules the pods of its profiles on one API server.
 
     While `active` is cleared everything is followed but nothing attempted: a standby keeps warm.
+    Attempts that ask `extenders` take `turns` with the event loop, or keep it waiting without.
     """
 
     def __init__(
@@ -61,6 +65,8 @@ class Scheduler:
         backoff: tuple[float, float] = (1.0, 10.0),
         followed: Iterable[Resource] = FOLLOWED,
         instance: str = "moorage",
+        extenders: Extenders = NO_EXTENDERS,
+        turns: Turns | None = None,
     ) -> None:
         self.server = server
         self.profiles = dict(profiles)
@@ -72,6 +78,7 @@ class Scheduler:
         self.queue = queue_for(
             self.profiles, clock.now, Backoff(*backoff), self.groups, self._plugin_failed
         )
+        self.extenders, self.deciding = extenders, Deciding(turns)
         self.waiting = WaitingPods()
         self.observers = Observers(observers)
         self.recorder = EventRecorder(server, clock, instance=instance)
@@ -139,7 +146,7 @@ class Scheduler:
             self.preempting.tick(self.clock.now())
             self.quoting.tick(self.clock.now())
             self.cooling.tick(self.clock.now())
-            if self.schedule_one():
+            if await self.deciding.run(self.schedule_one):
                 await asyncio.sleep(0)
             else:
                 await self._rest()
@@ -170,7 +177,10 @@ class Scheduler:
         self._wake.set()
 
     def schedule_one(self) -> bool:
-        """One attempt, if a pod is ready: pop, decide, assume. No `await` in here."""
+        """One attempt, if a pod is ready: pop, decide, assume. No `await` in here.
+
+        Where extenders are asked, this is not the event loop's own thread.
+        """
         queued = self.queue.pop(self.clock.now())
         if queued is None:
             return False
@@ -212,6 +222,7 @@ class Scheduler:
             shared=profile.shared,
             client=self.client,
             timer=self.observers.timer(profile.scheduler_name),
+            extenders=self.extenders,
         )
 
     def _plugin_failed(self, error: PluginError) -> None:

@@ -4,12 +4,17 @@ import asyncio
 import random
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from moorage.api.pod import Pod
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.resolving import resolve
-from moorage.config.types import SchedulerConfiguration
+from moorage.config.types import Extender, SchedulerConfiguration
 from moorage.cycle import profile
 from moorage.cycle.profile import Profile
+from moorage.extender import building
+from moorage.extender.asking import Blocking
+from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
 from moorage.memory.cluster import MemoryCluster
 from moorage.memory.kubelet import Kubelet
@@ -49,6 +54,9 @@ class Story:
         self.last[attempt.uid] = attempt
         if attempt.result is Result.ERROR:
             self.errors.append(f"{attempt.pod}: {attempt.message}")
+
+    def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
+        """An extender was asked."""
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         self.errors.append(f"{pod}: {error}")
@@ -104,8 +112,13 @@ def simulate(
     profiles = build_profiles(configuration, known)
     backoff = (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds)
 
+    asking = Blocking()
+    extenders = building.build(_that_do_not_bind(configuration.extenders), asking)
+
     async def main() -> Simulation:
         story = Story()
+        if extenders is not None:
+            extenders.hears = story
         scheduler = Scheduler(
             cluster,
             profiles,
@@ -113,11 +126,22 @@ def simulate(
             rng=rng,
             observers=(story,),
             backoff=(float(backoff[0]), float(backoff[1])),
+            extenders=NO_EXTENDERS if extenders is None else extenders,
         )
         await _until_settled(cluster, scheduler, clock)
         return Simulation(cluster, scheduler, story)
 
-    return run_virtual(main(), clock)
+    try:
+        return run_virtual(main(), clock)
+    finally:
+        if extenders is not None:
+            asking.ask(extenders.close)
+        asking.close()
+
+
+def _that_do_not_bind(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
+    """Extenders with a say, but no hand in it: one that binds would do so in a real cluster."""
+    return tuple(msgspec.structs.replace(extender, bind_verb="") for extender in extenders)
 
 
 async def _until_settled(cluster: MemoryCluster, scheduler: Scheduler, clock: VirtualClock) -> None:
