@@ -15,8 +15,16 @@ class Gates:
     """The PreEnqueue plugins of every profile, in configured order."""
 
     def __init__(self, plugins: Mapping[str, Sequence[Entry]], report: Report) -> None:
-        self._plugins = {scheduler: tuple(entries) for scheduler, entries in plugins.items()}
         self._report = report
+        self.replace(plugins)
+
+    def replace(self, plugins: Mapping[str, Sequence[Entry]]) -> None:
+        """Ask these plugins from now on."""
+        self._plugins = {scheduler: tuple(entries) for scheduler, entries in plugins.items()}
+
+    def serves(self, scheduler: str) -> bool:
+        """Whether a profile has this name."""
+        return scheduler in self._plugins
 
     def check_profile(self, pod: Pod) -> None:
         """Raise QueueError when no profile is responsible for the pod."""

@@ -53,7 +53,9 @@ class Heap:
         """Take out a pod that is in here, wherever it stands."""
         pod.sequence = 0
         self._live -= 1
-        if len(self._entries) > 2 * self._live + _SLACK:
+        if not self._live:
+            self._entries.clear()
+        elif len(self._entries) > 2 * self._live + _SLACK:
             self._entries = [entry for entry in self._entries if entry[1] == entry[2].sequence]
             heapq.heapify(self._entries)
 

@@ -51,10 +51,14 @@ class Hints:
     """What every plugin of every profile registered. `asked` counts (plugin, event, answer)."""
 
     def __init__(self, registered: Registered, report: Report) -> None:
-        self._registered = registered
         self._report = report
-        self._heard: dict[ClusterEvent, Heard] = {}
+        self.replace(registered)
         self.asked: Counter[tuple[str, str, str]] = Counter()
+
+    def replace(self, registered: Registered) -> None:
+        """Ask these plugins from now on."""
+        self._registered = registered
+        self._heard: dict[ClusterEvent, Heard] = {}
 
     def hear(self, event: ClusterEvent) -> Heard:
         """Whom an event concerns; worked out once per event."""

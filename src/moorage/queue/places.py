@@ -55,6 +55,11 @@ class Places:
         self._diary = diary
         self._sequence = itertools.count(1)
 
+    def go_by(self, sort_key: SortKey, backoff: Backoff) -> None:
+        """Order pods, and let them wait, by these from now on; pods in heaps are to be put anew."""
+        self._sort_key = sort_key
+        self.delay = backoff
+
     def requeue(self, pod: QueuedPod, strategy: Strategy, step: Step) -> State:
         """Put a pod where the strategy and its backoff say, or into the pool if it is gated."""
         if strategy is Strategy.SKIP:

@@ -8,19 +8,20 @@ queue keeps no nominations: whoever adds, updates or deletes a pod here tells
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from moorage.api.pod import Pod
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.events import UNSCHEDULED_POD_ADD, ClusterEvent
 from moorage.framework.queued import NO_PLUGINS, QueuedPod, State
-from moorage.queue import validation
+from moorage.queue import reconfiguring, validation
 from moorage.queue.backoff import WINDOW, Backoff
 from moorage.queue.flights import Flights
 from moorage.queue.gates import Entry, Gates
 from moorage.queue.hints import Hints, Registered, Strategy
 from moorage.queue.places import Places, SortKey, Step
+from moorage.queue.reconfiguring import Settings
 from moorage.queue.reporting import Report, ignore
 from moorage.queue.story import Diary, Note
 from moorage.queue.transitions import QueueError, Trigger, require
@@ -180,6 +181,28 @@ class SchedulingQueue:
             self._places.leave(pod)
             self._drop(pod, step)
         return state
+
+    def reconfigure(self, settings: Settings, changed: Container[str], now: float) -> None:
+        """Go by other plugins; `changed` are the schedulers whose plugins are not the same.
+
+        Pods of schedulers that are gone are let go; whoever has a new scheduler's is to add them.
+        """
+        reconfiguring.reconfigure(
+            settings,
+            changed,
+            now,
+            places=self._places,
+            flights=self._flights,
+            gates=self._gates,
+            hints=self._hints,
+        )
+
+    def keep(self, uid: str) -> bool:
+        """Take back that a pod in flight was to be forgotten; whether the pod is in the queue."""
+        pod = self._places.pods.get(uid)
+        if pod is not None:
+            pod.deleted = False
+        return pod is not None
 
     def tick(self, now: float) -> None:
         """Let time pass: backoffs end, and pods that waited too long are retried."""

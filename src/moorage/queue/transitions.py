@@ -23,6 +23,7 @@ class Trigger(enum.Enum):
     DELETE = "delete"
     BACKOFF_COMPLETE = "backoff completes"
     FLUSH = "flush"
+    RECONFIGURE = "reconfigure"
 
     __hash__ = object.__hash__
 
@@ -52,14 +53,17 @@ TABLE: Final[dict[State, Targets]] = {
         Trigger.UPDATE: frozenset({ACTIVE}),
         Trigger.ACTIVATE: frozenset({ACTIVE}),
         Trigger.DELETE: _OUT,
+        Trigger.RECONFIGURE: _IN | _OUT,
     },
     BACKOFF: {
         Trigger.POP: frozenset({IN_FLIGHT}),
         Trigger.UPDATE: frozenset({BACKOFF}),
+        Trigger.RECONFIGURE: _RETRY | _OUT,
         **_WAITS_OUT,
     },
     ERROR_BACKOFF: {
         Trigger.UPDATE: frozenset({ERROR_BACKOFF}),
+        Trigger.RECONFIGURE: _IN | _OUT | {ERROR_BACKOFF},
         **_WAITS_OUT,
     },
     UNSCHEDULABLE: {
@@ -68,6 +72,7 @@ TABLE: Final[dict[State, Targets]] = {
         Trigger.ACTIVATE: _IN,
         Trigger.UPDATE: _RETRY | {UNSCHEDULABLE},
         Trigger.DELETE: _OUT,
+        Trigger.RECONFIGURE: _RETRY | _OUT,
     },
     GATED: {
         Trigger.MOVE: _RETRY,
@@ -75,6 +80,7 @@ TABLE: Final[dict[State, Targets]] = {
         Trigger.ACTIVATE: _IN,
         Trigger.UPDATE: _RETRY,
         Trigger.DELETE: _OUT,
+        Trigger.RECONFIGURE: _RETRY | _OUT,
     },
     IN_FLIGHT: {
         Trigger.PUT_BACK: _RETRY | {ERROR_BACKOFF, UNSCHEDULABLE, OUTSIDE},
@@ -82,6 +88,7 @@ TABLE: Final[dict[State, Targets]] = {
         Trigger.UPDATE: frozenset({IN_FLIGHT}),
         Trigger.ACTIVATE: frozenset({IN_FLIGHT}),
         Trigger.DELETE: frozenset({IN_FLIGHT}),
+        Trigger.RECONFIGURE: frozenset({IN_FLIGHT}),
     },
 }
 

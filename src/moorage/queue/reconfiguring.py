@@ -1,0 +1,85 @@
+"""Other plugins, another order, another backoff: every pod that waits is put where it belongs now.
+
+1. Pods of a scheduler that is gone are let go. One in flight is forgotten when it comes back.
+2. Pods that are ready, or back off, are asked by the gates again, and ordered anew.
+3. Pods that the plugins of a changed profile had refused or gated are tried again, after their
+   backoff: what refused them may be gone.
+4. Pods in flight are decided by what they left with. Should that refuse them, the change was
+   an event that they have missed.
+
+No pod loses its history: attempts, failures and the time it came stay.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from typing import NamedTuple
+
+from moorage.framework.events import CONFIGURATION_CHANGED
+from moorage.framework.queued import QueuedPod, State
+from moorage.queue.backoff import Backoff
+from moorage.queue.flights import Flights, Missed
+from moorage.queue.gates import Entry, Gates
+from moorage.queue.hints import Hints, Registered, Strategy
+from moorage.queue.places import Places, SortKey, Step
+from moorage.queue.transitions import Trigger
+
+_POOLED = frozenset({State.UNSCHEDULABLE, State.GATED})
+
+
+class Settings(NamedTuple):
+    """What a queue goes by: the QueueSort plugin, the gates and hints of each scheduler name."""
+
+    sort_key: SortKey
+    pre_enqueue: Mapping[str, Sequence[Entry]]
+    hints: Registered
+    backoff: Backoff
+
+
+def reconfigure(
+    settings: Settings,
+    changed: Container[str],
+    now: float,
+    *,
+    places: Places,
+    flights: Flights,
+    gates: Gates,
+    hints: Hints,
+) -> None:
+    """Go by other settings; `changed` are the schedulers whose plugins are not the same."""
+    gates.replace(settings.pre_enqueue)
+    hints.replace(settings.hints)
+    places.go_by(settings.sort_key, settings.backoff)
+    step = Step(Trigger.RECONFIGURE, CONFIGURATION_CHANGED.name, now)
+    moving = [pod for pod in _in_order(places) if _moves(pod, gates, changed)]
+    for pod in moving:  # all of them first: keys of two orders cannot be compared
+        places.leave(pod)
+    for pod in moving:
+        if gates.serves(pod.info.pod.spec.scheduler_name):
+            _put_anew(pod, places, step)
+        else:
+            places.shift(pod, State.OUTSIDE, step)
+            del places.pods[pod.info.uid]
+    for pod in places.pods.values():
+        if not gates.serves(pod.info.pod.spec.scheduler_name):
+            pod.deleted = True
+            places.shift(pod, State.IN_FLIGHT, step)
+    flights.record(Missed(CONFIGURATION_CHANGED, None, None))
+
+
+def _in_order(places: Places) -> list[QueuedPod]:
+    """Every pod, in the order in which they came where they are."""
+    return sorted(places.pods.values(), key=lambda pod: pod.sequence)
+
+
+def _moves(pod: QueuedPod, gates: Gates, changed: Container[str]) -> bool:
+    scheduler = pod.info.pod.spec.scheduler_name
+    if pod.state is State.IN_FLIGHT:
+        return False
+    return pod.state not in _POOLED or scheduler in changed or not gates.serves(scheduler)
+
+
+def _put_anew(pod: QueuedPod, places: Places, step: Step) -> None:
+    pod.backoff_until = None
+    if pod.state is State.ACTIVE:
+        places.activate(pod, step)
+    else:
+        places.requeue(pod, Strategy.AFTER_BACKOFF, step)
