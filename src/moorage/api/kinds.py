@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from moorage.api.config_map import ConfigMap
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
@@ -54,6 +55,7 @@ KINDS: Final = {
         _kind(Pod, "v1", "pods"),
         _kind(Node, "v1", "nodes", namespaced=False),
         _kind(Namespace, "v1", "namespaces", namespaced=False),
+        _kind(ConfigMap, "v1", "configmaps"),
         _kind(Service, "v1", "services"),
         _kind(ReplicationController, "v1", "replicationcontrollers"),
         _kind(ReplicaSet, "apps/v1", "replicasets"),

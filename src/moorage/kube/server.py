@@ -202,7 +202,7 @@ class KubeApiServer:
             self.fence()
 
     def _query(self, resource: Resource, **parameters: object) -> str:
-        parameters["fieldSelector"] = self._selectors.get(resource.plural, "")
+        parameters["fieldSelector"] = resource.selector or self._selectors.get(resource.plural, "")
         given = {key: value for key, value in parameters.items() if value}
         return f"?{urlencode(given)}" if given else ""
 

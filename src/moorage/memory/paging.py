@@ -44,7 +44,7 @@ class Lister:
             return self._cut(self._snapshot(table, token), token, limit)
         check_reached(self._store, resource_version)
         token = _Token(next(self._lists), self._store.version, 0)
-        entries = table.in_order()
+        entries = [e for e in table.in_order() if not resource.only or e.key == resource.only]
         if limit and limit < len(entries):
             self._keep(token, entries)
         return self._cut(entries, token, limit)

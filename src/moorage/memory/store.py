@@ -35,6 +35,7 @@ class Store:
 
     def table(self, resource: Resource) -> Table:
         """The table of a resource; `NotFound` for one that is not kept here."""
+        resource = resource.whole
         found = self._tables.get(resource.plural)
         if found is None or (found.resource is not resource and found.resource != resource):
             raise NotFound("the server could not find the requested resource")

@@ -23,13 +23,15 @@ async def watch(
     else:
         version, position = store.version, history.end
         for entry in table.in_order():
-            yield WatchEvent("ADDED", entry.view, str(entry.version))
+            if _is_of(resource, entry.key):
+                yield WatchEvent("ADDED", entry.view, str(entry.version))
     try:
         while True:
             while position < history.end:
                 record = history.at(position, version)
                 position, version = position + 1, record.version
-                yield record.event
+                if _is_of(resource, record.entry.key):
+                    yield record.event
             if alarm is not None and alarm.rang(history):
                 if alarm.bookmarks:
                     yield WatchEvent("BOOKMARK", None, str(store.version))
@@ -40,6 +42,10 @@ async def watch(
     finally:
         if alarm is not None:
             alarm.cancel()
+
+
+def _is_of(resource: Resource, key: str) -> bool:
+    return not resource.only or key == resource.only
 
 
 class Alarm:

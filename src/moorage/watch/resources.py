@@ -6,13 +6,31 @@ import msgspec
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """One kind of object as an API server serves it."""
+    """One kind of object as an API server serves it.
+
+    With `only`, a key, it is that one object: nothing else is listed or watched.
+    """
 
     group: str
     version: str
     plural: str
     kind: str
     namespaced: bool
+    only: str = ""
+
+    def one(self, key: str) -> "Resource":
+        """The object of this key, followed by itself."""
+        return msgspec.structs.replace(self, only=key)
+
+    @property
+    def whole(self) -> "Resource":
+        """All objects of the kind."""
+        return msgspec.structs.replace(self, only="") if self.only else self
+
+    @property
+    def selector(self) -> str:
+        """The field selector of its lists and watches."""
+        return f"metadata.name={self.only.rpartition('/')[2]}" if self.only else ""
 
     @property
     def api_version(self) -> str:
@@ -30,6 +48,7 @@ class Resource(msgspec.Struct, frozen=True):
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The URL path of the collection, of one object, or of one of its subresources."""
+        namespace = namespace or self.only.rpartition("/")[0]
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         scope = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
         return "/".join(

@@ -190,7 +190,7 @@ def test_negative_quantities_are_refused_only_when_strict() -> None:
         pytest.param("scheduling.x-k8s.io/v1alpha1", "PodGroup", "PodGroup", id="one dialect"),
         pytest.param("scheduling.k8s.io/v1beta1", "PodGroup", "PodGroup", id="the other dialect"),
         pytest.param("serving.knative.dev/v1", "Service", None, id="another group's Service"),
-        pytest.param("v1", "ConfigMap", None, id="a kind scheduling does not read"),
+        pytest.param("v1", "Secret", None, id="a kind scheduling does not read"),
         pytest.param("", "", None, id="no kind at all"),
     ],
 )

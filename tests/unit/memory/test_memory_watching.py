@@ -7,7 +7,7 @@ from moorage.clock import VirtualClock, run_virtual
 from moorage.memory.cluster import MemoryCluster
 from moorage.memory.registry import Options
 from moorage.watch.errors import Gone, VersionTooLarge
-from moorage.watch.resources import NODES
+from moorage.watch.resources import NODES, Resource
 from moorage.watch.surface import WatchEvent
 
 
@@ -16,9 +16,11 @@ def add(cluster: MemoryCluster, *names: str) -> None:
         cluster.add(NODES, {"metadata": {"name": name}})
 
 
-async def take(cluster: MemoryCluster, version: str, count: int) -> list[WatchEvent]:
+async def take(
+    cluster: MemoryCluster, version: str, count: int, resource: Resource = NODES
+) -> list[WatchEvent]:
     taken = []
-    async with aclosing(cluster.watch(NODES, resource_version=version)) as events:
+    async with aclosing(cluster.watch(resource, resource_version=version)) as events:
         async for event in events:
             taken.append(event)
             if len(taken) == count:
@@ -190,3 +192,12 @@ def test_a_watch_without_a_time_limit_never_looks_at_the_clock(
         return waking
 
     assert asyncio.run(main()) is None
+
+
+@pytest.mark.parametrize("since", ["", "1"])
+def test_one_object_can_be_followed_by_itself(cluster: MemoryCluster, since: str) -> None:
+    add(cluster, "a", "b", "c")
+    one = NODES.one("b")
+
+    assert names(asyncio.run(take(cluster, since, 1, one))) == ["b"]
+    assert [item.name for item in asyncio.run(cluster.list_page(one)).items] == ["b"]

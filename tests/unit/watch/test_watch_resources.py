@@ -66,3 +66,14 @@ def test_pods_come_after_all_they_refer_to() -> None:
         "podgroups",
     ):
         assert order.index(earlier) < order.index("pods")
+
+
+def test_one_object_is_listed_and_watched_by_its_name_in_its_namespace() -> None:
+    """So that a Role may allow just that one, by resourceNames."""
+    one = RESOURCES["configmaps"].one("shop/rules")
+
+    assert (one.path(), one.selector) == (
+        "/api/v1/namespaces/shop/configmaps",
+        "metadata.name=rules",
+    )
+    assert one.whole == RESOURCES["configmaps"]
