@@ -69,7 +69,7 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
             cache.put_pod(kinds.resident(kind, index, f"node-{index // 4}"))
     start_s = time.perf_counter() - began
     arriving = [kinds.pod(kind, index) for index in range(pods)]
-    queue = queue_for(profiles, lambda: 0.0, Backoff())
+    queue = queue_for(profiles.values(), lambda: 0.0, Backoff())
     return Bench(cache, queue, next(iter(profiles.values())), arriving, start_s)
 
 

@@ -34,6 +34,8 @@ API_VERSIONS: Final = {
 WORKLOAD_VERSION: Final = "scheduling.k8s.io/v1beta1"
 ATTEMPT: Final = "moorage/attempt"
 """The annotation that ties an event to the attempt of that id in the log."""
+GENERATION: Final = "moorage/generation"
+"""The annotation that tells which generation of the configuration decided."""
 
 EventType = Literal["Normal", "Warning"]
 
@@ -55,6 +57,13 @@ class _Event(NamedTuple):
     time: float
     related: KubeObject | None
     attempt: str
+    generation: int
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """What ties it to the log, and to the configuration that decided."""
+        found = {ATTEMPT: self.attempt} if self.attempt else {}
+        return {**found, GENERATION: str(self.generation)} if self.generation else found
 
 
 class _Series:
@@ -91,15 +100,17 @@ class EventRecorder:
         note: str,
         related: KubeObject | None = None,
         attempt: str = "",
+        generation: int = 0,
     ) -> None:
         """Note an event; it is sent when the API server has time for it.
 
-        The id of the attempt it tells of goes along as an annotation.
+        The id of the attempt it tells of goes along as an annotation, and the generation of the
+        configuration that decided.
         """
         if len(self._backlog) == BACKLOG:
             self.dropped += 1
         now = self._clock.now()
-        event = _Event(about, type_, reason, action, cut(note), now, related, attempt)
+        event = _Event(about, type_, reason, action, cut(note), now, related, attempt, generation)
         self._backlog.append((controller, event))
         self._something.set()
 
@@ -174,8 +185,8 @@ class EventRecorder:
     async def _extend(self, event: _Event, series: _Series) -> None:
         count = {"count": series.count, "lastObservedTime": stamp(event.time)}
         patch: dict[str, Any] = {"series": count}
-        if event.attempt:
-            patch["metadata"] = {"annotations": {ATTEMPT: event.attempt}}
+        if event.annotations:
+            patch["metadata"] = {"annotations": event.annotations}
         namespace = event.about.namespace or "default"
         await self._server.patch(EVENTS, namespace, series.name, patch)
 
@@ -193,8 +204,8 @@ class EventRecorder:
             "note": event.note,
             "regarding": _reference(event.about),
         }
-        if event.attempt:
-            body["metadata"]["annotations"] = {ATTEMPT: event.attempt}
+        if event.annotations:
+            body["metadata"]["annotations"] = event.annotations
         if event.related is not None:
             body["related"] = _reference(event.related)
         return body

@@ -24,7 +24,7 @@ def check(configuration: SchedulerConfiguration, report: Report) -> None:
         detail = "should be an integer value greater than zero"
         report.problem(("parallelism",), invalid(configuration.parallelism, detail))
     _profiles(configuration.profiles, report)
-    _percentage(configuration.percentage_of_nodes_to_score, report, ())
+    check_percentage(configuration.percentage_of_nodes_to_score, report, ())
     _backoff(configuration, report)
     _extenders(configuration.extenders, report)
 
@@ -84,7 +84,7 @@ def _profiles(profiles: Sequence[Profile], report: Report) -> None:
         elif profile.scheduler_name in first:
             report.problem(at, duplicate(text(first[profile.scheduler_name])))
         first[profile.scheduler_name] = at
-        _percentage(profile.percentage_of_nodes_to_score, report, ("profiles", i))
+        check_percentage(profile.percentage_of_nodes_to_score, report, ("profiles", i))
     _common_queue_sort(profiles, report)
 
 
@@ -110,7 +110,8 @@ def _args(profile: Profile, plugin: str | None) -> dict[str, Any] | None:
     return next((c.args for c in profile.plugin_config if c.name == plugin), None)
 
 
-def _percentage(percentage: int | None, report: Report, path: Path) -> None:
+def check_percentage(percentage: int | None, report: Report, path: Path) -> None:
+    """Report a share that is none."""
     if percentage is not None and not 0 <= percentage <= 100:
         detail = invalid(percentage, "not in valid range [0-100]")
         report.problem((*path, "percentageOfNodesToScore"), detail)

@@ -76,6 +76,22 @@ def default(known: Mapping[str, PluginInfo] | None = None) -> SchedulerConfigura
     return load({"apiVersion": API_VERSION, "kind": KIND}, known=known).configuration
 
 
+def complete_profile(
+    given: Profile,
+    configuration: SchedulerConfiguration,
+    path: Path,
+    report: Report,
+    *,
+    known: Mapping[str, PluginInfo] | None = None,
+    unknown_plugins: UnknownPlugins = "error",
+) -> Profile:
+    """Complete and check a profile that stands outside of its configuration, at `path`."""
+    screen = Screen(Catalogue(known), unknown_plugins, report, converted=False)
+    profile = _profile(given, completing.ignored_resources(configuration.extenders), screen, path)
+    checking.check_percentage(profile.percentage_of_nodes_to_score, report, path)
+    return profile if report.problems else _with_points(profile, screen.catalogue, report, path)
+
+
 def _with_profiles(configuration: SchedulerConfiguration, screen: Screen) -> SchedulerConfiguration:
     ignored = completing.ignored_resources(configuration.extenders)
     profiles = tuple(

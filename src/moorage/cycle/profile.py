@@ -67,7 +67,10 @@ class Profile:
         plugins: Mapping[str, Plugin],
         percentage: int | None = None,
     ) -> None:
+        self.resolved = resolved
         self.scheduler_name = resolved.scheduler_name
+        self.version = ""
+        """Which of several versions this is, while a canary runs beside the stable one."""
         self.percentage_of_nodes_to_score = percentage
         self.plugins = dict(plugins)
         self.columns = ColumnCache()

@@ -64,6 +64,7 @@ class Cycle:
     """kube-scheduler's CycleState and Handle in one: lives as long as one attempt.
 
     `state` is the plugins' own: write under your plugin's name in PreFilter, read it later.
+    `generation` is that of the configuration that decides.
     """
 
     __slots__ = (
@@ -71,6 +72,7 @@ class Cycle:
         "cache",
         "client",
         "extenders",
+        "generation",
         "incoming",
         "listeners",
         "now",
@@ -90,6 +92,7 @@ class Cycle:
         random: Random,
         now: float = 0.0,
         attempt: str = "",
+        generation: int = 0,
         shared: dict[str, Any] | None = None,
         client: Client | None = None,
         timer: Timer = UNTIMED,
@@ -101,6 +104,7 @@ class Cycle:
         self.random = random
         self.now = now
         self.attempt = attempt
+        self.generation = generation
         self.shared: dict[str, Any] = {} if shared is None else shared
         self.client = client
         self.timer = timer

@@ -1,7 +1,8 @@
 """What every plugin is: its own arguments."""
 
-from collections.abc import Hashable
-from typing import Any, ClassVar
+from collections.abc import Callable, Hashable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -9,6 +10,8 @@ from moorage.cache.columns import Depends
 from moorage.cache.podinfo import Feature
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import ANY_EVENT, EventHint
+
+Carried = Mapping[str, Callable[[], Any] | None]
 
 
 class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -20,6 +23,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
     aliases: ClassVar[tuple[str, ...]] = ()
     depends: ClassVar[Depends] = Depends.EVERYTHING
+    carried: ClassVar[Carried] = MappingProxyType({})
+    """What stays of `cycle.shared` when the profile is replaced while running, by key, and how it
+    begins, if not with nothing: what was booked or measured, not what was worked out."""
 
     @classmethod
     def plugin_name(cls) -> str:
@@ -37,6 +43,10 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         speed only.
         """
         return (EventHint(ANY_EVENT),)
+
+    def inherit(self, before: Self) -> None:
+        """Called once, when a profile is replaced while running, on a plugin whose place one of
+        the same class had: take over what that one holds by itself."""
 
     def concerns(self) -> int:
         """What a pod must bring for me to have a say, as flags of `Feature`; the default, anything.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from moorage.framework.timing import UNTIMED, Timer
-from moorage.observe.records import Attempt, Bound
+from moorage.observe.records import Attempt, Bound, Reloaded, RolledBack
 
 
 class Observer(Protocol):
@@ -25,8 +25,14 @@ class Observer(Protocol):
     def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
         """An extender was asked: success, error or timeout."""
 
+    def reloaded(self, reloaded: Reloaded) -> None:
+        """A configuration was read again."""
 
-HOOKS = ("timer", "attempted", "bound", "failed", "called")
+    def rolled_back(self, rolled_back: RolledBack) -> None:
+        """A canary was given up."""
+
+
+HOOKS = ("timer", "attempted", "bound", "failed", "called", "reloaded", "rolled_back")
 
 
 class Observers:
@@ -66,6 +72,12 @@ class Observers:
 
     def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
         self._call("called", extender, verb, result, seconds)
+
+    def reloaded(self, reloaded: Reloaded) -> None:
+        self._call("reloaded", reloaded)
+
+    def rolled_back(self, rolled_back: RolledBack) -> None:
+        self._call("rolled_back", rolled_back)
 
     def _call(self, hook: str, *args: Any) -> None:
         for method in list(self._hooks[hook]):

@@ -1,6 +1,7 @@
 """One record per decision, the same for logs, metrics, explanations and simulations."""
 
 import enum
+from typing import Literal
 
 import msgspec
 
@@ -18,7 +19,8 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
 
     `seconds` is the time from popping the pod to its being assumed or given up. An attempt whose
     binding fails is told twice: as scheduled, and then, under the same id, as what became of it.
-    `plugin` and `point` name the plugin whose exception ended the attempt.
+    `plugin` and `point` name the plugin whose exception ended the attempt. `generation` is that of
+    the configuration that decided, `version` that of the profile, while it has several.
     """
 
     id: str
@@ -38,6 +40,8 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     victims: int = 0
     plugin: str = ""
     point: str = ""
+    generation: int = 0
+    version: str = ""
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):
@@ -59,3 +63,33 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
     since_ready: float = 0.0
     seconds: float = 0.0
     flushed: bool = False
+    generation: int = 0
+    version: str = ""
+
+
+Outcome = Literal["success", "refused", "unchanged"]
+
+
+class Reloaded(msgspec.Struct, frozen=True):
+    """A configuration was read again: it took over, was refused, or says what the one before says.
+
+    `generation` and `digest` are those of the one in force now; `canaries` are its (profile,
+    version, percent). `message` tells what was wrong, `restart` what needs a restart.
+    """
+
+    outcome: Outcome
+    generation: int
+    digest: str
+    source: str = ""
+    message: str = ""
+    restart: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    canaries: tuple[tuple[str, str, float], ...] = ()
+
+
+class RolledBack(msgspec.Struct, frozen=True):
+    """A canary was given up."""
+
+    profile: str
+    version: str
+    reason: str

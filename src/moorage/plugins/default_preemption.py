@@ -58,6 +58,9 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True, dict=True):
         """Preemptions of this plugin's that the edge is carrying out."""
         return Underway()
 
+    def inherit(self, before: "DefaultPreemption") -> None:
+        self.__dict__["underway"] = before.underway
+
     def pre_enqueue(self, pod: Pod) -> Rejection | None:
         return unresolvable(WAITING) if self.underway.holds(pod.uid) else None
 

@@ -18,12 +18,14 @@ def adopt(
 
     Where a profile's own arguments have one of the same name, that one stays.
     """
-    documents = [decoding.encode(policy) for policy in policies]
-    profiles = tuple(_adopt(profile, documents) for profile in configuration.profiles)
+    given = list(policies)
+    profiles = tuple(adopt_into(profile, given) for profile in configuration.profiles)
     return msgspec.structs.replace(configuration, profiles=profiles)
 
 
-def _adopt(profile: Profile, documents: list[dict[str, Any]]) -> Profile:
+def adopt_into(profile: Profile, policies: Iterable[SchedulingPolicy]) -> Profile:
+    """One profile with these policies, if it runs the plugin."""
+    documents = [decoding.encode(policy) for policy in policies]
     configs = tuple(_config(config, documents) for config in profile.plugin_config)
     return msgspec.structs.replace(profile, plugin_config=configs)
 
@@ -35,6 +37,14 @@ def _config(config: PluginConfig, documents: list[dict[str, Any]]) -> PluginConf
     known = {_name(document) for document in own}
     added = [document for document in documents if _name(document) not in known]
     return PluginConfig(config.name, {**config.args, "policies": [*own, *added]})
+
+
+def is_adopted_by(configuration: SchedulerConfiguration) -> bool:
+    """Whether any profile runs the plugin that applies policies."""
+    wanted = SchedulingPolicies.plugin_name()
+    return any(
+        config.name == wanted for each in configuration.profiles for config in each.plugin_config
+    )
 
 
 def _name(document: dict[str, Any]) -> str:

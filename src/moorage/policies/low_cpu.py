@@ -1,6 +1,6 @@
 """LowCpuScheduler: nodes that really use little come first, and none that use too much."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from moorage.cache.podinfo import CPU, MEMORY
 from moorage.cache.view import Nodes
 from moorage.config.durations import Duration
 from moorage.framework.cycle import Cycle
+from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable
 from moorage.policies import loads, metrics, rounding
@@ -52,6 +53,7 @@ class LowCpuScheduler(Filter, Score, frozen=True):
     stale_after: Duration = Duration.of_seconds(300)
 
     aliases = ("LowCpu", "LowUsage")
+    carried: ClassVar[Carried] = {metrics.STORE: None, NAME: Arrivals}
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 import numpy as np
@@ -18,11 +18,12 @@ from moorage.cache.selections import Clause, Selection
 from moorage.cache.view import Nodes
 from moorage.config.durations import Duration
 from moorage.framework.cycle import Cycle
+from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import Rejection, unresolvable
 from moorage.policies import latencies, rounding
 from moorage.policies.arguments import Amount, Percent
-from moorage.policies.latencies import Atlas, Chart
+from moorage.policies.latencies import STORE, Atlas, Chart, Store
 
 TOO_FAR: Final = "node(s) were more than {:g} ms away from the pods that the pod talks to"
 NAME: Final = "NetworkLatencyPlugin"
@@ -57,6 +58,7 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
     peers_annotation: str = "moorage.io/talks-to"
 
     aliases = ("NetworkLatency",)
+    carried: ClassVar[Carried] = {STORE: Store}
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:

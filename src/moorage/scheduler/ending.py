@@ -121,10 +121,11 @@ class Ending:
         *,
         error: bool = False,
     ) -> bool:
-        """Back to the queue, as the pod is now; False: it is gone or bound, and is let go."""
+        """Back to the queue, as the pod is now; False: it is gone, bound or no longer ours."""
         desk = self._desk
         known = desk.following.pod(queued.info.pod.key)
-        if known is None or known.uid != queued.info.uid or known.spec.node_name:
+        ours = known is not None and known.spec.scheduler_name in desk.profiles
+        if known is None or not ours or known.uid != queued.info.uid or known.spec.node_name:
             desk.queue.done(queued.info.uid)
             return False
         queued.latest = desk.cache.info(known)
@@ -132,4 +133,4 @@ class Ending:
         return True
 
     def _say_why(self, cycle: Cycle, reason: statuses.Reason, message: str) -> None:
-        self._desk.reporting.not_scheduled(cycle.pod, reason, message, cycle.attempt)
+        self._desk.reporting.not_scheduled(cycle.pod, reason, message, cycle)

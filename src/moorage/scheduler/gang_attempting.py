@@ -42,7 +42,12 @@ class Attempting:
         self._desk = scheduler
         self._ganging = ganging
         self._preempting = GangPreempting(scheduler, ganging)
-        self._profiles = {name: _alone(profile) for name, profile in scheduler.profiles.items()}
+        self.rejoin()
+
+    def rejoin(self) -> None:
+        """Other profiles are in force."""
+        profiles = self._desk.profiles
+        self._profiles = {name: _alone(profile) for name, profile in profiles.items()}
 
     def attempt(self, group: Group, popped: QueuedPod) -> None:
         """Place enough of a group's pods, and begin to bind them; or none, and say why."""

@@ -47,12 +47,11 @@ LOOK_AGAIN_SECONDS: Final = 60.0
 class Ganging:
     """Follows groups, and tries them as a whole."""
 
-    def __init__(self, scheduler: "Scheduler", backoff: Backoff) -> None:
+    def __init__(self, scheduler: "Scheduler") -> None:
         self._desk = scheduler
         self.groups, self.holds = scheduler.groups, scheduler.holds
         self.alarms = Alarms()
         self.telling = Telling(scheduler)
-        self._backoff = backoff
         self._plugins = self._enlist()
         self._served: dict[str, bool] = {}
         self.groups.in_use = bool(self._plugins)
@@ -60,15 +59,24 @@ class Ganging:
         self.holding = Holding(scheduler, self)
         self._attempting = Attempting(scheduler, self)
 
+    def rejoin(self) -> None:
+        """Other profiles are in force: treat groups as they say."""
+        had, self._plugins = bool(self._plugins), self._enlist()
+        if not self._plugins:
+            self.groups.in_use = False
+        elif not had:
+            self.groups.in_use = any(self._served.values()) or len(self._served) < len(DIALECTS)
+        self._attempting.rejoin()
+
     def _enlist(self) -> dict[str, GangScheduling]:
         """The plugin of each profile that has one; all look at the same groups."""
         found: dict[str, GangScheduling] = {}
-        for name, profile in self._desk.profiles.items():
+        for profile in self._desk.lineup:
             for plugin in profile.plugins.values():
                 if isinstance(plugin, GangScheduling):
                     plugin.join(self.groups, self.holds)
                     if plugin.enabled:
-                        found[name] = plugin
+                        found.setdefault(profile.scheduler_name, plugin)
         return found
 
     def _settings(self, group: Group) -> GangScheduling:
@@ -82,9 +90,11 @@ class Ganging:
 
         Where there can be no groups, naming one means nothing.
         """
-        if resource.kind != "PodGroup" or not self._plugins:
+        if resource.kind != "PodGroup":
             return
         self._served[resource.group] = known
+        if not self._plugins:
+            return
         self.groups.in_use = any(self._served.values()) or len(self._served) < len(DIALECTS)
         if not self.groups.in_use:
             waiting = [uid for group in self.groups for uid in group.waiting]
@@ -215,8 +225,9 @@ class Ganging:
         fixed = self._settings(group).pod_group_backoff_seconds
         if fixed:
             return fixed
-        most = self._backoff.maximum * math.sqrt(max(group.members, 1))
-        return Backoff(self._backoff.initial, most).duration(group.failures)
+        backoff = self._desk.backoff
+        most = backoff.maximum * math.sqrt(max(group.members, 1))
+        return Backoff(backoff.initial, most).duration(group.failures)
 
     def tick(self, now: float) -> None:
         """Do what is due."""

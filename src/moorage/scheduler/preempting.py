@@ -38,14 +38,18 @@ class Preempting:
         self.evicting = Evicting(scheduler)
         self.guard = LoopGuard()
         self.sparing = Sparing(scheduler, self.guard)
-        self.sparing.review(scheduler.clock.now())
         self.alarms = Alarms()
         self.leaving: set[str] = set()
         """Pods that are being evicted, until they are gone or turn out to stay."""
-        for profile in scheduler.profiles.values():
-            profile.shared[LEAVING] = self.leaving
         self._failures: dict[str, int] = {}
         self._promised: dict[str, tuple[Pod, str, float]] = {}
+        self.rejoin()
+
+    def rejoin(self) -> None:
+        """Let the profiles in force know who is leaving, and whom to spare."""
+        for profile in self._desk.lineup:
+            profile.shared[LEAVING] = self.leaving
+        self.sparing.review(self._desk.clock.now())
 
     def make_room(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
         """Promise the node, and evict whoever is in the way."""

@@ -29,11 +29,22 @@ class Quoting:
         self.alarms = Alarms()
         self._usage = TenantUsage(lambda pod: pod.namespace)
         self._said: dict[str, str] = {}
+        self._enabled = False
+        self.rejoin()
+
+    def rejoin(self) -> None:
+        """Other profiles are in force: quotas may begin to count, or cease to."""
+        desk, had = self._desk, self._enabled
         self._enabled = any(
             isinstance(plugin, CapacityScheduling)
-            for profile in scheduler.profiles.values()
+            for profile in desk.lineup
             for plugin in profile.plugins.values()
         )
+        for quota in desk.cache.objects.all(ElasticQuota):
+            if self._enabled and not had:
+                self.alarms.set(quota.key, desk.clock.now())
+            elif not self._enabled:
+                self.alarms.clear(quota.key)
 
     def see(self, change: Change) -> None:
         """A quota was written; what is to be said of it is said when we may."""

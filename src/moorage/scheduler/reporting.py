@@ -25,19 +25,22 @@ class Reporting:
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, result: Result, **more: Any
     ) -> None:
         """An attempt has ended."""
-        self._desk.observers.attempted(
-            Attempt(
-                id=cycle.attempt,
-                pod=cycle.pod.key,
-                uid=cycle.pod.uid,
-                profile=profile.scheduler_name,
-                result=result,
-                time=cycle.now,
-                seconds=self._desk.clock.now() - cycle.now,
-                attempts=queued.attempts,
-                **more,
-            )
+        ended = Attempt(
+            id=cycle.attempt,
+            pod=cycle.pod.key,
+            uid=cycle.pod.uid,
+            profile=profile.scheduler_name,
+            result=result,
+            time=cycle.now,
+            seconds=self._desk.clock.now() - cycle.now,
+            attempts=queued.attempts,
+            generation=cycle.generation,
+            version=profile.version,
+            **more,
         )
+        self._desk.observers.attempted(ended)
+        if profile.version:
+            self._desk.canarying.attempted(ended)
 
     def placed(self, placement: Placement) -> None:
         """An attempt has ended well: the pod is assumed on a node."""
@@ -58,38 +61,56 @@ class Reporting:
         queued, profile, cycle, node, _, _ = placement
         pod, now = cycle.pod, self._desk.clock.now()
         note = f"Successfully assigned {pod.key} to {node.name}"
-        self.event(pod, "Normal", "Scheduled", "Binding", note, cycle.attempt)
-        self._desk.observers.bound(
-            Bound(
-                attempt=cycle.attempt,
-                pod=pod.key,
-                uid=pod.uid,
-                profile=profile.scheduler_name,
-                node=node.name,
-                time=now,
-                attempts=queued.attempts,
-                since_added=now - queued.entered,
-                since_ready=now - (queued.first_attempt or queued.entered),
-                seconds=now - cycle.now,
-                flushed=queued.flushed,
-            )
+        self.event(pod, "Normal", "Scheduled", "Binding", note, cycle)
+        ended = Bound(
+            attempt=cycle.attempt,
+            pod=pod.key,
+            uid=pod.uid,
+            profile=profile.scheduler_name,
+            node=node.name,
+            time=now,
+            attempts=queued.attempts,
+            since_added=now - queued.entered,
+            since_ready=now - (queued.first_attempt or queued.entered),
+            seconds=now - cycle.now,
+            flushed=queued.flushed,
+            generation=cycle.generation,
+            version=profile.version,
         )
+        self._desk.observers.bound(ended)
+        if profile.version:
+            self._desk.canarying.bound(ended)
 
     def not_scheduled(
-        self, pod: Pod, reason: statuses.Reason, message: str, attempt: str = ""
+        self, pod: Pod, reason: statuses.Reason, message: str, cycle: Cycle | None = None
     ) -> None:
         """A pod waits on: why, in an event and in its status."""
-        self.event(pod, "Warning", "FailedScheduling", "Scheduling", message, attempt)
+        self.event(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle)
         patch = statuses.not_scheduled(pod, reason, message, self._desk.clock.now())
         if patch is not None:
             self._desk.start(self.patch_status(pod, patch), f"status/{pod.key}")
 
     def event(
-        self, pod: Pod, type_: Any, reason: str, action: str, note: str, attempt: str = ""
+        self,
+        pod: Pod,
+        type_: Any,
+        reason: str,
+        action: str,
+        note: str,
+        cycle: Cycle | None = None,
     ) -> None:
-        """An event about a pod, in the name of its profile."""
-        name = pod.spec.scheduler_name
-        self._desk.recorder.record(name, pod, type_, reason, action, note, attempt=attempt)
+        """An event about a pod, in the name of its profile; and of the attempt it tells of."""
+        attempt, generation = ("", 0) if cycle is None else (cycle.attempt, cycle.generation)
+        self._desk.recorder.record(
+            pod.spec.scheduler_name,
+            pod,
+            type_,
+            reason,
+            action,
+            note,
+            attempt=attempt,
+            generation=generation,
+        )
 
     async def patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
         """Write to a pod's status; that the pod is gone is fine."""

@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.bind.client import PluginClient
 from moorage.bind.permits import WaitingPods
@@ -30,6 +31,7 @@ from moorage.observe.observers import Observers
 from moorage.policies.gang.directory import Directory
 from moorage.policies.gang.holds import Holds
 from moorage.queue.backoff import Backoff
+from moorage.scheduler.canarying import Canarying
 from moorage.scheduler.cooling import Cooling
 from moorage.scheduler.deciding import Deciding
 from moorage.scheduler.ending import Ending
@@ -37,6 +39,7 @@ from moorage.scheduler.following import FOLLOWED, Following
 from moorage.scheduler.ganging import Ganging
 from moorage.scheduler.handling import Handler
 from moorage.scheduler.ledger import Ledger
+from moorage.scheduler.lineup import Lineup
 from moorage.scheduler.placing import Placement, place
 from moorage.scheduler.preempting import Preempting
 from moorage.scheduler.queueing import attach, queue_for
@@ -69,14 +72,18 @@ class Scheduler:
         turns: Turns | None = None,
     ) -> None:
         self.server = server
-        self.profiles = dict(profiles)
+        self.lineup = Lineup(profiles)
+        self.profiles = self.lineup.profiles
+        self.backoff = Backoff(*backoff)
+        self.about: KubeObject | None = None
+        """What events about the configuration refer to."""
         self.clock = clock
         self.rng = rng
         self.cache = Cache()
-        attach(self.profiles, self.cache)
+        attach(self.lineup, self.cache)
         self.groups, self.holds = Directory(self.profiles), Holds()
         self.queue = queue_for(
-            self.profiles, clock.now, Backoff(*backoff), self.groups, self._plugin_failed
+            self.lineup, clock.now, self.backoff, self.groups, self._plugin_failed
         )
         self.extenders, self.deciding = extenders, Deciding(turns)
         self.waiting = WaitingPods()
@@ -101,7 +108,8 @@ class Scheduler:
         self.active.set()
         self._wake = asyncio.Event()
         self.attempts = 0
-        self.ganging = Ganging(self, Backoff(*backoff))
+        self.canarying = Canarying(self)
+        self.ganging = Ganging(self)
         self.preempting = Preempting(self)
         self.ledger = Ledger(self)
         self.quoting = Quoting(self)
@@ -146,6 +154,7 @@ class Scheduler:
             self.preempting.tick(self.clock.now())
             self.quoting.tick(self.clock.now())
             self.cooling.tick(self.clock.now())
+            self.canarying.tick()
             if await self.deciding.run(self.schedule_one):
                 await asyncio.sleep(0)
             else:
@@ -190,7 +199,7 @@ class Scheduler:
             return True
         if self.ganging.schedule(queued):
             return True
-        profile = self.profiles[pod.spec.scheduler_name]
+        profile = self.lineup.of(pod)
         cycle = self.cycle(queued, profile)
         try:
             outcome = attempt.run(profile, cycle)
@@ -219,6 +228,7 @@ class Scheduler:
             random=self.rng,
             now=self.clock.now(),
             attempt=f"{self.attempts:x}",
+            generation=self.lineup.generation,
             shared=profile.shared,
             client=self.client,
             timer=self.observers.timer(profile.scheduler_name),

@@ -37,7 +37,7 @@ class Sparing:
         """Let every profile know whether there is anyone to spare."""
         self._read_classes()
         stopped = not self._guard.is_quiet(now)
-        for profile in self._desk.profiles.values():
+        for profile in self._desk.lineup:
             for plugin in profile.plugins.values():
                 if isinstance(plugin, DefaultPreemption):
                     asked = plugin.minimum_runtime_seconds or self._by_class or stopped

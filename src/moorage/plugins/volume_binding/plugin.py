@@ -1,7 +1,7 @@
 """The VolumeBinding plugin: its extension points."""
 
 from collections.abc import Hashable
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from moorage.cache.view import Nodes
 from moorage.config.plugin_args import CAPACITY_SHAPE, UtilizationShapePoint
 from moorage.framework.cycle import Client, Cycle
 from moorage.framework.events import EventHint
+from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, PreBind, PreFilter, PreScore, Reserve, Score
 from moorage.framework.verdicts import SKIP, PluginError, Rejection, Skip, unresolvable
 from moorage.plugins.volume_binding import binding, claims, hints, scoring, waiting
@@ -27,7 +28,7 @@ from moorage.plugins.volume_binding.searching import (
     Found,
     Search,
 )
-from moorage.plugins.volume_binding.shelving import shelves
+from moorage.plugins.volume_binding.shelving import SHELVES, Shelves, shelves
 from moorage.plugins.volume_binding.waiting import BindingFailedError
 
 REASONS: Final = {
@@ -59,6 +60,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
     shape: tuple[UtilizationShapePoint, ...] = CAPACITY_SHAPE
 
     depends = Depends.NODE
+    carried: ClassVar[Carried] = {SHELVES: Shelves}
 
     def concerns(self) -> int:
         return Feature.VOLUMES

@@ -4,7 +4,7 @@ One set of shelves serves all attempts of a profile, with what was assumed laid 
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from moorage.plugins.volume_binding.shelf import EMPTY, Shelf, Shelved, shelve
 from moorage.plugins.volume_changes import Seen
 from moorage.plugins.volume_claims import is_kept_for, volume_class
 from moorage.plugins.volume_offers import Offers
+
+SHELVES: Final = "VolumeBinding"
+"""Where `cycle.shared` has the shelves, with what was assumed."""
 
 
 class Pool(NamedTuple):
@@ -117,9 +120,9 @@ class Shelves:
 
 def shelves(cycle: Cycle) -> Shelves:
     """The profile's shelves."""
-    found: Shelves | None = cycle.shared.get("VolumeBinding")
+    found: Shelves | None = cycle.shared.get(SHELVES)
     if found is None:
-        found = cycle.shared["VolumeBinding"] = Shelves()
+        found = cycle.shared[SHELVES] = Shelves()
     return found
 
 
