@@ -214,15 +214,47 @@ EVENTS_DROPPED: Final = Metric(
     "moorage_events_dropped", "counter", "Events given up because the API server did not take them."
 )
 GENERATION: Final = Metric(
-    "moorage_configuration_generation",
+    "moorage_config_generation",
     "gauge",
     "How often a configuration was put in force; the first is 1.",
 )
 CONFIGURATION_INFO: Final = Metric(
-    "moorage_configuration_info",
+    "moorage_config_info",
     "gauge",
     "The configuration in force, by its digest; always 1.",
     ("digest",),
+)
+CONFIG_RELOADS: Final = Metric(
+    "moorage_config_reloads",
+    "counter",
+    "Configurations read again, by result; 'success': in force, 'refused': something was wrong and "
+    "the one before stays, 'unchanged': it says the same.",
+    ("result",),
+)
+VERSION_ATTEMPTS: Final = Metric(
+    "moorage_version_attempts",
+    "counter",
+    "Attempts to schedule a pod of a profile that has a canary, by result and version.",
+    ("result", "profile", "version"),
+)
+VERSION_DURATION: Final = Metric(
+    "moorage_version_attempt_duration_seconds",
+    "histogram",
+    "Seconds an attempt took, binding included, at a pod of a profile that has a canary.",
+    ("result", "profile", "version"),
+    _MS,
+)
+CANARY_PERCENT: Final = Metric(
+    "moorage_canary_percent",
+    "gauge",
+    "The share of a profile's pods that a canary decides for; 0 once it was given up.",
+    ("profile", "version"),
+)
+CANARY_ROLLBACKS: Final = Metric(
+    "moorage_canary_rollbacks",
+    "counter",
+    "Canaries given up because they did worse than they may.",
+    ("profile", "version"),
 )
 ACTIVE: Final = Metric(
     "moorage_active", "gauge", "1 where this replica schedules, 0 where it stands by."

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from moorage.framework.verdicts import PluginError
 from moorage.observe.log_formats import Render
 from moorage.observe.log_writer import LogWriter
-from moorage.observe.records import Attempt, Bound, Result
+from moorage.observe.records import Attempt, Bound, Reloaded, Result, RolledBack
 
 DECISIONS: Final = 2
 BINDINGS: Final = 4
@@ -46,7 +46,27 @@ class DecisionLog:
         fields = {"about": pod, "attempt": attempt, "err": f"{type(error).__name__}: {error}"}
         if isinstance(error, PluginError):
             fields |= {"plugin": error.plugin, "extension_point": error.point}
-        logging.getLogger("moorage").warning("Failed", extra={"fields": fields})
+        _say(logging.WARNING, "Failed", **fields)
+
+    def reloaded(self, reloaded: Reloaded) -> None:
+        fields: dict[str, Any] = {"generation": reloaded.generation, "digest": reloaded.digest}
+        if reloaded.source:
+            fields["source"] = reloaded.source
+        for warning in reloaded.warnings:
+            _say(logging.WARNING, "Configuration warning", warning=warning)
+        if reloaded.restart:
+            fields["needs_restart"] = ", ".join(reloaded.restart)
+        if reloaded.outcome == "refused":
+            _say(logging.ERROR, "Configuration refused", **fields, err=reloaded.message)
+        elif reloaded.outcome == "success":
+            level = logging.WARNING if reloaded.restart else logging.INFO
+            _say(level, "Configuration reloaded", **fields)
+        else:
+            _say(logging.INFO, "Configuration unchanged", **fields)
+
+    def rolled_back(self, rolled_back: RolledBack) -> None:
+        fields = {"profile": rolled_back.profile, "version": rolled_back.version}
+        _say(logging.WARNING, "Canary rolled back", **fields, reason=rolled_back.reason)
 
     def _attempt(self, attempt: Attempt) -> str:
         message, fields = _SAID[attempt.result](attempt)
@@ -62,8 +82,13 @@ class DecisionLog:
             "attempts": bound.attempts,
             "ms": _ms(bound.seconds),
             "waited_s": round(bound.since_added, 3),
+            **_decided_by(bound),
         }
         return self._sink.render("I", BINDINGS, bound.time, NAME, "Bound", fields)
+
+
+def _say(level: int, message: str, **fields: Any) -> None:
+    logging.getLogger("moorage").log(level, message, extra={"fields": fields})
 
 
 def _scheduled(attempt: Attempt) -> tuple[str, dict[str, Any]]:
@@ -100,7 +125,14 @@ def _common(attempt: Attempt) -> dict[str, Any]:
         "attempt": attempt.id,
         "attempts": attempt.attempts,
         "ms": _ms(attempt.seconds),
+        **_decided_by(attempt),
     }
+
+
+def _decided_by(record: Attempt | Bound) -> dict[str, Any]:
+    """The configuration that decided, where it is known, and the version of the profile."""
+    found: dict[str, Any] = {"generation": record.generation} if record.generation else {}
+    return {**found, "version": record.version} if record.version else found
 
 
 def _ms(seconds: float) -> float:

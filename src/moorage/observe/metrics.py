@@ -23,7 +23,7 @@ from moorage.framework.verdicts import PluginError
 from moorage.observe import catalogue, gathering, timed
 from moorage.observe.catalogue import SLI_ATTEMPTS
 from moorage.observe.gathering import Source, counter, gauge, one
-from moorage.observe.records import Attempt, Bound, Result
+from moorage.observe.records import Attempt, Bound, Reloaded, Result, RolledBack
 from moorage.observe.tallies import Tallies, histogram
 from moorage.observe.timing import Timer, Timings
 
@@ -64,6 +64,10 @@ class Metrics:
         self._plugin_errors: Counter[tuple[str, ...]] = Counter()
         self._flushed = 0
         self._configuration = (0, "")
+        self._versions = Tallies(catalogue.VERSION_DURATION.buckets)
+        self._reloads: Counter[tuple[str, ...]] = Counter()
+        self._percents: dict[tuple[str, ...], float] = {}
+        self._rollbacks: Counter[tuple[str, ...]] = Counter()
         self.registry.register(self)
         ProcessCollector(registry=self.registry)
 
@@ -71,9 +75,15 @@ class Metrics:
         """Read queues, cache and events off this scheduler whenever somebody looks."""
         self._source = source
 
-    def configured(self, generation: int, digest: str = "") -> None:
-        """A configuration is in force."""
+    def configured(
+        self,
+        generation: int,
+        digest: str = "",
+        canaries: Iterable[tuple[str, str, float]] = (),
+    ) -> None:
+        """A configuration is in force, with canaries for so many percent of a profile's pods."""
         self._configuration = (generation, digest)
+        self._percents = {(profile, version): percent for profile, version, percent in canaries}
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Everything as text, in the format asked for, and the name of that format."""
@@ -88,6 +98,9 @@ class Metrics:
         if attempt.result is Result.SCHEDULED:
             return
         self._durations.of(attempt.result.value, attempt.profile).observe(attempt.seconds)
+        if attempt.version:
+            labels = attempt.result.value, attempt.profile, attempt.version
+            self._versions.of(*labels).observe(attempt.seconds)
         if attempt.nominated:
             self._victims.observe(attempt.victims)
             self._remember(attempt.uid, attempt.time)
@@ -96,6 +109,8 @@ class Metrics:
 
     def bound(self, bound: Bound) -> None:
         self._durations.of("scheduled", bound.profile).observe(bound.seconds)
+        if bound.version:
+            self._versions.of("scheduled", bound.profile, bound.version).observe(bound.seconds)
         self._attempts.observe(bound.attempts)
         self._sli.of(_SLI_LABELS[min(bound.attempts, SLI_ATTEMPTS)]).observe(bound.since_ready)
         self._flushed += bound.flushed
@@ -107,6 +122,15 @@ class Metrics:
             self._plugin_errors[error.plugin, error.point] += 1
         else:
             self._errors[(pod if pod.startswith("watch/") else type(error).__name__,)] += 1
+
+    def reloaded(self, reloaded: Reloaded) -> None:
+        self._reloads[(reloaded.outcome,)] += 1
+        self.configured(reloaded.generation, reloaded.digest, reloaded.canaries)
+
+    def rolled_back(self, rolled_back: RolledBack) -> None:
+        labels = rolled_back.profile, rolled_back.version
+        self._rollbacks[labels] += 1
+        self._percents[labels] = 0.0
 
     def describe(self) -> Iterable[Family]:
         """Nothing: what there is to tell is found out when it is asked for."""
@@ -135,6 +159,13 @@ class Metrics:
         yield gauge(catalogue.GENERATION, one(generation))
         if digest:
             yield gauge(catalogue.CONFIGURATION_INFO, [((digest,), 1)])
+        yield counter(catalogue.CONFIG_RELOADS, self._reloads.items())
+        versions = list(self._versions.items())
+        attempts = [(labels, tally.count) for labels, tally in versions]
+        yield counter(catalogue.VERSION_ATTEMPTS, attempts)
+        yield histogram(catalogue.VERSION_DURATION, versions)
+        yield gauge(catalogue.CANARY_PERCENT, self._percents.items())
+        yield counter(catalogue.CANARY_ROLLBACKS, self._rollbacks.items())
         if self.lag is not None:
             yield gauge(catalogue.LOOP_LAG, one(self.lag()))
 

@@ -243,7 +243,12 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
         "scheduler_inflight_events",
         "moorage_plugin_errors",
         "moorage_errors",
-        "moorage_configuration_info",
+        "moorage_config_info",
+        "moorage_config_reloads",
+        "moorage_version_attempts",
+        "moorage_version_attempt_duration_seconds",
+        "moorage_canary_percent",
+        "moorage_canary_rollbacks",
         "moorage_loop_lag_seconds",
     }
 
@@ -363,8 +368,8 @@ def test_the_configuration_in_force_is_told() -> None:
     metrics.configured(3, "abc")
 
     found = read(metrics)
-    assert value(found, "moorage_configuration_generation") == 3
-    assert value(found, "moorage_configuration_info", digest="abc") == 1
+    assert value(found, "moorage_config_generation") == 3
+    assert value(found, "moorage_config_info", digest="abc") == 1
 
 
 def test_the_share_of_attempts_that_are_sampled_is_as_asked() -> None:

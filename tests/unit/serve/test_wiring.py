@@ -70,7 +70,7 @@ def test_a_scheduler_is_ready_once_everything_is_listed() -> None:
     assert "internal server error: not listed yet: namespaces, priorityclasses" in text
     assert "[+]leaderElection ok\n" in text
     assert 'profile="default-scheduler",result="scheduled"} 1.0' in told
-    assert "moorage_configuration_generation 1.0" in told
+    assert "moorage_config_generation 1.0" in told
     assert "moorage_loop_lag_seconds" in told
 
 

@@ -1,0 +1,43 @@
+"""From a configuration that was found right to profiles that are ready to take over."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from moorage.config.canary import ProfileCanary
+from moorage.config.types import SchedulerConfiguration
+from moorage.framework.plugin import Plugin
+from moorage.queue.backoff import Backoff
+from moorage.scheduler.canary import Canary
+from moorage.scheduler.reconfiguring import Version
+from moorage.simulate.running import build_profiles
+
+
+def version(
+    configuration: SchedulerConfiguration,
+    canaries: Iterable[ProfileCanary],
+    known: Mapping[str, type[Plugin]],
+    generation: int,
+    digest: str,
+) -> Version:
+    """A whole configuration, made ready; nothing of it is in force yet."""
+    return Version(
+        generation,
+        digest,
+        build_profiles(configuration, known),
+        backoff_of(configuration),
+        {given.spec.scheduler_name: _canary(given, configuration, known) for given in canaries},
+    )
+
+
+def backoff_of(configuration: SchedulerConfiguration) -> Backoff:
+    """How long pods wait after failures."""
+    initial, most = configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds
+    return Backoff(float(initial), float(most))
+
+
+def _canary(
+    given: ProfileCanary, configuration: SchedulerConfiguration, known: Mapping[str, type[Plugin]]
+) -> Canary:
+    alone = msgspec.structs.replace(configuration, profiles=(given.spec.profile,))
+    return Canary(given, build_profiles(alone, known)[given.spec.scheduler_name])

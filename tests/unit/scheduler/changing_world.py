@@ -1,0 +1,130 @@
+"""A cluster and a scheduler whose configuration changes while it runs, in virtual time."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from moorage.cache.validation import validate
+from moorage.clock import VirtualClock, run_virtual
+from moorage.config import canary
+from moorage.config.loading import load
+from moorage.framework.plugin import Plugin
+from moorage.memory.cluster import MemoryCluster
+from moorage.observe.records import Attempt, Bound, RolledBack
+from moorage.plugins import registry
+from moorage.queue.backoff import Backoff
+from moorage.reload.building import version
+from moorage.scheduler import Scheduler
+from moorage.scheduler.reconfiguring import install
+from moorage.simulate.running import build_profiles
+from moorage.testing import NodeBuilder, PodBuilder
+from moorage.watch.resources import EVENTS, PODS
+
+Raw = dict[str, Any]
+Objects = NodeBuilder | PodBuilder | Raw
+
+
+def profile(name: str = "default-scheduler", *plugins: str, **args: Raw) -> Raw:
+    """A profile that runs these plugins beside the default ones."""
+    return {
+        "schedulerName": name,
+        "plugins": {"multiPoint": {"enabled": [{"name": plugin} for plugin in plugins]}},
+        "pluginConfig": [{"name": plugin, "args": given} for plugin, given in args.items()],
+    }
+
+
+def configuration(*profiles: Raw, **settings: Any) -> Raw:
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": list(profiles),
+        **settings,
+    }
+
+
+class ChangingWorld:
+    """What a test sees: the cluster, the scheduler, and what was decided."""
+
+    def __init__(
+        self, *objects: Objects, config: Raw, plugins: Iterable[type[Plugin]] = ()
+    ) -> None:
+        self.clock = VirtualClock(1000.0)
+        self.cluster = MemoryCluster(clock=self.clock, rng=random.Random(1))
+        self.known = registry.built_in()
+        for plugin in plugins:
+            self.known.add(plugin)
+        self._config = config
+        self.attempts: list[Attempt] = []
+        self.bindings: list[Bound] = []
+        self.rollbacks: list[RolledBack] = []
+        self.failures: list[str] = []
+        self.scheduler: Scheduler
+        self.apply(*objects)
+
+    def apply(self, *objects: Objects) -> None:
+        for obj in objects:
+            if isinstance(obj, dict):
+                self.cluster.apply(obj)
+            else:
+                kind = "Node" if isinstance(obj, NodeBuilder) else "Pod"
+                self.cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
+
+    def attempted(self, attempt: Attempt) -> None:
+        self.attempts.append(attempt)
+
+    def bound(self, bound: Bound) -> None:
+        self.bindings.append(bound)
+
+    def rolled_back(self, rolled_back: RolledBack) -> None:
+        self.rollbacks.append(rolled_back)
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        self.failures.append(f"{pod}: {error}")
+
+    def change(self, config: Raw, *canaries: Raw) -> frozenset[str]:
+        """Put another configuration in force."""
+        described = registry.describe(self.known)
+        loaded = load(config, known=described).configuration
+        found = [
+            each for raw in canaries for each in canary.load(raw, loaded, known=described).found
+        ]
+        generation = self.scheduler.lineup.generation + 1
+        made = version(loaded, found, self.known, generation, f"digest-{generation}")
+        return install(self.scheduler, made)
+
+    def run(self, story: Callable[["ChangingWorld"], Awaitable[None]]) -> "ChangingWorld":
+        """Run the scheduler while the story unfolds."""
+
+        async def main() -> None:
+            loaded = load(self._config, known=registry.describe(self.known)).configuration
+            backoff = Backoff(
+                float(loaded.pod_initial_backoff_seconds), float(loaded.pod_max_backoff_seconds)
+            )
+            self.scheduler = Scheduler(
+                self.cluster,
+                build_profiles(loaded, self.known),
+                clock=self.clock,
+                rng=random.Random(0),
+                observers=(self,),
+                backoff=(backoff.initial, backoff.maximum),
+            )
+            running = asyncio.ensure_future(self.scheduler.run())
+            await story(self)
+            validate(self.scheduler.cache)
+            self.scheduler.queue.validate()
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+        run_virtual(main(), self.clock)
+        return self
+
+    def node_of(self, name: str) -> str | None:
+        node: str | None = self.cluster.read(PODS, "default", name)["spec"].get("nodeName")
+        return node
+
+    def events(self, reason: str) -> list[Raw]:
+        found = (
+            self.cluster.read(EVENTS, e.namespace, e.name) for e in self.cluster.objects(EVENTS)
+        )
+        return [event for event in found if event["reason"] == reason]
