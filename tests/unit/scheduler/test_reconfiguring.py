@@ -6,7 +6,7 @@ import pytest
 
 from moorage import Cycle, Filter, Node, Permit, Pod, Rejection, Wait
 from moorage.framework.points import QueueSort
-from moorage.framework.queued import QueuedPod, State
+from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import unresolvable
 from moorage.observe.records import Result
 from moorage.testing import node, pod
