@@ -197,6 +197,50 @@ NOMINATION_DURATION: Final = Metric(
     (),
     exponential(0.1, 2, 14),
 )
+EVICTIONS: Final = Metric(
+    "moorage_evictions",
+    "counter",
+    "Victims of preemption, by way (deletion, eviction, memory: it only waited for permission) and "
+    "result (evicted, gone: it was gone already, failed).",
+    ("way", "result"),
+)
+VICTIMS_LEAVING: Final = Metric(
+    "moorage_victims_leaving", "gauge", "Victims that are being evicted and are not gone yet."
+)
+NOMINATIONS_GIVEN_UP: Final = Metric(
+    "moorage_nominations_given_up",
+    "counter",
+    "Promises of a node that had not come true after nominationSeconds and were taken back.",
+)
+LOOPS_CUT: Final = Metric(
+    "moorage_preemption_loops_cut",
+    "counter",
+    "Circles of evictions that were cut: pods of one owner evicted pods of another again and "
+    "again. The PreemptionLoop event names both.",
+)
+PAIRS_STOPPED: Final = Metric(
+    "moorage_preemption_pairs_stopped",
+    "gauge",
+    "Pairs of owners whose pods may not evict each other's for now, because they went in a circle.",
+)
+DISRUPTIONS_SPENT: Final = Metric(
+    "moorage_disruptions_spent",
+    "gauge",
+    "Disruptions that evictions took from PodDisruptionBudgets whose status does not show it yet.",
+)
+DISRUPTIONS_EXPIRED: Final = Metric(
+    "moorage_disruptions_expired",
+    "counter",
+    "Such disruptions that no status has shown for a minute; the disruption controller is behind.",
+)
+NODES_RESTING: Final = Metric(
+    "moorage_nodes_resting",
+    "gauge",
+    "Nodes left alone for a while because their kubelet rejected a pod that was bound to them.",
+)
+REJECTIONS: Final = Metric(
+    "moorage_node_rejections", "counter", "Pods of ours that a kubelet rejected after binding."
+)
 PLUGIN_ERRORS: Final = Metric(
     "moorage_plugin_errors",
     "counter",

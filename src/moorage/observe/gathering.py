@@ -1,18 +1,18 @@
 """What can be read off a scheduler when somebody looks: nothing is counted for it before."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping, Sized
 from operator import length_hint
 from typing import Protocol
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.core import Metric as Family
 
 from moorage.cache.cache import Cache
 from moorage.framework.queued import State
-from moorage.observe import catalogue
-from moorage.observe.catalogue import Metric
+from moorage.observe import catalogue, room
+from moorage.observe.families import Values, counter, gauge, one
 from moorage.observe.observers import Observers
+from moorage.observe.room import Room
 from moorage.queue.queue import SchedulingQueue
 
 
@@ -57,26 +57,7 @@ class Source(Protocol):
     def observers(self) -> Observers: ...
     @property
     def reflectors(self) -> Mapping[str, Reflector]: ...
-
-
-Values = Iterable[tuple[tuple[str, ...], float]]
-"""Numbers by label values."""
-
-
-def gauge(metric: Metric, values: Values) -> Family:
-    """A gauge with these values."""
-    family = GaugeMetricFamily(metric.name, metric.help, labels=metric.labels)
-    for labels, value in values:
-        family.add_metric(labels, value)
-    return family
-
-
-def counter(metric: Metric, values: Values) -> Family:
-    """A counter with these values."""
-    family = CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
-    for labels, value in values:
-        family.add_metric(labels, value)
-    return family
+    def room(self) -> Room: ...
 
 
 def read(source: Source) -> Iterator[Family]:
@@ -98,11 +79,7 @@ def read(source: Source) -> Iterator[Family]:
     yield gauge(catalogue.SYNCED, one(source.synced))
     yield gauge(catalogue.OBSERVERS_OFF, one(len(source.observers.switched_off)))
     yield gauge(catalogue.FOLLOWED, known)
-
-
-def one(value: float) -> Values:
-    """The value of a metric without labels."""
-    return [((), value)]
+    yield from room.families(source.room())
 
 
 def refusals(queue: SchedulingQueue) -> Counter[tuple[str, str]]:

@@ -22,7 +22,8 @@ from prometheus_client.exposition import choose_encoder
 from moorage.framework.verdicts import PluginError
 from moorage.observe import catalogue, gathering, timed
 from moorage.observe.catalogue import SLI_ATTEMPTS
-from moorage.observe.gathering import Source, counter, gauge, one
+from moorage.observe.families import counter, gauge, one
+from moorage.observe.gathering import Source
 from moorage.observe.records import Attempt, Bound, Reloaded, Result, RolledBack
 from moorage.observe.tallies import Tallies, histogram
 from moorage.observe.timing import Timer, Timings

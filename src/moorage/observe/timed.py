@@ -7,7 +7,7 @@ from typing import Final
 from prometheus_client.core import Metric as Family
 
 from moorage.observe import catalogue
-from moorage.observe.gathering import counter, one
+from moorage.observe.families import counter, one
 from moorage.observe.tallies import Tallies, Tally, histogram
 from moorage.observe.timing import Timings
 

@@ -30,9 +30,11 @@ class Cooling:
         self._cache = cache
         self._queue = queue
         self._seconds = seconds
+        self.rejections = 0
 
     def begin(self, node: str, now: float) -> None:
         """Leave a node alone from now on, for a while."""
+        self.rejections += 1
         self._cache.resting[node] = now + self._seconds
 
     def tick(self, now: float) -> None:

@@ -110,6 +110,7 @@ class Ending:
         )
         if nominated is not None:
             self._desk.preempting.make_room(cycle, profile, nominated)
+        self._desk.preempting.look_again(cycle)
         if self.put_back(queued, rejected, pending):
             self._say_why(cycle, "Unschedulable", message)
 

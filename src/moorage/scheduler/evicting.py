@@ -4,12 +4,13 @@
    by that one whether all are gone or going.
 2. If one cannot be evicted the last is spared: the preemptor will have to choose again.
 3. A victim that only waits for permission is sent back to the queue, not deleted; one that is gone
-   or going already is fine.
+   already is fine, and nothing is said of it.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from moorage.scheduler.scheduler import Scheduler
 
 IN_MEMORY = " (in scheduler memory)."
+Result = Literal["evicted", "gone", "failed"]
 
 
 class Order(NamedTuple):
@@ -38,10 +40,11 @@ class Order(NamedTuple):
 
 
 class Evicting:
-    """Carries out orders."""
+    """Carries out orders; `counts` has what became of victims, by (way, result)."""
 
     def __init__(self, scheduler: "Scheduler") -> None:
         self._desk = scheduler
+        self.counts: Counter[tuple[str, str]] = Counter()
 
     async def carry_out(
         self, order: Order, victims: Sequence[Pod], last: Callable[[Pod], None]
@@ -61,15 +64,20 @@ class Evicting:
         waiting = desk.waiting.get(victim.uid)
         if waiting is not None:
             waiting.reject("DefaultPreemption", "preempted")
-            note += IN_MEMORY
-        elif not await self._remove(order, victim):
-            return False
-        desk.recorder.record(
-            order.scheduler, victim, "Normal", "Preempted", "Preempting", note, order.preemptor
-        )
-        return True
+            way, result, note = "memory", "evicted", note + IN_MEMORY
+        else:
+            way, result = (
+                "eviction" if order.by_api else "deletion",
+                await self._remove(order, victim),
+            )
+        self.counts[way, result] += 1
+        if result == "evicted":
+            desk.recorder.record(
+                order.scheduler, victim, "Normal", "Preempted", "Preempting", note, order.preemptor
+            )
+        return result != "failed"
 
-    async def _remove(self, order: Order, victim: Pod) -> bool:
+    async def _remove(self, order: Order, victim: Pod) -> Result:
         server, now = self._desk.server, self._desk.clock.now()
         patch = statuses.disrupted(victim, order.scheduler, now, order.what)
         try:
@@ -79,8 +87,8 @@ class Evicting:
                 await server.patch_pod_status(victim.namespace, victim.name, patch, victim.uid)
                 await server.delete(PODS, victim.namespace, victim.name, uid=victim.uid)
         except NotFound:
-            return True
+            return "gone"
         except ApiError as error:
             self._desk.observers.failed(victim.key, "", error)
-            return False
-        return True
+            return "failed"
+        return "evicted"

@@ -3,9 +3,11 @@
 Between the eviction of a pod and the word of the disruption controller, a PodDisruptionBudget still
 offers what was just taken from it. Here it is taken at once: the budget as it is believed allows
 one disruption less and lists the pod as disrupted. An entry is struck off when the budget was
-written anew after the victim was seen to be leaving, or when that has not happened for too long.
+written anew after the victim was seen to be leaving, when the victim turns out to stay, or when
+none of that has happened for too long.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -14,7 +16,9 @@ from moorage.api import selectors
 from moorage.api.pod import Pod
 from moorage.api.policy import PodDisruptionBudget
 from moorage.api.selectors import SelectorError
+from moorage.scheduler.alarms import Alarms
 from moorage.watch.reflector import Change
+from moorage.watch.resources import POD_DISRUPTION_BUDGETS
 
 if TYPE_CHECKING:
     from moorage.scheduler.scheduler import Scheduler
@@ -35,11 +39,13 @@ class Entry:
 
 
 class Ledger:
-    """Entries by budget."""
+    """Entries by budget; `expired` counts those that were struck off only for their age."""
 
     def __init__(self, scheduler: "Scheduler") -> None:
         self._desk = scheduler
         self._entries: dict[str, dict[str, Entry]] = {}
+        self.alarms = Alarms()
+        self.expired = 0
 
     def spend(self, victims: list[Pod]) -> None:
         """Take victims from every budget that protects them."""
@@ -51,6 +57,33 @@ class Ledger:
                 entries[victim.uid] = Entry(victim, now)
             if taken:
                 objects.put(_without(budget, [Entry(victim, now) for victim in taken]))
+                self.alarms.set(budget.key, now + LONGEST_SECONDS)
+
+    def refund(self, victims: list[Pod]) -> None:
+        """These stay: what was taken for them is given back."""
+        for key, entries in list(self._entries.items()):
+            staying = entries.keys() & {victim.uid for victim in victims}
+            for uid in staying:
+                del entries[uid]
+            if staying:
+                self._restate(key)
+
+    def tick(self, now: float) -> None:
+        """Strike off what is too old."""
+        for key in self.alarms.due(now):
+            self._restate(key)
+            left = self._entries.get(key, {}).values()
+            if left:
+                oldest = min(entry.since for entry in left)
+                self.alarms.set(key, oldest + LONGEST_SECONDS)
+
+    def _restate(self, key: str) -> None:
+        """Believe of a budget what was last heard, but for what is spent since."""
+        heard = self._desk.reflectors[POD_DISRUPTION_BUDGETS.plural].known.get(key)
+        entries = self._entries.get(key, {})
+        kept = self._keep(key, entries.values())
+        if isinstance(heard, PodDisruptionBudget):
+            self._desk.cache.objects.put(_without(heard, kept))
 
     def adjust(self, change: Change) -> Change:
         """A change as it is to be believed: budgets without what is spent already."""
@@ -61,22 +94,26 @@ class Ledger:
         elif isinstance(sample, PodDisruptionBudget):
             if change.new is None:
                 self._entries.pop(sample.key, None)
+                self.alarms.clear(sample.key)
             elif sample.key in self._entries:
                 return msgspec.structs.replace(change, new=self._adjusted(sample))
         return change
 
     def _adjusted(self, budget: PodDisruptionBudget) -> PodDisruptionBudget:
-        now, entries = self._desk.clock.now(), self._entries[budget.key]
-        kept = {
-            uid: entry
-            for uid, entry in entries.items()
-            if not entry.leaving and now - entry.since < LONGEST_SECONDS
-        }
+        entries = self._entries[budget.key].values()
+        return _without(budget, self._keep(budget.key, (e for e in entries if not e.leaving)))
+
+    def _keep(self, key: str, entries: Iterable[Entry]) -> list[Entry]:
+        """Keep of a budget's entries these, as far as they are not too old."""
+        now, these = self._desk.clock.now(), list(entries)
+        kept = [entry for entry in these if now - entry.since < LONGEST_SECONDS]
+        self.expired += len(these) - len(kept)
         if kept:
-            self._entries[budget.key] = kept
+            self._entries[key] = {entry.uid: entry for entry in kept}
         else:
-            del self._entries[budget.key]
-        return _without(budget, list(kept.values()))
+            self._entries.pop(key, None)
+            self.alarms.clear(key)
+        return kept
 
     def _leaves(self, uid: str) -> None:
         for entries in self._entries.values():

@@ -63,6 +63,15 @@ class LoopGuard:
         self._until = {pair: until for pair, until in self._until.items() if until > now}
         return not self._until
 
+    @property
+    def pairs(self) -> int:
+        """How many pairs are stopped, as far as anyone has looked."""
+        return len(self._until)
+
+    def until(self, preemptor: Pod, victim: Pod) -> float:
+        """Until when a pair that is stopped is."""
+        return self._until[owner(preemptor), owner(victim)]
+
     def _forget(self, pair: Pair) -> None:
         self._first.pop(pair, None)
         self._turns.pop(pair, None)

@@ -1,9 +1,11 @@
 """A pod was promised a node: its victims are evicted, and those it outbid are told.
 
 While evictions are under way the preemptor is kept out of the queue; if they fail it is tried
-again a little later. A promise that has not come true after `nominationSeconds` is taken back.
+again a little later. A promise that has not come true after `nominationSeconds` is taken back. A
+pod that had to spare others is tried again when the first of them may be evicted.
 """
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,7 @@ from moorage.queue.backoff import Backoff
 from moorage.scheduler.alarms import Alarms
 from moorage.scheduler.evicting import Evicting, Order
 from moorage.scheduler.loop_guard import LoopGuard
-from moorage.scheduler.sparing import Sparing
+from moorage.scheduler.sparing import SPARED_UNTIL, Sparing
 from moorage.watch.resources import PODS
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ class Preempting:
         self.alarms = Alarms()
         self.leaving: set[str] = set()
         """Pods that are being evicted, until they are gone or turn out to stay."""
+        self.given_up = 0
+        self.looks = Alarms()
         self._failures: dict[str, int] = {}
         self._promised: dict[str, tuple[Pod, str, float]] = {}
         self.rejoin()
@@ -96,6 +100,7 @@ class Preempting:
     def spare(self, victims: list[Pod]) -> None:
         """These could not all be evicted: count them again."""
         self.leaving.difference_update(victim.uid for victim in victims)
+        self._desk.ledger.refund(victims)
         self._desk.ganging.leaving.spare(victims)
 
     def promise(self, cycle: Cycle, node: str, settings: DefaultPreemption) -> None:
@@ -125,12 +130,25 @@ class Preempting:
             desk.start(work, f"nominate/{pod.key}")
             desk.queue.activate([uid], desk.clock.now())
 
+    def look_again(self, cycle: Cycle) -> None:
+        """Have a pod tried again when somebody may be evicted who was spared for now."""
+        until = cycle.state.get(SPARED_UNTIL, math.inf)
+        if until < math.inf:
+            self.looks.set(cycle.pod.uid, until)
+
+    def next_wake(self) -> float | None:
+        """When there is something to do."""
+        due = (self.alarms.next(), self.looks.next())
+        return min((when for when in due if when is not None), default=None)
+
     def tick(self, now: float) -> None:
-        """Take back promises that did not come true."""
+        """Take back promises that did not come true, and have pods tried that may now preempt."""
+        self._desk.queue.activate(self.looks.due(now), now)
         for uid in self.alarms.due(now):
             pod, node, seconds = self._promised.pop(uid)
             queued = self._desk.queue.find(uid)
             if queued is not None and self._desk.cache.nominations.node_of(uid) == node:
+                self.given_up += 1
                 note = GIVEN_UP.format(node, seconds)
                 self._desk.reporting.event(pod, "Warning", "NominationGivenUp", "Preempting", note)
                 self.take_back(uid)

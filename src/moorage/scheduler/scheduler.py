@@ -28,6 +28,7 @@ from moorage.framework.extenders import NO_EXTENDERS, Extenders
 from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import PluginError, Rejection, SchedulingError
 from moorage.observe.observers import Observers
+from moorage.observe.room import Room
 from moorage.policies.gang.directory import Directory
 from moorage.policies.gang.holds import Holds
 from moorage.queue.backoff import Backoff
@@ -120,6 +121,21 @@ class Scheduler:
         """Whether every resource has been listed once."""
         return self.following.synced
 
+    def room(self) -> Room:
+        """How room was made for pods, and what is still under way."""
+        preempting = self.preempting
+        return Room(
+            evictions=preempting.evicting.counts,
+            leaving=len(preempting.leaving),
+            loops_cut=preempting.guard.stopped.total(),
+            pairs_stopped=preempting.guard.pairs,
+            nominations_given_up=preempting.given_up,
+            disruptions_spent=len(self.ledger),
+            disruptions_expired=self.ledger.expired,
+            nodes_resting=len(self.cache.resting),
+            rejections=self.cooling.rejections,
+        )
+
     async def run(self) -> None:
         """Schedule for ever; ends by cancellation, or with the error of a task that broke."""
         async with asyncio.TaskGroup() as tasks:
@@ -155,6 +171,7 @@ class Scheduler:
             self.quoting.tick(self.clock.now())
             self.cooling.tick(self.clock.now())
             self.canarying.tick()
+            self.ledger.tick(self.clock.now())
             if await self.deciding.run(self.schedule_one):
                 await asyncio.sleep(0)
             else:
@@ -166,9 +183,10 @@ class Scheduler:
         wakes = (
             self.queue.next_wake(self.clock.now()),
             self.ganging.alarms.next(),
-            self.preempting.alarms.next(),
+            self.preempting.next_wake(),
             self.quoting.alarms.next(),
             self.cooling.next_wake(),
+            self.ledger.alarms.next(),
         )
         due = [when for when in wakes if when is not None]
         alarm = None

@@ -1,9 +1,11 @@
 """Who may not be evicted though its priority is lower: the young, and victims of a circle.
 
 How long a pod must have run before it may be preempted is said by an annotation of its
-PriorityClass, or else by the preemptor's profile.
+PriorityClass, or else by the preemptor's profile. Whoever had to spare somebody is told until when,
+so that it can look again then.
 """
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from moorage.api.pod import Pod
@@ -17,6 +19,8 @@ from moorage.scheduler.loop_guard import LoopGuard, owner
 if TYPE_CHECKING:
     from moorage.scheduler.scheduler import Scheduler
 
+SPARED_UNTIL: Final = "DefaultPreemption/spared-until"
+"""Where `cycle.state` has when the first of those who were spared may be evicted."""
 MINIMUM_RUNTIME: Final = "moorage.io/minimum-runtime-seconds"
 CIRCLE: Final = (
     "pods of {} have evicted pods of {} {} times within {:g} s, and these came back each time: "
@@ -78,14 +82,22 @@ class Rule:
         self._default = default
 
     def __call__(self, cycle: Cycle, info: PodInfo) -> bool:
-        pod, now = info.pod, cycle.now
-        if self._guard.is_stopped(cycle.pod, pod, now):
-            return True
-        needed = self._by_class.get(pod.spec.priority_class_name, self._default)
-        if not needed:
+        until = self._until(cycle, info.pod)
+        if until <= cycle.now:
             return False
-        started = pod.status.start_time
-        return started is None or now - started.timestamp() < needed
+        cycle.state[SPARED_UNTIL] = min(until, cycle.state.get(SPARED_UNTIL, math.inf))
+        return True
+
+    def _until(self, cycle: Cycle, pod: Pod) -> float:
+        """From when on the pod may be evicted, as far as it is known."""
+        until = -math.inf
+        if self._guard.is_stopped(cycle.pod, pod, cycle.now):
+            until = self._guard.until(cycle.pod, pod)
+        needed = self._by_class.get(pod.spec.priority_class_name, self._default)
+        if needed:
+            started = pod.status.start_time
+            until = max(until, math.inf if started is None else started.timestamp() + needed)
+        return until
 
 
 def _seconds(text: str) -> float | None:

@@ -241,6 +241,7 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
     assert lacking == {
         "scheduler_permit_wait_duration_seconds",
         "scheduler_inflight_events",
+        "moorage_evictions",
         "moorage_plugin_errors",
         "moorage_errors",
         "moorage_config_info",
@@ -265,6 +266,8 @@ def test_a_pod_makes_room_and_the_time_until_it_is_bound_is_told() -> None:
     assert value(found, "scheduler_preemption_victims_sum") == 1
     assert value(found, "scheduler_preemption_attempts_total") == 1
     assert value(found, "moorage_nomination_duration_seconds_count") == 1
+    assert value(found, "moorage_evictions_total", way="deletion", result="evicted") == 1
+    assert value(found, "moorage_victims_leaving") == 0
     success = {"extension_point": "PostFilter", "status": "Success", "profile": PROFILE}
     name = "scheduler_framework_extension_point_duration_seconds_count"
     assert value(found, name, **success) == 1

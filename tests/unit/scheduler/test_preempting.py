@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.api.pod import Pod
+from moorage.api.policy import PodDisruptionBudget
 from moorage.memory.cluster import MemoryCluster
 from moorage.observe.records import Result
 from moorage.scheduler.loop_guard import LoopGuard
@@ -46,6 +47,15 @@ class Slow(MemoryCluster):
     async def delete(self, resource: Resource, namespace: str, name: str, **options: Any) -> None:
         await self.clock.sleep(2.0)
         await super().delete(resource, namespace, name, **options)
+
+
+class Fleeting(MemoryCluster):
+    """A cluster where pods named `fleeting` end just before somebody can touch them."""
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str = "") -> None:
+        if name == "fleeting":
+            await super().delete(PODS, namespace, name, grace_period_seconds=0)
+        await super().patch_pod_status(namespace, name, patch, uid)
 
 
 class Forbidding(MemoryCluster):
@@ -131,6 +141,27 @@ def test_a_victim_that_cannot_be_evicted_spares_the_last_and_the_preemptor_tries
 
     assert len(world.results(Result.UNSCHEDULABLE)) > 1
     assert any("forbidden" in failure for failure in world.failures)
+    room = world.scheduler.room()
+    assert room.evictions["deletion", "failed"] == len(world.failures)
+    assert room.leaving == 0
+
+
+def test_a_victim_that_is_gone_by_then_is_no_failure_and_nothing_is_said_of_it() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        low("fleeting", "a"),
+        low("other", "a"),
+        high("vip", cpu="2"),
+        cluster=Fleeting,
+    )
+
+    world.run()
+
+    assert world.bound() == {"vip": "a"}
+    assert world.events("fleeting", "Preempted") == []
+    assert len(world.events("other", "Preempted")) == 1
+    room = world.scheduler.room()
+    assert room.evictions == {("deletion", "gone"): 1, ("deletion", "evicted"): 1}
 
 
 def test_a_pod_that_is_outbid_loses_its_promise_on_the_api_server_too() -> None:
@@ -180,6 +211,7 @@ def test_a_nomination_that_does_not_come_true_is_given_up() -> None:
         assert world.scheduler.cache.nominations.node_of("default/vip") == "a"
         await world.clock.sleep(2)
         assert len(world.events("vip", "NominationGivenUp")) == 1
+        assert world.scheduler.room().nominations_given_up == 1
 
     world.run(story)
 
@@ -263,6 +295,42 @@ class TestLedger:
 
         assert "lone" not in names(world)
 
+    def test_what_could_not_be_evicted_is_given_back(self) -> None:
+        """The more important pod has no budget, so it is evicted only if the other may not be."""
+        world = GangWorld(
+            *one_core("a", "b"),
+            low("kept", "a").labelled(app="web"),
+            budget("web", 1, "web"),
+            high("vip").with_spec(nodeSelector={"kubernetes.io/hostname": "a"}),
+            cluster=Forbidding,
+        )
+
+        async def story(world: GangWorld) -> None:
+            await world.clock.sleep(0.5)
+            assert world.scheduler.room().disruptions_spent == 0
+            (believed,) = world.scheduler.cache.objects.all(PodDisruptionBudget)
+            assert believed.status.disruptions_allowed == 1
+            assert not believed.status.disrupted_pods
+
+        world.run(story)
+
+        assert world.failures
+
+    def test_what_no_controller_ever_wrote_is_struck_off_after_a_minute(self) -> None:
+        world = self.world()
+
+        async def story(world: GangWorld) -> None:
+            world.apply(high("first"))
+            await world.clock.sleep(59)
+            assert world.scheduler.room().disruptions_spent == 1
+            await world.clock.sleep(2)
+            room = world.scheduler.room()
+            assert (room.disruptions_spent, room.disruptions_expired) == (0, 1)
+            (believed,) = world.scheduler.cache.objects.all(PodDisruptionBudget)
+            assert believed.status.disruptions_allowed == 1
+
+        world.run(story)
+
 
 class TestEvictionApi:
     ARGS = {"DefaultPreemption": {"evictionAPI": True}}  # noqa: RUF012 never changed
@@ -313,7 +381,7 @@ class TestMinimumRuntime:
 
         assert names(world) == {"young", "vip"}
 
-    def test_nobody_is_preempted_before_its_time(self) -> None:
+    def test_nobody_is_preempted_before_its_time_nor_long_after(self) -> None:
         world = GangWorld(
             *one_core("a"),
             started(low("young", "a"), "1970-01-01T00:16:40Z"),
@@ -322,9 +390,10 @@ class TestMinimumRuntime:
         )
 
         async def story(world: GangWorld) -> None:
-            await world.clock.sleep(90)
+            await world.clock.sleep(99)
             assert names(world) == {"young", "vip"}
-            await world.clock.sleep(600)
+            assert len(world.attempts) == 1
+            await world.clock.sleep(2)
 
         world.run(story)
 
@@ -388,6 +457,8 @@ class TestLoopGuard:
         )
         guard = world.scheduler.preempting.guard
         assert guard.stopped == {("ReplicaSet default/vips", "ReplicaSet default/rival"): 1}
+        room = world.scheduler.room()
+        assert (room.loops_cut, room.pairs_stopped) == (1, 1)
 
     def test_without_it_the_circle_goes_on(self) -> None:
         world = GangWorld(
@@ -415,6 +486,26 @@ class TestLoopGuard:
         world.run()
 
         assert len(world.bound("vip")) == 12
+
+    def test_a_preemptor_that_was_stopped_is_tried_again_when_the_window_is_over(self) -> None:
+        world = GangWorld(
+            *one_core("a"),
+            owned(low("rival-0", "a"), "rival"),
+            owned(high("vip"), "vips"),
+            args={"DefaultPreemption": {"loopGuard": 3}},
+            backoff=(0.1, 0.1),
+            cluster=Rivals,
+        )
+
+        async def story(world: GangWorld) -> None:
+            await settle(world, 60)
+            evicted = len(world.cluster.evicted)  # type: ignore[attr-defined]
+            await settle(world, 500)
+            assert len(world.cluster.evicted) == evicted  # type: ignore[attr-defined]
+            await settle(world, 60)
+            assert len(world.cluster.evicted) > evicted  # type: ignore[attr-defined]
+
+        world.run(story)
 
     def test_after_a_while_a_pair_may_try_again(self) -> None:
         guard = LoopGuard(window=10.0)
