@@ -18,7 +18,7 @@ help:
 
 setup: $(READY)
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml setup.py src/moorage/plugins/_kernels.c
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@

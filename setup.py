@@ -10,6 +10,7 @@ setup(
             extra_compile_args=[
                 "-O3",
                 "-ffp-contract=off",
+                "-fwrapv",
                 "-fno-math-errno",
                 "-fno-trapping-math",
             ],

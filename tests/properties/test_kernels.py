@@ -343,6 +343,36 @@ def test_balanced_allocation_is_the_same_without_a_compiler(
     assert passes.tolist() == list(told.values())
 
 
+score_columns = st.integers(1, 1300).flatmap(
+    lambda rows: st.tuples(
+        st.just(rows), st.lists(st.integers(0, 2**32), min_size=1, max_size=4), st.integers(1, 9)
+    )
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(score_columns, st.integers(0, 2**32), maybe)
+def test_the_best_nodes_are_the_same_without_a_compiler(
+    drawn: tuple[int, list[int], int], seed: int, some: bool
+) -> None:
+    if compiled is None:
+        pytest.skip("the compiled kernels were not built: there is no C compiler")
+    rows, seeds, highest = drawn
+    rng = np.random.default_rng(seed)
+    columns = tuple(
+        (np.random.default_rng(each).integers(-highest, highest, rows), 1 + each % 3)
+        for each in seeds
+    )
+    chosen = np.sort(rng.permutation(rows)[: 1 + seed % rows]) if some else None
+    summed = np.sum([values * weight for values, weight in columns], axis=0)
+    totals = summed if chosen is None else summed[chosen]
+    tied = np.flatnonzero(totals == totals.max()).tolist()
+
+    assert compiled.highest(columns, chosen) == (totals.max(), len(tied))
+    found = [compiled.nth_of(columns, chosen, int(totals.max()), n) for n in range(len(tied) + 1)]
+    assert found == [*tied, -1]
+
+
 def test_the_compiled_kernels_refuse_columns_of_different_lengths() -> None:
     if compiled is None:
         pytest.skip("the compiled kernels were not built: there is no C compiler")
@@ -351,6 +381,12 @@ def test_the_compiled_kernels_refuse_columns_of_different_lengths() -> None:
         compiled.mean_allocated(out, ((1, 0, short, short),), True)
     with pytest.raises(ValueError, match="columns differ in length"):
         compiled.pair_balance(out, short, short, 0, short, short, 0)
+    with pytest.raises(ValueError, match="columns differ in length"):
+        compiled.highest(((out, 1), (np.zeros(2, dtype=np.int64), 1)), None)
+    with pytest.raises(ValueError, match="a row beyond the columns"):
+        compiled.highest(((out, 1),), np.array([0, 3]))
+    with pytest.raises(ValueError, match="one to 32 columns"):
+        compiled.nth_of((), None, 0, 0)
 
 
 def evenness_twin(requested: list[int], offered: list[int]) -> int:

@@ -23,7 +23,7 @@ Three logs say what changed: `node_log` (rows whose node object changed), `usage
 pods or node changed) and `pod_log` (which pod came or went, where).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from moorage.api import int64
 from moorage.api.node import Node
 from moorage.api.resources import node_allocatable
 from moorage.api.taints import Taint
+from moorage.cache.floors import Floor
 from moorage.cache.images import ImageIndex
 from moorage.cache.interning import Interner
 from moorage.cache.labels import LabelColumn
@@ -101,6 +102,8 @@ class NodeTable:
         """Whether no amount was ever negative, or beyond ORDINARY."""
         self.lacking: list[int] = [0] * _INITIAL_RESOURCES
         """By resource, how many nodes offer none."""
+        self._floors = [Floor() for _ in range(_INITIAL_RESOURCES)]
+        self._pod_floor = Floor()
         self.unschedulable: NDArray[np.bool_] = np.zeros(capacity, dtype=bool)
         self.taint_set: NDArray[np.int32] = np.zeros(capacity, dtype=np.int32)
 
@@ -121,6 +124,29 @@ class NodeTable:
             for row in self.row_of.values():
                 column.set(row, self.node(row).labels.get(key))
         return column
+
+    def has_everywhere(self, amounts: Iterable[tuple[int, int]]) -> bool:
+        """Whether every node surely takes one more pod, and has so much of each resource free.
+
+        True is certain; False only says that the nodes have to be looked at one by one.
+        """
+        floors = self._floors
+        if self._pod_floor.bound < 1 and not self._carries(self._pod_floor, None, 1):
+            return False
+        for resource, amount in amounts:
+            if resource >= len(floors):
+                return False
+            floor = floors[resource]
+            if floor.bound < amount and not self._carries(floor, resource, amount):
+                return False
+        return True
+
+    def _carries(self, floor: Floor, resource: int | None, amount: int) -> bool:
+        version = self.usage_log.version
+        if floor.is_due(version, self.rows):
+            free = self.allowed_pods - self.pod_count if resource is None else self.free[resource]
+            floor.measure(free[self.alive], version)
+        return amount <= floor.bound
 
     def put_node(self, node: Node) -> int:
         """Add a node, or update the one of that name; its pods stay. Returns the row."""
@@ -168,13 +194,15 @@ class NodeTable:
             if not 0 <= total < ORDINARY:
                 total = self._note_extreme(resource, total)
             requested[resource, row] = mirror[resource, row] = total
-            self._set_free(resource, row)
+            self._floors[resource].sink(self._set_free(resource, row))
         for index, amount in enumerate(pod.nonzero):
             total = self.nonzero.item(index, row) + sign * amount
             if not 0 <= total < ORDINARY:
                 total = self._note_extreme(index, total)
             self.nonzero[index, row] = self.nonzero_f8[index, row] = total
-        self.pod_count[row] += sign
+        pods = self.pod_count.item(row) + sign
+        self.pod_count[row] = pods
+        self._pod_floor.sink(self.allowed_pods.item(row) - pods)
         if pod.cls.ports:
             self.ports.count(row, pod.cls.ports, sign)
         self.usage_log.append(row)
@@ -204,6 +232,7 @@ class NodeTable:
         allocatable = node_allocatable(node)
         self.nodes[row] = node
         self.allowed_pods[row] = allocatable.pop("pods", 0)
+        self._pod_floor.sink(self.allowed_pods.item(row) - self.pod_count.item(row))
         self._offer(row, allocatable, counted=True)
         self.alive[row] = True
         self.unschedulable[row] = node.spec.unschedulable
@@ -227,11 +256,16 @@ class NodeTable:
             self.largest[resource] = max(self.largest[resource], amount)
             self.allocatable[resource, row] = amount
             self.allocatable_f8[resource, row] = amount or 1
-            self._set_free(resource, row)
+            left = self._set_free(resource, row)
+            if counted:
+                self._floors[resource].sink(left)
 
-    def _set_free(self, resource: int, row: int) -> None:
+    def _set_free(self, resource: int, row: int) -> int:
         left = self.allocatable.item(resource, row) - self.requested.item(resource, row)
-        self.free[resource, row] = left if self.is_ordinary else int64.wrap(left)
+        if not self.is_ordinary:
+            left = int64.wrap(left)
+        self.free[resource, row] = left
+        return left
 
     def _log_node(self, row: int) -> None:
         self.node_log.append(row)
@@ -263,4 +297,5 @@ class NodeTable:
             grown[: len(old)] = old
             setattr(self, name, grown)
         self.largest += [0] * added
+        self._floors += [Floor(0) for _ in range(added)]
         self.lacking += [int(np.count_nonzero(self.alive))] * added

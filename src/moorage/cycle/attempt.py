@@ -112,10 +112,9 @@ def _choose(
     scored = scoring.run(profile, cycle, feasible, keep_scores, found)
     if cycle.extenders:
         extending.prioritize(cycle, scored, keep_scores)
-    position = selecting.pick(scored, cycle.random)
-    node = scored.nodes.node(position)
+    position, score = selecting.pick(scored, cycle.random)
     kept = scored if keep_scores else None
-    return Decision(node.name, scored.total(position), found, len(table), kept)
+    return Decision(scored.nodes.node(position).name, score, found, len(table), kept)
 
 
 def post_filter(

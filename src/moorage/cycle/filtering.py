@@ -113,10 +113,9 @@ def _narrow(outcome: Filtering, name: str, answer: NodeNames) -> bool:
 
 def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
     """bool (row): the node is there and nobody refuses it."""
-    table = cycle.table
-    feasible = table.alive[: table.rows] & _searched(cycle, outcome)
-    for row in _resting_rows(cycle):
-        feasible[row] = False
+    feasible = _searched(cycle, outcome)
+    if cycle.cache.resting:
+        feasible[_resting_rows(cycle)] = False
     vector = [entry for entry in outcome.active if entry.vector or entry.unprepared]
     for entry in cycle.timer.each(vector):
         if entry.unprepared:
@@ -142,12 +141,14 @@ def _unprepared(entry: FilterEntry) -> PluginError:
     return PluginError(entry.name, "Filter", preparation.UNPREPARED.format("PreFilter"))
 
 
-def _searched(cycle: Cycle, outcome: Filtering) -> Mask | bool:
+def _searched(cycle: Cycle, outcome: Filtering) -> Mask:
+    """bool (row): the nodes that PreFilter plugins have left to look at."""
+    table = cycle.table
     if outcome.narrowed is None:
-        return True
-    mask = np.zeros(cycle.table.rows, dtype=bool)
+        return table.alive[: table.rows].copy()
+    mask = np.zeros(table.rows, dtype=bool)
     for name in outcome.narrowed:
-        row = cycle.table.row_of.get(name)
+        row = table.row_of.get(name)
         if row is not None:
             mask[row] = True
     return mask
@@ -157,6 +158,8 @@ def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int3
     """int32 (row): what a vector rule writes for every row; None where it refuses none."""
     table, plugin, rule = cycle.table, entry.plugin, entry.rule
     try:
+        if entry.foresees and plugin.admits_all(cycle, cycle.pod):
+            return None
         sign = None if rule is None else plugin.sign(cycle)
         if rule is not None and sign is not None:
             column = profile.columns.get(rule, sign, table, cycle, cycle.pod)
@@ -304,7 +307,7 @@ def _refuse_narrowed_out(cycle: Cycle, outcome: Filtering) -> None:
     if outcome.narrowed is None:
         return
     table = cycle.table
-    rows = np.flatnonzero(table.alive[: table.rows] & ~np.asarray(_searched(cycle, outcome)))
+    rows = np.flatnonzero(table.alive[: table.rows] & ~_searched(cycle, outcome))
     names = " ".join(sorted(outcome.narrowing_plugins))
     reason = f"node(s) didn't satisfy plugin(s) [{names}]"
     rejection = unresolvable(reason).by(NARROWED_OUT)

@@ -22,7 +22,8 @@ P = TypeVar("P", bound=Plugin)
 class FilterEntry(NamedTuple):
     """One Filter plugin in its configured place; `rule` where its codes may be kept.
 
-    An `unprepared` one needs its PreFilter, which the profile disables.
+    An `unprepared` one needs its PreFilter, which the profile disables. One that `foresees` may
+    tell in advance that it refuses nobody.
     """
 
     name: str
@@ -30,6 +31,7 @@ class FilterEntry(NamedTuple):
     vector: bool
     rule: Rule | None
     unprepared: bool = False
+    foresees: bool = False
 
 
 class ScoreEntry(NamedTuple):
@@ -92,6 +94,7 @@ class Profile:
                 is_vector(plugin, "filter_all"),
                 _rule("filter", name, plugin, plugin.filter_all, np.int32),
                 name in preparation.NEEDS_PRE_FILTER and name not in dict(self.pre_filter),
+                type(plugin).admits_all is not points.Filter.admits_all,
             )
             for name, plugin in listed("filter", points.Filter)
         ]

@@ -22,38 +22,39 @@ class Scoring:
     """Weighted totals of the feasible rows, and each plugin's part in them.
 
     `parts` maps a plugin to an array (node) or, where all nodes got the same, to one number.
+    `columns` are scores of all rows with their weights, to be cut to the feasible ones and added
+    up when someone asks for `totals`; `own` are those of the feasible nodes.
     """
 
-    __slots__ = ("_totals", "_whole", "constant", "nodes", "parts")
+    __slots__ = ("columns", "constant", "nodes", "own", "parts")
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
-        self._totals: Scores | None = None
-        self._whole: Scores | None = None
+        self.columns: list[tuple[Scores, int]] = []
+        self.own: Scores | None = None
         self.constant = 0
         self.parts: dict[str, Scores | int] = {}
 
     @property
     def totals(self) -> Scores:
         """What the nodes got, without what all got alike.  int64 (node)"""
-        if self._whole is not None:
-            whole, self._whole = self._whole, None
-            self.add(whole[self.nodes.rows])
-        if self._totals is None:
-            self._totals = np.zeros(self.nodes.count, dtype=np.int64)
-        return self._totals
+        for values, weight in self.columns:
+            self.add(values[self.nodes.rows] * weight)
+        self.columns = []
+        if self.own is None:
+            self.own = np.zeros(self.nodes.count, dtype=np.int64)
+        return self.own
 
     def add(self, part: Scores) -> None:
         """Add scores of the feasible nodes.  int64 (node)"""
-        self._totals = part if self._totals is None else self._totals + part
+        self.own = part if self.own is None else self.own + part
 
     def add_column(self, column: Column, weight: int) -> None:
-        """Add scores of all rows; they are cut to the feasible ones once, at the end."""
+        """Add scores of all rows."""
         if column.is_zero or column.is_uniform:
             self.constant += column.values.item(0) * weight
-            return
-        part = column.values if weight == 1 else column.values * weight
-        self._whole = part if self._whole is None else self._whole + part
+        else:
+            self.columns.append((column.values, weight))
 
     def total(self, position: int) -> int:
         return int(self.totals[position]) + self.constant

@@ -68,6 +68,11 @@ class Filter(Plugin, frozen=True):
         zero where the node is refused. `rejection` later tells what a code means."""
         raise NotImplementedError
 
+    def admits_all(self, cycle: Cycle, pod: Pod) -> bool:
+        """Whether surely no node is refused, where that is cheap to tell: `filter_all` is then
+        not called. `False` only says that the nodes have to be looked at."""
+        return False
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         """What a code of `filter_all` stands for. Called once per distinct code, and only when
         someone wants to know."""

@@ -1,4 +1,4 @@
-/* The two passes that every pod costs over every node, fused.
+/* The passes that every pod costs over every node, fused.
  *
  * Each computes exactly what its numpy form in scoring_strategies.py or
  * node_resources_balanced_allocation.py computes: the same float64 operations in the same order, so
@@ -207,7 +207,175 @@ static PyObject *mark(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+#define MOST_COLUMNS 32
+#define BLOCK 512
+
+/* What nodes score: columns over the table's rows, each with a weight; and which rows the nodes are,
+ * where they are not all of them. */
+typedef struct {
+    Py_buffer views[MOST_COLUMNS];
+    int64_t weights[MOST_COLUMNS];
+    Py_buffer chosen;
+    const Py_ssize_t *rows;
+    Py_ssize_t nodes;
+    int count;
+} Scores;
+
+static void release(Scores *scores)
+{
+    while (scores->count > 0)
+        PyBuffer_Release(&scores->views[--scores->count]);
+    if (scores->rows != NULL)
+        PyBuffer_Release(&scores->chosen);
+}
+
+static int refuse(Scores *scores, const char *why)
+{
+    release(scores);
+    PyErr_SetString(PyExc_ValueError, why);
+    return -1;
+}
+
+static int choose(PyObject *rows, Scores *scores, Py_ssize_t length)
+{
+    scores->nodes = length;
+    if (rows == Py_None)
+        return 0;
+    if (PyObject_GetBuffer(rows, &scores->chosen, PyBUF_CONTIG_RO) < 0) {
+        release(scores);
+        return -1;
+    }
+    scores->rows = scores->chosen.buf;
+    scores->nodes = scores->chosen.len / (Py_ssize_t)sizeof(Py_ssize_t);
+    for (Py_ssize_t node = 0; node < scores->nodes; node++)
+        if (scores->rows[node] < 0 || scores->rows[node] >= length)
+            return refuse(scores, "a row beyond the columns");
+    return 0;
+}
+
+/* Takes hold of ((values, weight), ...), int64 columns of one length, and of rows, or None. */
+static int hold(PyObject *pairs, PyObject *rows, Scores *scores)
+{
+    Py_ssize_t length = -1, count = PyTuple_GET_SIZE(pairs);
+    scores->count = 0;
+    scores->rows = NULL;
+    if (count < 1 || count > MOST_COLUMNS)
+        return refuse(scores, "one to 32 columns");
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *values;
+        long long weight;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(pairs, i), "OL", &values, &weight) ||
+            PyObject_GetBuffer(values, &scores->views[i], PyBUF_CONTIG_RO) < 0) {
+            release(scores);
+            return -1;
+        }
+        scores->weights[scores->count++] = weight;
+        if (length >= 0 && scores->views[i].len / 8 != length)
+            return refuse(scores, "columns differ in length");
+        length = scores->views[i].len / 8;
+    }
+    return choose(rows, scores, length);
+}
+
+WIDE static void add_block(int64_t *restrict sums, const int64_t *restrict values, int64_t weight,
+                           Py_ssize_t count)
+{
+    if (weight == 1)
+        for (Py_ssize_t i = 0; i < count; i++)
+            sums[i] += values[i];
+    else
+        for (Py_ssize_t i = 0; i < count; i++)
+            sums[i] += values[i] * weight;
+}
+
+static Py_ssize_t sum_block(int64_t *restrict sums, const Scores *scores, Py_ssize_t start)
+{
+    Py_ssize_t left = scores->nodes - start, count = left < BLOCK ? left : BLOCK;
+    for (Py_ssize_t i = 0; i < count; i++)
+        sums[i] = 0;
+    for (int column = 0; column < scores->count; column++) {
+        const int64_t *values = scores->views[column].buf;
+        int64_t weight = scores->weights[column];
+        if (scores->rows == NULL)
+            add_block(sums, values + start, weight, count);
+        else
+            for (Py_ssize_t i = 0; i < count; i++)
+                sums[i] += values[scores->rows[start + i]] * weight;
+    }
+    return count;
+}
+
+WIDE static int64_t highest_of(const int64_t *restrict sums, Py_ssize_t count)
+{
+    int64_t found = INT64_MIN;
+    for (Py_ssize_t i = 0; i < count; i++)
+        found = sums[i] > found ? sums[i] : found;
+    return found;
+}
+
+WIDE static Py_ssize_t occurrences(const int64_t *restrict sums, Py_ssize_t count, int64_t value)
+{
+    Py_ssize_t found = 0;
+    for (Py_ssize_t i = 0; i < count; i++)
+        found += sums[i] == value;
+    return found;
+}
+
+/* highest(((values, weight), ...), rows): the highest sum of a node, and how many nodes have it. */
+static PyObject *highest(PyObject *self, PyObject *args)
+{
+    PyObject *pairs, *rows;
+    Scores scores;
+    if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &pairs, &rows) ||
+        hold(pairs, rows, &scores) < 0)
+        return NULL;
+    int64_t best = INT64_MIN, sums[BLOCK];
+    Py_ssize_t tied = 0;
+    for (Py_ssize_t start = 0; start < scores.nodes; start += BLOCK) {
+        Py_ssize_t count = sum_block(sums, &scores, start);
+        int64_t found = highest_of(sums, count);
+        if (found > best) {
+            best = found;
+            tied = 0;
+        }
+        if (found == best)
+            tied += occurrences(sums, count, best);
+    }
+    release(&scores);
+    return Py_BuildValue("Ln", (long long)best, tied);
+}
+
+/* nth_of(((values, weight), ...), rows, sum, n): the n-th node, from 0, with this sum, or -1. */
+static PyObject *nth_of(PyObject *self, PyObject *args)
+{
+    PyObject *pairs, *rows;
+    long long wanted;
+    Py_ssize_t left;
+    Scores scores;
+    if (!PyArg_ParseTuple(args, "O!OLn", &PyTuple_Type, &pairs, &rows, &wanted, &left) ||
+        hold(pairs, rows, &scores) < 0)
+        return NULL;
+    int64_t sums[BLOCK];
+    Py_ssize_t answer = -1;
+    for (Py_ssize_t start = 0; start < scores.nodes && answer < 0; start += BLOCK) {
+        Py_ssize_t count = sum_block(sums, &scores, start);
+        Py_ssize_t here = occurrences(sums, count, wanted);
+        if (left >= here) {
+            left -= here;
+            continue;
+        }
+        for (Py_ssize_t i = 0; answer < 0; i++)
+            if (sums[i] == wanted && left-- == 0)
+                answer = start + i;
+    }
+    release(&scores);
+    return PyLong_FromSsize_t(answer);
+}
+
 static PyMethodDef methods[] = {
+    {"highest", highest, METH_VARARGS,
+     "The highest weighted sum of a node, and how many nodes have it."},
+    {"nth_of", nth_of, METH_VARARGS, "The n-th node with a weighted sum."},
     {"mark", mark, METH_VARARGS, "Mark the rows that are short of an amount."},
     {"mean_allocated", mean_allocated, METH_VARARGS,
      "Write the weighted mean of what is left, or used, of each resource in percent."},

@@ -23,3 +23,12 @@ def mark(
     bit: int,
     never: int,
 ) -> None: ...
+def highest(
+    columns: tuple[tuple[NDArray[np.int64], int], ...], rows: NDArray[np.intp] | None
+) -> tuple[int, int]: ...
+def nth_of(
+    columns: tuple[tuple[NDArray[np.int64], int], ...],
+    rows: NDArray[np.intp] | None,
+    total: int,
+    n: int,
+) -> int: ...

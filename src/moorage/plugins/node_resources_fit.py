@@ -77,6 +77,9 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
             else:
                 mark_short(out, free[index], offered[index], amount, 1 << bit)
 
+    def admits_all(self, cycle: Cycle, pod: Pod) -> bool:
+        return cycle.table.has_everywhere(self.checked(cycle))
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         names = cycle.table.resources.values
         reasons = [TOO_MANY_PODS] if code & _TOO_MANY_PODS else []
