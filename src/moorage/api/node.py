@@ -37,6 +37,13 @@ class NodeCondition(ApiStruct):
     last_transition_time: str | None = None
 
 
+class NodeAddress(ApiStruct):
+    """Where a node is to be found: a name or an IP."""
+
+    type: str = ""
+    address: str = ""
+
+
 class NodeStatus(ApiStruct):
     """What the kubelet reports."""
 
@@ -44,6 +51,7 @@ class NodeStatus(ApiStruct):
     capacity: ResourceList = msgspec.field(default_factory=dict)
     images: tuple[ContainerImage, ...] = ()
     conditions: tuple[NodeCondition, ...] = ()
+    addresses: tuple[NodeAddress, ...] = ()
     declared_features: tuple[str, ...] = ()
 
 

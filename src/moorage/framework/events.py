@@ -12,7 +12,8 @@ class Resource(enum.Enum):
     """What an event is about, in kube-scheduler's names.
 
     `POD` stands for all three of `ASSIGNED_POD` (a pod on a node), `UNSCHEDULED_POD` (a pod that
-    waits) and `TARGET_POD` (the refused pod itself).
+    waits) and `TARGET_POD` (the refused pod itself). `MEASUREMENT` is no object: it stands for what
+    feeds measure, which comes without one.
     """
 
     POD = "Pod"
@@ -29,6 +30,7 @@ class Resource(enum.Enum):
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
     POD_GROUP = "scheduling.k8s.io/PodGroup"
     ELASTIC_QUOTA = "scheduling.x-k8s.io/ElasticQuota"
+    MEASUREMENT = "Measurement"
     WILDCARD = "*"
 
     __hash__ = object.__hash__
@@ -118,6 +120,7 @@ ASSIGNED_POD_ADD: Final = ClusterEvent(Resource.ASSIGNED_POD, Action.ADD)
 ASSIGNED_POD_DELETE: Final = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
 UNSCHEDULED_POD_ADD: Final = ClusterEvent(Resource.UNSCHEDULED_POD, Action.ADD)
 UNSCHEDULABLE_TIMEOUT: Final = ClusterEvent(Resource.WILDCARD, Action.ALL, "UnschedulableTimeout")
+MEASURED: Final = ClusterEvent(Resource.MEASUREMENT, Action.UPDATE, "Measured")
 FORCE_ACTIVATE: Final = ClusterEvent(Resource.WILDCARD, Action.ALL, "ForceActivate")
 CONFIGURATION_CHANGED: Final = ClusterEvent(Resource.WILDCARD, Action.ALL, "ConfigurationChanged")
 

@@ -315,6 +315,24 @@ LOOP_LAG: Final = Metric(
     "gauge",
     "The longest the event loop kept a timer waiting since the last scrape.",
 )
+FEED_AGE: Final = Metric(
+    "moorage_feed_age_seconds",
+    "gauge",
+    "Seconds since a feed was last read, or since it was first tried.",
+    ("feed",),
+)
+FEED_READS: Final = Metric(
+    "moorage_feed_reads",
+    "counter",
+    "How often a feed was read, by result: read, failed.",
+    ("feed", "result"),
+)
+STRATEGY_WEIGHT: Final = Metric(
+    "moorage_strategy_weight",
+    "gauge",
+    "What a resource weighs for the pods of a namespace, by the strategy in force and its goal.",
+    ("profile", "namespace", "goal", "resource"),
+)
 
 CATALOGUE: Final[tuple[Metric, ...]] = tuple(
     value for value in list(globals().values()) if isinstance(value, Metric)

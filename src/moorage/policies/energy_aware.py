@@ -1,7 +1,7 @@
 """EnergyAware: cool and thrifty nodes first, and none that is too hot."""
 
 from collections.abc import Hashable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,16 @@ from moorage.api.pod import Pod
 from moorage.cache.columns import Depends
 from moorage.cache.podinfo import CPU
 from moorage.cache.view import Nodes
+from moorage.config.durations import Duration
 from moorage.framework.cycle import Cycle
-from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
+from moorage.framework.events import MEASURED, Action, ClusterEvent, EventHint, Resource
+from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable
-from moorage.policies import node_columns, rounding
+from moorage.policies import energies, node_columns, providers, rounding
 from moorage.policies.arguments import Amount, Percent
+from moorage.policies.providers import EnergyProvider
+from moorage.policies.sources import EnergySource, Source
 
 TOO_HOT: Final = "node(s) were too hot"
 TOO_MUCH_POWER: Final = "node(s) drew too much power"
@@ -27,7 +31,8 @@ Floats = NDArray[np.float64]
 
 
 class EnergyAware(Filter, Score, frozen=True):
-    """Nodes say how hot they are and how much power they draw, in an annotation or a label.
+    """Nodes say how hot they are and how much power they draw, in an annotation or a label; or
+    `metricProvider` does, whose word goes first for `staleAfter` (10m).
 
     Temperature scores 100 up to `coolCelsius` (40) and falls to 0 at `hotCelsius` (80); power per
     core scores 100 up to `lowWattsPerCore` (5) and falls to 0 at `highWattsPerCore` (25). The mean
@@ -47,9 +52,12 @@ class EnergyAware(Filter, Score, frozen=True):
     unknown_score: Percent = 50
     max_celsius: float | None = 90.0
     max_watts: Amount | None = None
+    metric_provider: EnergyProvider = EnergyProvider()
+    stale_after: Duration = Duration.of_seconds(600)
 
     aliases = ("EnergyAwarePlugin",)
     depends = Depends.NODE
+    carried: ClassVar[Carried] = {energies.STORE: None}
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:
@@ -60,27 +68,31 @@ class EnergyAware(Filter, Score, frozen=True):
             faults.append("highWattsPerCore: must be above lowWattsPerCore")
         if not args["temperatureWeight"] + args["powerWeight"]:
             faults.append("temperatureWeight: must be above 0, or powerWeight")
-        return faults
+        return [*faults, *providers.faults(args, "temperatureQuery", "powerQuery")]
 
-    def sign(self, cycle: Cycle) -> Hashable:
-        return ()
+    def sources(self) -> tuple[Source, ...]:
+        nobody = self.metric_provider.type == providers.NONE
+        return () if nobody else (EnergySource(self.metric_provider),)
+
+    def sign(self, cycle: Cycle) -> Hashable | None:
+        """What was measured grows old by itself, so nothing of it may be kept."""
+        return None if energies.STORE in cycle.shared else ()
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        celsius, watts = self.readings(cycle, nodes)
         if self.max_watts is not None:
-            out[self._said(self.power_key, nodes) > self.max_watts] = _POWER
+            out[watts > self.max_watts] = _POWER
         if self.max_celsius is not None:
-            out[self._said(self.temperature_key, nodes) > self.max_celsius] = _HOT
+            out[celsius > self.max_celsius] = _HOT
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         return unresolvable(TOO_HOT if code == _HOT else TOO_MUCH_POWER)
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        heat = _falling(
-            self._said(self.temperature_key, nodes), self.cool_celsius, self.hot_celsius
-        )
+        celsius, watts = self.readings(cycle, nodes)
+        heat = _falling(celsius, self.cool_celsius, self.hot_celsius)
         cores = np.maximum(nodes.allocatable[CPU], 1) / _MILLICORES
-        per_core = self._said(self.power_key, nodes) / cores
-        power = _falling(per_core, self.low_watts_per_core, self.high_watts_per_core)
+        power = _falling(watts / cores, self.low_watts_per_core, self.high_watts_per_core)
         total, weights = np.zeros(nodes.count), np.zeros(nodes.count)
         for part, weight in ((heat, self.temperature_weight), (power, self.power_weight)):
             total += np.nan_to_num(part) * weight
@@ -90,10 +102,22 @@ class EnergyAware(Filter, Score, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         changed = Action.ADD | Action.UPDATE_NODE_ANNOTATION | Action.UPDATE_NODE_LABEL
-        return (EventHint(ClusterEvent(Resource.NODE, changed)),)
+        return EventHint(ClusterEvent(Resource.NODE, changed)), EventHint(MEASURED)
 
-    def _said(self, key: str, nodes: Nodes) -> Floats:
-        return node_columns.numbers(nodes.table, key)[nodes.rows]
+    def readings(self, cycle: Cycle, nodes: Nodes) -> tuple[Floats, Floats]:
+        """Degrees and watts: as measured, or as the node says, or NaN.  float64 (node) each"""
+        said = [
+            node_columns.numbers(nodes.table, key)[nodes.rows]
+            for key in (self.temperature_key, self.power_key)
+        ]
+        if energies.STORE in cycle.shared:
+            celsius, watts, at = energies.store(cycle.shared).columns(nodes.table)[:, nodes.rows]
+            fresh = cycle.now - at < self.stale_after.seconds
+            said = [
+                np.where(fresh & ~np.isnan(measured), measured, old)
+                for measured, old in zip((celsius, watts), said, strict=True)
+            ]
+        return said[0], said[1]
 
 
 def _falling(values: Floats, low: float, high: float) -> Floats:

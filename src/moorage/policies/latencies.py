@@ -2,7 +2,7 @@
 
 A place is a value of the topology label (a zone) or a node. A latency that is known one way holds
 for the way back too, unless that is known itself. What was measured goes before the table for as
-long as it is fresh; whoever measures records it in the store of the profile:
+long as it is fresh; feeds record it in the store of the profile:
 
     latencies.store(profile.shared).record("zone-a", "zone-b", 3.2, at=clock.now())
 """

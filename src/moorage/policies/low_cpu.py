@@ -10,12 +10,15 @@ from moorage.cache.podinfo import CPU, MEMORY
 from moorage.cache.view import Nodes
 from moorage.config.durations import Duration
 from moorage.framework.cycle import Cycle
+from moorage.framework.events import MEASURED, Action, ClusterEvent, EventHint, Resource
 from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable
-from moorage.policies import loads, metrics, rounding
+from moorage.policies import loads, metrics, providers, rounding
 from moorage.policies.arguments import Percent, Share
 from moorage.policies.arrivals import Arrivals
+from moorage.policies.providers import UsageProvider
+from moorage.policies.sources import Source, UsageSource
 
 CPU_TOO_HIGH: Final = "cpu usage too high"
 MEMORY_TOO_HIGH: Final = "memory usage too high"
@@ -43,6 +46,7 @@ class LowCpuScheduler(Filter, Score, frozen=True):
     `staleAfter` (5m) not at all; what it lacks in trust, the requests of the node's pods make up
     for. One without a time is always fresh. As a filter, nodes that use more than `cpuThreshold`
     (0.8) or `memoryThreshold` (0.8) are refused; one without a measurement that is trusted is not.
+    `metricProvider` says who measures: metrics.k8s.io unless told otherwise.
     """
 
     cpu_threshold: Share = 0.8
@@ -51,6 +55,7 @@ class LowCpuScheduler(Filter, Score, frozen=True):
     memory_weight: Percent = 1
     fresh_for: Duration = Duration.of_seconds(60)
     stale_after: Duration = Duration.of_seconds(300)
+    metric_provider: UsageProvider = UsageProvider()
 
     aliases = ("LowCpu", "LowUsage")
     carried: ClassVar[Carried] = {metrics.STORE: None, NAME: Arrivals}
@@ -63,7 +68,11 @@ class LowCpuScheduler(Filter, Score, frozen=True):
         fresh, stale = (Duration.parse(args[name]) for name in ("freshFor", "staleAfter"))
         if not 0 <= fresh < stale:
             faults.append("staleAfter: must be above freshFor")
-        return faults
+        return [*faults, *providers.faults(args, "cpuQuery", "memoryQuery")]
+
+    def sources(self) -> tuple[Source, ...]:
+        nobody = self.metric_provider.type == providers.NONE
+        return () if nobody else (UsageSource(self.metric_provider),)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         """Codes are sets of bits."""
@@ -84,6 +93,12 @@ class LowCpuScheduler(Filter, Score, frozen=True):
             estimate = np.where(trust > 0, trust * measured, 0.0) + (1.0 - trust) * requested
             used += weights[resource] * np.clip(estimate, 0.0, 1.0)
         rounding.write(MAX_SCORE * (1.0 - used / sum(weights.values())), out)
+
+    def events(self) -> tuple[EventHint, ...]:
+        changed = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_ANNOTATION
+        node = ClusterEvent(Resource.NODE, changed)
+        gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+        return EventHint(node), EventHint(gone), EventHint(MEASURED)
 
     def loads(self, cycle: Cycle, nodes: Nodes) -> dict[int, Load]:
         """How much of cpu and of memory each node uses."""

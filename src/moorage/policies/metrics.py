@@ -1,10 +1,11 @@
 """What nodes really use, as someone measured it.
 
-Nothing here fetches. A measurement arrives in one of two ways, and the newer one counts:
+Nothing here fetches; `moorage.feeds` does. A measurement arrives in one of two ways, and the newer
+one counts:
 
 - in annotations of the node: `metrics.moorage.io/cpu` and `metrics.moorage.io/memory`, as
   quantities, and `metrics.moorage.io/measured-at`, in RFC 3339 or in seconds since the epoch;
-- through the store of a profile, which whoever asks metrics.k8s.io or Prometheus writes to:
+- through the store of a profile, to which feeds write what metrics.k8s.io or Prometheus says:
 
       metrics.store(profile.shared).record("node-1", Usage(cpu=1500, memory=2**30, at=now))
 """
@@ -19,9 +20,9 @@ from numpy.typing import NDArray
 from moorage.api import quantity
 from moorage.api.node import Node
 from moorage.api.quantity import QuantityError
-from moorage.cache.rowlog import RowLog
 from moorage.cache.table import NodeTable
 from moorage.policies import node_columns
+from moorage.policies.measurements import Measurements
 
 STORE: Final = "metrics"
 CPU_ANNOTATION: Final = "metrics.moorage.io/cpu"
@@ -50,50 +51,9 @@ class Columns(NamedTuple):
     at: Floats
 
 
-class Store:
-    """The last measurement of each node, by name; a log tells which have a new one."""
-
-    def __init__(self) -> None:
-        self._usages: dict[str, Usage] = {}
-        self._log: RowLog[str] = RowLog()
-        self._columns = np.full((3, 0), np.nan)
-        self._seen = (-1, -1)
-
-    def record(self, node: str, usage: Usage) -> None:
-        """Take note of a measurement."""
-        self._usages[node] = usage
-        self._log.append(node)
-
-    def forget(self, node: str) -> None:
-        """Drop what was measured of a node."""
-        if self._usages.pop(node, None) is not None:
-            self._log.append(node)
-
-    def columns(self, table: NodeTable) -> Columns:
-        """The measurements by row, brought up to date."""
-        seen = self._log.version, table.node_log.version
-        if self._seen != seen or self._columns.shape[1] != len(table.alive):
-            for row in self._changed(table):
-                node = table.nodes[row]
-                found = None if node is None else self._usages.get(node.name)
-                self._columns[:, row] = found or Usage()
-            self._seen = seen
-        return Columns(*self._columns)
-
-    def _changed(self, table: NodeTable) -> set[int]:
-        """The rows to look at: of nodes that were measured, and where another node moved in."""
-        measured, moved = self._log.since(self._seen[0]), table.node_log.since(self._seen[1])
-        afresh = self._seen[0] < 0 or measured is None or moved is None
-        if afresh or self._columns.shape[1] != len(table.alive):
-            self._columns = np.full((3, len(table.alive)), np.nan)
-            return set(range(table.rows))
-        rows = (table.row_of.get(name) for name in measured or ())
-        return {row for row in rows if row is not None} | set(moved or ())
-
-
-def store(shared: dict[str, Any]) -> Store:
+def store(shared: dict[str, Any]) -> Measurements[Usage]:
     """The store of a profile, made when it is first asked for."""
-    found: Store = shared.setdefault(STORE, Store())
+    found: Measurements[Usage] = shared.setdefault(STORE, Measurements(Usage()))
     return found
 
 
@@ -106,7 +66,7 @@ def columns(table: NodeTable, shared: dict[str, Any]) -> Columns:
     )
     if STORE not in shared:
         return said
-    stored = store(shared).columns(table)
+    stored = Columns(*store(shared).columns(table))
     silent = np.isnan(said.cpu) & np.isnan(said.memory)
     newer = silent | (stored.at >= said.at)
     return Columns(*(np.where(newer, new, old) for new, old in zip(stored, said, strict=True)))

@@ -18,17 +18,22 @@ from moorage.cache.selections import Clause, Selection
 from moorage.cache.view import Nodes
 from moorage.config.durations import Duration
 from moorage.framework.cycle import Cycle
+from moorage.framework.events import MEASURED, Action, ClusterEvent, EventHint, Resource
 from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import Rejection, unresolvable
 from moorage.policies import latencies, rounding
 from moorage.policies.arguments import Amount, Percent
 from moorage.policies.latencies import STORE, Atlas, Chart, Store
+from moorage.policies.sources import LatencyConfigMap, LatencyFile, Source
 
 TOO_FAR: Final = "node(s) were more than {:g} ms away from the pods that the pod talks to"
 NAME: Final = "NetworkLatencyPlugin"
 
+CONFIG_MAP: Final = "moorage-system/moorage-latencies"
+
 _BELIEVED_INTERVALS = 2
+_READ_SECONDS = 30.0
 _NEARLY = 1 + 1e-9
 """A mean of numbers at the limit may come out a hair above it."""
 
@@ -46,7 +51,8 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
     pods does not. `latencies` has milliseconds between zones (values of `topologyLabel`) and
     between nodes; within a zone it is `sameZoneMs` (0.5), on a node 0, and where nothing is known
     the node scores 0 and is not refused. Latencies that are measured every `measurementInterval`
-    (5m) go before the table, and are believed for two intervals.
+    (5m) go before the table, and are believed for two intervals; they are read from
+    `latencyConfigMap`, where `moorage probe` writes them, and from `latencyFile`.
     """
 
     max_latency_ms: Above0 = 10.0
@@ -56,20 +62,42 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
     topology_label: str = ZONE_LABEL
     same_zone_ms: Amount = 0.5
     peers_annotation: str = "moorage.io/talks-to"
+    latency_config_map: str = CONFIG_MAP
+    latency_file: str = ""
 
     aliases = ("NetworkLatency",)
     carried: ClassVar[Carried] = {STORE: Store}
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:
-        positive = Duration.parse(args["measurementInterval"]) > 0
-        return [] if positive else ["measurementInterval: must be above 0s"]
+        faults = []
+        if Duration.parse(args["measurementInterval"]) <= 0:
+            faults.append("measurementInterval: must be above 0s")
+        namespace, _, name = args["latencyConfigMap"].partition("/")
+        if args["latencyConfigMap"] and not (namespace and name):
+            faults.append("latencyConfigMap: NAMESPACE/NAME, or nothing")
+        return faults
 
     @cached_property
     def atlas(self) -> Atlas:
         """The latencies in force."""
-        believed = _BELIEVED_INTERVALS * self.measurement_interval.seconds
-        return Atlas(self.latencies, self.topology_label, believed)
+        return Atlas(self.latencies, self.topology_label, self.believed_seconds)
+
+    @property
+    def believed_seconds(self) -> float:
+        """How long a measurement is believed."""
+        return _BELIEVED_INTERVALS * self.measurement_interval.seconds
+
+    def sources(self) -> tuple[Source, ...]:
+        """Read often enough that nothing is missed for long."""
+        seconds = min(self.measurement_interval.seconds, _READ_SECONDS)
+        namespace, _, name = self.latency_config_map.partition("/")
+        found: list[Source] = []
+        if name:
+            found.append(LatencyConfigMap(namespace, name, seconds, self.believed_seconds))
+        if self.latency_file:
+            found.append(LatencyFile(self.latency_file, seconds, self.believed_seconds))
+        return tuple(found)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         distances = self.distances(cycle)
@@ -84,6 +112,13 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
         if distances is not None:
             share = distances[nodes.rows] / self.max_latency_ms
             rounding.write(self.latency_weight * (1.0 - share), out)
+
+    def events(self) -> tuple[EventHint, ...]:
+        node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
+        moved = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL
+        peers = ClusterEvent(Resource.ASSIGNED_POD, moved)
+        own = ClusterEvent(Resource.TARGET_POD, Action.UPDATE)
+        return EventHint(node), EventHint(peers), EventHint(own), EventHint(MEASURED)
 
     def distances(self, cycle: Cycle) -> Floats | None:
         """Milliseconds to the farthest peer; None where the pod talks to nobody.  float64 (row)

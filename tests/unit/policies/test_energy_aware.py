@@ -2,9 +2,11 @@
 
 import pytest
 
+from moorage.policies import energies
+from moorage.policies.energies import Energy
 from moorage.policies.energy_aware import TOO_HOT, TOO_MUCH_POWER, EnergyAware
-from moorage.testing import NodeBuilder, node, pod
-from tests.unit.policies.asking import refusals, scores, world
+from moorage.testing import Cluster, NodeBuilder, node, pod
+from tests.unit.policies.asking import faults, refusals, scores, world
 
 HEAT, POWER = "moorage.io/temperature-celsius", "moorage.io/power-watts"
 
@@ -84,11 +86,46 @@ def test_a_node_that_cools_down_is_taken_again() -> None:
     assert scores(cluster, pod("p")) == {"a": 75}
 
 
+def measured(cluster: Cluster, name: str, at: float, **found: float) -> None:
+    energies.store(cluster.profile.shared).record(name, Energy(at=at, **found))
+
+
+def test_what_was_measured_goes_before_what_the_node_says() -> None:
+    cluster = world(EnergyAware(), hot("a", "50"), hot("b", "50"), node("c"))
+    assert scores(cluster, pod("p"), now=1000.0) == {"a": 75, "b": 75, "c": 50}
+
+    measured(cluster, "a", 1000.0, celsius=95.0)
+    measured(cluster, "b", 1000.0, watts=1.0)
+    measured(cluster, "c", 1000.0, celsius=60.0)
+
+    assert scores(cluster, pod("p"), now=1000.0) == {"a": 0, "b": 87, "c": 50}
+    assert refusals(cluster, pod("p"), now=1000.0) == {"a": TOO_HOT}
+
+
+def test_and_is_forgotten_when_it_is_stale() -> None:
+    cluster = world(EnergyAware(), hot("a", "50"), node("b"))
+    measured(cluster, "a", 1000.0, celsius=95.0)
+    measured(cluster, "b", 1000.0, celsius=40.0)
+
+    assert scores(cluster, pod("p"), now=1599.0) == {"a": 0, "b": 100}
+    assert scores(cluster, pod("p"), now=1600.0) == {"a": 75, "b": 50}
+
+
 def test_limits_the_wrong_way_round_are_refused() -> None:
     args = {"coolCelsius": 80, "hotCelsius": 40, "lowWattsPerCore": 9, "highWattsPerCore": 9}
 
-    assert EnergyAware.check({**args, "temperatureWeight": 0, "powerWeight": 0}) == [
+    assert faults(EnergyAware) == []
+    assert faults(EnergyAware, **args, temperatureWeight=0, powerWeight=0) == [
         "hotCelsius: must be above coolCelsius",
         "highWattsPerCore: must be above lowWattsPerCore",
         "temperatureWeight: must be above 0, or powerWeight",
+    ]
+
+
+def test_a_provider_that_is_asked_for_nothing_is_refused() -> None:
+    silent = {"type": "Prometheus", "address": "http://p:9090"}
+    silent |= {"temperatureQuery": "", "powerQuery": ""}
+
+    assert faults(EnergyAware, metricProvider=silent) == [
+        "metricProvider.temperatureQuery: nothing is asked for"
     ]

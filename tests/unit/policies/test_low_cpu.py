@@ -8,7 +8,7 @@ from moorage.policies import metrics
 from moorage.policies.low_cpu import CPU_TOO_HIGH, MEMORY_TOO_HIGH, LowCpuScheduler
 from moorage.policies.metrics import Usage
 from moorage.testing import Cluster, NodeBuilder, node, pod
-from tests.unit.policies.asking import refusals, scores, world
+from tests.unit.policies.asking import faults, refusals, scores, world
 
 NOW = 1_000_000.0
 GB = 2**30
@@ -208,10 +208,19 @@ def test_pods_that_say_when_they_started_count_from_then() -> None:
         pytest.param(
             {"freshFor": "5m0s"}, "staleAfter: must be above freshFor", id="fresh beyond stale"
         ),
+        pytest.param(
+            {"metricProvider": {"type": "Prometheus", "address": "prometheus:9090"}},
+            "metricProvider.address: the URL of a Prometheus server, such as "
+            "http://prometheus.monitoring:9090",
+            id="Prometheus at no URL",
+        ),
+        pytest.param(
+            {"metricProvider": {"interval": "0s"}},
+            "metricProvider.interval: must be above 0s",
+            id="asking all the time",
+        ),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(args: dict[str, Any], want: str) -> None:
-    given = {"cpuWeight": 1, "memoryWeight": 1, "freshFor": "1m0s", "staleAfter": "5m0s"}
-
-    assert LowCpuScheduler.check(given) == []
-    assert LowCpuScheduler.check({**given, **args}) == [want]
+    assert faults(LowCpuScheduler) == []
+    assert faults(LowCpuScheduler, **args) == [want]

@@ -8,7 +8,7 @@ from moorage.config.durations import Duration
 from moorage.policies import latencies
 from moorage.policies.network_latency import TOO_FAR, NetworkLatencyPlugin
 from moorage.testing import Cluster, PodBuilder, node, pod
-from tests.unit.policies.asking import refusals, scores, world
+from tests.unit.policies.asking import faults, refusals, scores, world
 
 TABLE = {"a": {"b": 2.0, "c": 20.0}, "b": {"c": 8.0}}
 NODES = tuple(node(f"{zone}{i}").in_zone(zone) for zone in "abc" for i in (1, 2))
@@ -171,8 +171,22 @@ def test_a_pod_follows_its_database() -> None:
     }
 
 
-def test_an_interval_of_nothing_is_refused() -> None:
-    fault = "measurementInterval: must be above 0s"
-
-    assert NetworkLatencyPlugin.check({"measurementInterval": "0s"}) == [fault]
-    assert NetworkLatencyPlugin.check({"measurementInterval": "5m0s"}) == []
+@pytest.mark.parametrize(
+    ("args", "want"),
+    [
+        pytest.param({}, [], id="the defaults are right"),
+        pytest.param({"latencyConfigMap": ""}, [], id="no ConfigMap need be read"),
+        pytest.param(
+            {"measurementInterval": "0s"},
+            ["measurementInterval: must be above 0s"],
+            id="measuring all the time",
+        ),
+        pytest.param(
+            {"latencyConfigMap": "latencies"},
+            ["latencyConfigMap: NAMESPACE/NAME, or nothing"],
+            id="a ConfigMap without its namespace",
+        ),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(args: dict[str, str], want: list[str]) -> None:
+    assert faults(NetworkLatencyPlugin, **args) == want

@@ -1,0 +1,135 @@
+"""All feeds of a scheduler: those that the plugins of its profiles ask for, now.
+
+1. Every second: which sources do the plugins list? A feed begins for each new one and ends with the
+   last plugin that lists it; a reload needs nothing more.
+2. Each feed is read at its own pace, and handed to every profile that asked for it.
+3. Where a reading brought something new, pods that wait for a measurement are tried again.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from prometheus_client.core import Metric as Family
+
+from moorage.clock import Clock
+from moorage.cycle.profile import Profile
+from moorage.feeds.feed import Feed
+from moorage.feeds.readings import Reader
+from moorage.observe import catalogue
+from moorage.observe.gathering import counter, gauge
+from moorage.observe.logs import say
+from moorage.policies.sources import Fed, Source
+
+LOOK_SECONDS: Final = 1.0
+
+Open = Callable[[Source], Reader | None]
+"""Who reads a source; None where nobody here can."""
+
+
+class Feeds:
+    """Begins, reads and ends feeds. `arrived` is called when something new was read."""
+
+    def __init__(
+        self,
+        profiles: Callable[[], Iterable[Profile]],
+        open: Open,
+        clock: Clock,
+        arrived: Callable[[], None],
+    ) -> None:
+        self.feeds: dict[Source, Feed] = {}
+        self._profiles = profiles
+        self._open = open
+        self._clock = clock
+        self._arrived = arrived
+        self._tasks: dict[Source, asyncio.Task[None]] = {}
+        self._broken: set[str] = set()
+
+    async def run(self) -> None:
+        """Feed for ever; ends by cancellation."""
+        try:
+            while True:
+                await self._look()
+                await self._clock.sleep(LOOK_SECONDS)
+        finally:
+            for source in list(self.feeds):
+                await self._end(source)
+
+    async def prime(self) -> None:
+        """Read everything once, before anybody decides."""
+        self._begin(self._wanted())
+        await asyncio.gather(*(feed.poll() for feed in self.feeds.values()))
+        self._hand_out()
+
+    def describe(self) -> Iterable[Family]:
+        """Nothing: which feeds there are is found out when it is asked for."""
+        return ()
+
+    def collect(self) -> Iterator[Family]:
+        """The age of every feed, for Prometheus."""
+        ages: dict[tuple[str, ...], float] = {}
+        reads: Counter[tuple[str, ...]] = Counter()
+        for source, feed in self.feeds.items():
+            ages[(source.name,)] = max(feed.age, ages.get((source.name,), 0.0))
+            for result, count in feed.reads.items():
+                reads[source.name, result] += count
+        yield gauge(catalogue.FEED_AGE, sorted(ages.items()))
+        yield counter(catalogue.FEED_READS, sorted(reads.items()))
+
+    async def _look(self) -> None:
+        wanted = self._wanted()
+        self._begin(wanted)
+        for source in [source for source in self.feeds if source not in wanted]:
+            await self._end(source)
+        for source, feed in self.feeds.items():
+            if source not in self._tasks:
+                task = asyncio.create_task(self._follow(feed), name=f"feed/{source.name}")
+                self._tasks[source] = task
+        self._hand_out()
+
+    def _wanted(self) -> dict[Source, None]:
+        """Every source that a plugin lists, once."""
+        return {source: None for profile in self._profiles() for source in self._listed(profile)}
+
+    def _listed(self, profile: Profile) -> Iterator[Source]:
+        for name, plugin in profile.plugins.items():
+            if isinstance(plugin, Fed):
+                try:
+                    yield from plugin.sources()
+                except Exception as error:  # a plugin that breaks must not take the others along
+                    if name not in self._broken:
+                        self._broken.add(name)
+                        say(logging.ERROR, "sources not listed", plugin=name, err=str(error))
+
+    def _begin(self, wanted: Iterable[Source]) -> None:
+        for source in wanted:
+            if source not in self.feeds:
+                reader = self._open(source)
+                if reader is not None:
+                    self.feeds[source] = Feed(source, reader, self._clock)
+
+    async def _end(self, source: Source) -> None:
+        task = self._tasks.pop(source, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        await self.feeds.pop(source).close()
+
+    async def _follow(self, feed: Feed) -> None:
+        if feed.reading is not None:
+            await self._clock.sleep(feed.source.seconds)
+        while True:
+            news = await feed.poll()
+            self._hand_out()
+            if news:
+                self._arrived()
+            await self._clock.sleep(feed.source.seconds)
+
+    def _hand_out(self) -> None:
+        """Give every profile what its plugins asked for."""
+        for profile in self._profiles():
+            for source in self._listed(profile):
+                if source in self.feeds:
+                    self.feeds[source].write(profile.shared)

@@ -1,0 +1,83 @@
+"""What was read, on its way to the store of a profile."""
+
+from typing import Any, Protocol
+
+import msgspec
+
+from moorage.policies import energies, latencies, metrics
+from moorage.policies.energies import Energy
+from moorage.policies.metrics import Usage
+
+
+class FeedError(Exception):
+    """A source could not be read: what went wrong, and what to do about it."""
+
+
+class Reading(Protocol):
+    """Everything that was read at once."""
+
+    def write(self, shared: dict[str, Any]) -> None:
+        """Record it in the store of a profile."""
+        ...
+
+    @property
+    def values(self) -> object:
+        """What was measured, whenever that was: equal readings bring nothing new."""
+        ...
+
+
+class Usages(msgspec.Struct, frozen=True):
+    """What nodes use."""
+
+    found: dict[str, Usage]
+
+    def write(self, shared: dict[str, Any]) -> None:
+        store = metrics.store(shared)
+        for node, usage in self.found.items():
+            store.record(node, usage)
+
+    @property
+    def values(self) -> object:
+        return {node: (usage.cpu, usage.memory) for node, usage in self.found.items()}
+
+
+class Energies(msgspec.Struct, frozen=True):
+    """How hot nodes are, and what they draw."""
+
+    found: dict[str, Energy]
+
+    def write(self, shared: dict[str, Any]) -> None:
+        store = energies.store(shared)
+        for node, energy in self.found.items():
+            store.record(node, energy)
+
+    @property
+    def values(self) -> object:
+        return {node: (energy.celsius, energy.watts) for node, energy in self.found.items()}
+
+
+class Latencies(msgspec.Struct, frozen=True):
+    """Milliseconds and when they were measured, by where from and where to."""
+
+    found: dict[tuple[str, str], tuple[float, float]]
+
+    def write(self, shared: dict[str, Any]) -> None:
+        store = latencies.store(shared)
+        for (start, end), (milliseconds, at) in self.found.items():
+            store.record(start, end, milliseconds, at)
+
+    @property
+    def values(self) -> object:
+        return {pair: milliseconds for pair, (milliseconds, _) in self.found.items()}
+
+
+class Reader(Protocol):
+    """Whoever reads one source."""
+
+    async def read(self) -> Reading:
+        """What the source says now; raises a FeedError where it says nothing."""
+        ...
+
+    async def close(self) -> None:
+        """Nobody will read any more."""
+        ...
