@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from moorage.cli import feeding, plugin_loading
+from moorage.cli import feeding, plugin_loading, strategies
 from moorage.cli.configuration import configuration
 from moorage.cli.failing import failing_clearly
 from moorage.cli.run_options import Options, run_options
@@ -97,7 +97,11 @@ async def _run(options: Options, loaded: SchedulerConfiguration, known: Registry
         known,
         selected,
         observers=(metrics, log.decisions()),
-        services=(wiring.service(_listeners(options), metrics, log), feeding.service(metrics)),
+        services=(
+            wiring.service(_listeners(options), metrics, log),
+            feeding.service(metrics),
+            strategies.service(metrics),
+        ),
         seed=options.seed,
         request_seconds=options.request_seconds,
     )

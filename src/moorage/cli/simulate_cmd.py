@@ -1,6 +1,7 @@
 """`moorage simulate`: the scheduler on an embedded cluster."""
 
 import sys
+from typing import Any
 
 import click
 import msgspec
@@ -11,7 +12,7 @@ from moorage.api import kinds
 from moorage.cli import plugin_loading, rendering
 from moorage.cli.configuration import configuration
 from moorage.cli.failing import failing_clearly
-from moorage.simulate import manifests, workloads
+from moorage.simulate import feeding, manifests, workloads
 from moorage.simulate.manifests import InputError, Manifest
 from moorage.simulate.reporting import Report, report
 from moorage.simulate.running import simulate
@@ -49,8 +50,9 @@ def simulate_command(
     """Schedule the pods of some manifests on an embedded cluster, and show where they went.
 
     PATHs are files and folders of manifests: nodes, pods, and whatever they refer to, in YAML or
-    JSON. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets become pods. Nothing leaves
-    this machine, and the code that decides is the code that runs in a cluster.
+    JSON. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets become pods. NodeMetrics
+    (metrics.k8s.io) say what nodes use, and a ConfigMap may hold latencies, for the policies that
+    ask. Nothing leaves this machine, and the code that decides is the code that runs in a cluster.
 
     \b
     Examples:
@@ -73,7 +75,7 @@ def _readable(found: list[Manifest], strict: bool) -> list[Manifest]:
         raw = manifest.raw
         if not manifest.kind:
             problems.append(f"{manifest.place}: kind: missing")
-        elif kinds.find(str(raw.get("apiVersion") or ""), manifest.kind) is None:
+        elif not _is_read(raw):
             note = f"{manifest.place}: {manifest.kind} {manifest.name} is not read by scheduling"
             if strict:
                 problems.append(f"{note} (--strict)")
@@ -84,6 +86,11 @@ def _readable(found: list[Manifest], strict: bool) -> list[Manifest]:
     if problems:
         raise InputError(problems)
     return kept
+
+
+def _is_read(raw: dict[str, Any]) -> bool:
+    known = kinds.find(str(raw.get("apiVersion") or ""), str(raw["kind"]))
+    return known is not None or feeding.is_read(raw)
 
 
 def _keep(

@@ -6,6 +6,7 @@
 | /readyz/NAME | one check and its reason |
 | /metrics | Prometheus' text or OpenMetrics |
 | /configz | the configuration in force, as JSON |
+| /debug/strategies | what AdaptiveSchedulingPlugin has learnt, and why it places pods as it does |
 | /debug/stacks | where every thread and task stands |
 | /debug/profile?seconds=N | where the time goes: collapsed stacks, for a flame graph |
 | /debug/flags/v | PUT a number: how much the log says from now on |
@@ -49,6 +50,7 @@ class Server:
         logs: Logs | None = None,
         watchdog: Watchdog | None = None,
         profiling: bool = True,
+        strategies: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         self.health = health
         self.ports: list[int] = []
@@ -59,6 +61,7 @@ class Server:
         self._logs = logs
         self._watchdog = watchdog
         self._profiling = profiling
+        self._strategies = strategies
         self._tls: list[ServerTls] = []
 
     async def run(self) -> None:
@@ -108,6 +111,7 @@ class Server:
         app = web.Application(middlewares=[] if trusted else [self._authorize])
         app.router.add_get("/metrics", self._get_metrics)
         app.router.add_get("/configz", self._get_configz)
+        app.router.add_get("/debug/strategies", self._get_strategies)
         for endpoint in self.health.endpoints:
             app.router.add_get(f"/{endpoint}", self._get_health)
             app.router.add_get(f"/{endpoint}/{{check}}", self._get_check)
@@ -147,6 +151,10 @@ class Server:
 
     async def _get_configz(self, request: web.Request) -> web.Response:
         body = msgspec.json.encode(self._configz())
+        return web.Response(body=body, content_type="application/json")
+
+    async def _get_strategies(self, request: web.Request) -> web.Response:
+        body = msgspec.json.encode(self._strategies())
         return web.Response(body=body, content_type="application/json")
 
     async def _get_stacks(self, request: web.Request) -> web.Response:

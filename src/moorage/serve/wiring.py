@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 from moorage.config.types import SchedulerConfiguration
 from moorage.observe.logs import Logs
 from moorage.observe.metrics import Metrics
+from moorage.observe.strategies import in_force
 from moorage.scheduler import Scheduler
 from moorage.serve.authorizing import Authorizer, Create
 from moorage.serve.configuring import InForce
@@ -51,6 +52,7 @@ def server(
         logs=logs,
         watchdog=watchdog,
         profiling=configuration.enable_profiling,
+        strategies=lambda: in_force(scheduler.profiles),
     )
 
 

@@ -14,6 +14,8 @@ from moorage.cycle import profile
 from moorage.cycle.profile import Profile
 from moorage.extender import building
 from moorage.extender.asking import Blocking
+from moorage.feeds import wiring
+from moorage.feeds.feeds import Feeds
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
 from moorage.memory.cluster import MemoryCluster
@@ -21,6 +23,7 @@ from moorage.memory.kubelet import Kubelet
 from moorage.observe.records import Attempt, Result
 from moorage.plugins.registry import describe
 from moorage.scheduler import Scheduler, tacit
+from moorage.simulate import feeding
 from moorage.simulate.manifests import InputError, Manifest
 from moorage.watch.errors import ApiError
 from moorage.watch.resources import PODS
@@ -108,7 +111,8 @@ def simulate(
     """Schedule everything that can be scheduled."""
     rng = random.Random(seed)
     clock = VirtualClock(START)
-    cluster = load(manifests, clock, rng)
+    objects, measured = feeding.split(manifests)
+    cluster = load(objects, clock, rng)
     profiles = build_profiles(configuration, known)
     backoff = (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds)
 
@@ -128,7 +132,9 @@ def simulate(
             backoff=(float(backoff[0]), float(backoff[1])),
             extenders=NO_EXTENDERS if extenders is None else extenders,
         )
-        await _until_settled(cluster, scheduler, clock)
+        feeds = wiring.feeds(scheduler, feeding.reader_for(measured, cluster, clock))
+        await feeds.prime()
+        await _until_settled(cluster, scheduler, clock, feeds)
         return Simulation(cluster, scheduler, story)
 
     try:
@@ -144,19 +150,21 @@ def _that_do_not_bind(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
     return tuple(msgspec.structs.replace(extender, bind_verb="") for extender in extenders)
 
 
-async def _until_settled(cluster: MemoryCluster, scheduler: Scheduler, clock: VirtualClock) -> None:
+async def _until_settled(
+    cluster: MemoryCluster, scheduler: Scheduler, clock: VirtualClock, feeds: Feeds
+) -> None:
     """Let time pass until no attempt was made for longer than any back-off lasts."""
     running = asyncio.ensure_future(scheduler.run())
-    kubelet = asyncio.ensure_future(Kubelet(cluster).serve())
+    beside = [asyncio.ensure_future(Kubelet(cluster).serve()), asyncio.ensure_future(feeds.run())]
     seen = -1
     while not running.done() and (seen != scheduler.attempts or _is_busy(cluster, scheduler)):
         seen = scheduler.attempts
         await clock.sleep(_SETTLED_SECONDS)
     if running.done():
         running.result()
-    for task in (running, kubelet):
+    for task in (running, *beside):
         task.cancel()
-    await asyncio.gather(running, kubelet, return_exceptions=True)
+    await asyncio.gather(running, *beside, return_exceptions=True)
 
 
 def _is_busy(cluster: MemoryCluster, scheduler: Scheduler) -> bool:

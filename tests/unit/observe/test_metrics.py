@@ -251,6 +251,9 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
         "moorage_canary_percent",
         "moorage_canary_rollbacks",
         "moorage_loop_lag_seconds",
+        "moorage_feed_age_seconds",
+        "moorage_feed_reads",
+        "moorage_strategy_weight",
     }
 
 

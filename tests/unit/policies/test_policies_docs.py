@@ -5,11 +5,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from moorage.config.loading import load
+from moorage.feeds import latency_documents
 from moorage.framework.points import POINTS, points_of
 from moorage.plugins import registry
+from moorage.policies.providers import EnergyProvider, UsageProvider
 from moorage.policies.registry import POLICIES
+from moorage.simulate import feeding
+from moorage.simulate.manifests import Manifest
 
 DOCS = (Path(__file__).parents[3] / "docs" / "policies.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", DOCS, re.DOTALL | re.MULTILINE))
@@ -45,3 +50,25 @@ def test_its_examples_load(name: str) -> None:
     for example in examples:
         assert load(example, known=registry.known()).warnings == ()
         assert f"name: {name}" in example
+
+
+def test_every_field_of_a_provider_is_there_and_no_other() -> None:
+    told = DOCS.partition("### Prometheus")[2].partition("### ")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", told, re.MULTILINE)
+    fields = {
+        field.encode_name
+        for provider in (UsageProvider, EnergyProvider)
+        for field in msgspec.structs.fields(provider)
+    }
+
+    assert len(listed) == len(fields)
+    assert set(listed) == fields
+
+
+def test_the_documents_of_measurements_are_read() -> None:
+    latencies, node = re.findall(
+        r"^```yaml\n(.*?)^```", DOCS.partition("### Latencies")[2], re.DOTALL | re.MULTILINE
+    )
+
+    assert latency_documents.parse(latencies, "docs").latencies["zone-a"]["zone-b"] == 2.1
+    assert feeding.split([Manifest(yaml.safe_load(node), "docs", 1)])[1][0].usage["cpu"] == "3100m"

@@ -106,6 +106,7 @@ def test_one_check_tells_its_reason() -> None:
     [
         pytest.param("/metrics", "# TYPE moorage_config_generation gauge", id="metrics"),
         pytest.param("/configz", '{"componentconfig":{}}', id="the configuration"),
+        pytest.param("/debug/strategies", "{}", id="strategies"),
         pytest.param("/debug/stacks", "thread MainThread", id="stacks"),
         pytest.param("/debug/profile?seconds=0", "", id="a profile"),
     ],

@@ -1,0 +1,55 @@
+"""A scheduler on the embedded cluster whose nodes are measured twice."""
+
+import asyncio
+import random
+
+from moorage.api.pod import Pod
+from moorage.clock import VirtualClock, run_virtual
+from moorage.config.loading import load
+from moorage.feeds import wiring
+from moorage.feeds.readings import Reading
+from moorage.memory.cluster import MemoryCluster
+from moorage.plugins import registry
+from moorage.scheduler import Scheduler
+from moorage.simulate.running import build_profiles
+from moorage.testing import node, pod
+from moorage.watch.resources import NODES, PODS
+from tests.unit.feeds.fakes import NOW, FakeReader
+
+CONFIGURATION = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "LowCpuScheduler"}]}}}],
+}
+
+
+def scheduled_after(first: Reading, second: Reading) -> dict[str, str]:
+    """Where a pod is after one measurement, and where after another."""
+    clock, rng = VirtualClock(NOW), random.Random(0)
+    cluster = MemoryCluster(clock=clock, rng=rng)
+    known = registry.installed()
+    loaded = load(CONFIGURATION, known=registry.describe(known)).configuration
+    cluster.add(NODES, node("n1").raw)
+    found: dict[str, str] = {}
+
+    def where() -> str:
+        (only,) = cluster.objects(PODS)
+        assert isinstance(only, Pod)
+        return only.spec.node_name
+
+    async def main() -> None:
+        scheduler = Scheduler(cluster, build_profiles(loaded, known), clock=clock, rng=rng)
+        feeds = wiring.feeds(scheduler, lambda source: FakeReader(first, second))
+        await feeds.prime()
+        tasks = [asyncio.ensure_future(each) for each in (scheduler.run(), feeds.run())]
+        cluster.add(PODS, pod("p").raw)
+        await clock.sleep(14.0)
+        found["before"] = where()
+        await clock.sleep(14.0)
+        found["after"] = where()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    run_virtual(main(), clock)
+    return found
