@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration import grouping
 from tests.integration.control_plane import MISSING, ControlPlane, assets
 
 
@@ -40,3 +41,19 @@ def own_plane(programs: Path, tmp_path: Path) -> Iterator[ControlPlane]:
     """A control plane of the test's own, to break."""
     with ControlPlane(programs, tmp_path / "control-plane") as plane:
         yield plane
+
+
+@pytest.fixture(scope="session")
+def group_plane(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane that serves quotas and PodGroups, ours and Kubernetes' own."""
+    home = tmp_path_factory.mktemp("groups")
+    with ControlPlane(programs, home, *grouping.BOTH_DIALECTS) as plane:
+        grouping.install(plane, *map(grouping.shipped, ("podgroups", "elasticquotas")))
+        yield plane
+
+
+@pytest.fixture
+def groups(group_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """That control plane; what a test leaves there is deleted after it."""
+    yield group_plane
+    grouping.clear(group_plane)

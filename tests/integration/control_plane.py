@@ -310,6 +310,8 @@ PLURALS = {
     "CSIStorageCapacity": "csistoragecapacities",
     "PriorityClass": "priorityclasses",
     "PodDisruptionBudget": "poddisruptionbudgets",
+    "PodGroup": "podgroups",
+    "ElasticQuota": "elasticquotas",
 }
 
 

@@ -140,6 +140,7 @@ async def running(
     kubeconfig_file: Path | None = None,
     request_seconds: float = 30.0,
     agree: bool = True,
+    observer: object = None,
     **settings: Any,
 ) -> AsyncIterator[Running]:
     """Schedule in this process; at the end the cache must hold what the API server holds."""
@@ -157,7 +158,7 @@ async def running(
         build_profiles(loaded, known),
         clock=SystemClock(),
         rng=random.Random(7),
-        observers=[seen],
+        observers=[seen] if observer is None else [seen, observer],
         backoff=backoff,
     )
     task = asyncio.ensure_future(scheduler.run())

@@ -1,106 +1,34 @@
 """Groups of pods on a real API server."""
 
 import asyncio
-import contextlib
-import time
-from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from tests.integration.control_plane import ROOT, ControlPlane, Refused
+from moorage.observe.records import Bound
+from tests.integration.control_plane import ControlPlane
+from tests.integration.grouping import (
+    GROUPS,
+    OLDER_LABEL,
+    OWN_GROUPS,
+    arguments,
+    bound,
+    group,
+    members,
+    own_group,
+    own_members,
+    play,
+    priority_class,
+    until_bound,
+    until_phase,
+)
 from tests.integration.harness import Running, eventually, running
 from tests.integration.making import Raw, node, pod
 from tests.integration.proxying import TcpProxy
 
 pytestmark = pytest.mark.kube
 
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
-OWN_GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
-LABEL = "scheduling.x-k8s.io/pod-group"
-
-
-@pytest.fixture(scope="module")
-def group_plane(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane that serves PodGroups, ours and Kubernetes' own."""
-    flags = (
-        "--feature-gates=GenericWorkload=true",
-        "--runtime-config=scheduling.k8s.io/v1beta1=true",
-    )
-    with ControlPlane(programs, tmp_path_factory.mktemp("groups"), *flags) as plane:
-        plane.request(
-            "POST", CRDS, yaml.safe_load((ROOT / "deploy/crds/podgroups.yaml").read_text())
-        )
-        _until_served(plane, GROUPS)
-        yield plane
-
-
-@pytest.fixture
-def groups(group_plane: ControlPlane) -> Iterator[ControlPlane]:
-    yield group_plane
-    group_plane.clear()
-    for path in (GROUPS, OWN_GROUPS):
-        group_plane.request("DELETE", path)
-
-
-def _until_served(plane: ControlPlane, path: str) -> None:
-    deadline = time.monotonic() + 20
-    while True:
-        with contextlib.suppress(Refused):
-            plane.request("GET", path)
-            return
-        assert time.monotonic() < deadline, f"{path} is never served"
-        time.sleep(0.1)
-
-
-def group(name: str, members: int, **spec: Any) -> Raw:
-    return {
-        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"minMember": members, **spec},
-    }
-
-
-def members(of: str, count: int, cpu: str = "1", **spec: Any) -> list[Raw]:
-    return [pod(f"{of}-{i}", cpu=cpu, labels={LABEL: of}, **spec) for i in range(count)]
-
-
-async def bound(under_test: Running, prefix: str) -> dict[str, str]:
-    pods = await under_test.pods()
-    return {
-        name: found["spec"]["nodeName"]
-        for name, found in pods.items()
-        if name.startswith(prefix) and found["spec"].get("nodeName")
-    }
-
-
-async def until_bound(under_test: Running, prefix: str, count: int, within: float = 40.0) -> None:
-    async def check() -> bool:
-        return len(await bound(under_test, prefix)) == count
-
-    await eventually(check, lambda: f"{prefix} is not whole; {under_test.seen.failures}", within)
-
-
-async def until_phase(under_test: Running, name: str, phase: str) -> Raw:
-    async def check() -> Raw | None:
-        found: Raw = await under_test.request("GET", f"{GROUPS}/{name}")
-        return found if found.get("status", {}).get("phase") == phase else None
-
-    return await eventually(check, lambda: f"{name} is not {phase}")
-
-
-def play(
-    plane: ControlPlane, scenario: Callable[[Running], Awaitable[None]], **settings: Any
-) -> None:
-    async def main() -> None:
-        async with running(plane, **settings) as under_test:
-            await scenario(under_test)
-
-    asyncio.run(main())
+RACK = "rack"
 
 
 def test_two_groups_that_cannot_both_run_run_one_after_the_other(groups: ControlPlane) -> None:
@@ -144,125 +72,186 @@ def test_a_group_of_256_pods_on_100_nodes_is_bound_whole(groups: ControlPlane) -
     play(groups, scenario)
 
 
+class Scissors:
+    """Cut every connection as soon as so many pods are bound."""
+
+    def __init__(self, proxy: TcpProxy, after: int) -> None:
+        self._proxy = proxy
+        self._after = after
+        self.bound_by_then = 0
+        self.cut = asyncio.Event()
+
+    def bound(self, bound: Bound) -> None:
+        self.bound_by_then += not self.cut.is_set()
+        if self.bound_by_then == self._after and not self.cut.is_set():
+            self.cut.set()
+            self._proxy.cut()
+            self._closing = asyncio.ensure_future(self._proxy.close())
+
+
 def test_a_fault_of_five_seconds_in_the_middle_leaves_no_half_group(
     groups: ControlPlane, tmp_path: Path
 ) -> None:
     """The connection breaks while pods are being bound; meanwhile others ask for the room."""
 
     async def main() -> None:
-        async with (
-            TcpProxy(groups) as proxy,
-            running(groups, kubeconfig_file=proxy.kubeconfig(tmp_path)) as under_test,
-        ):
-            await under_test.create(*[node(f"n{i}", cpu="4") for i in range(30)])
-            await under_test.request("POST", GROUPS, group("train", 120))
-            await under_test.create(*members("train", 120))
-            await some_bound(under_test, proxy)
-            await asyncio.sleep(5)
-            await under_test.create(*[pod(f"thief-{i}", cpu="1") for i in range(10)])
-            await proxy.open()
-            await until_bound(under_test, "train", 120, within=60)
-            assert await bound(under_test, "thief") == {}
+        async with TcpProxy(groups) as proxy:
+            scissors = Scissors(proxy, after=20)
+            file = proxy.kubeconfig(tmp_path)
+            async with running(groups, kubeconfig_file=file, observer=scissors) as under_test:
+                await under_test.create(*[node(f"n{i}", cpu="4") for i in range(30)])
+                await under_test.request("POST", GROUPS, group("train", 120))
+                await under_test.create(*members("train", 120))
+                await asyncio.wait_for(scissors.cut.wait(), 40)
+                await asyncio.sleep(5)
+                assert 20 <= len(await bound(under_test, "train")) < 120
+                await under_test.create(*[pod(f"thief-{i}", cpu="1") for i in range(10)])
+                await proxy.open()
+                await until_bound(under_test, "train", 120, within=60)
+                assert await bound(under_test, "thief") == {}
 
     asyncio.run(main())
 
 
-async def some_bound(under_test: Running, proxy: TcpProxy) -> None:
-    """Cut the connection once the first pods are bound."""
-
-    async def check() -> bool:
-        return len(under_test.seen.bindings) >= 5
-
-    await eventually(check, lambda: "nothing is bound")
-    await proxy.close()
-    assert len(under_test.seen.bindings) < 120, "the fault came too late to be in the middle"
-
-
-def test_a_group_whose_pods_are_not_all_there_is_told_so(groups: ControlPlane) -> None:
-    async def scenario(under_test: Running) -> None:
-        await under_test.create(node("n1"))
-        await under_test.request("POST", GROUPS, group("train", 3))
-        await under_test.create(*members("train", 2))
-        (event,) = await under_test.events("train", "IncompletePodGroup")
-        assert event["note"] == "waiting for 1 more pod of PodGroup default/train: 2 of 3 exist"
-        assert event["regarding"]["apiVersion"] == "scheduling.x-k8s.io/v1alpha1"
-        assert await bound(under_test, "train") == {}
-        await under_test.create(members("train", 3)[2])
-        await until_bound(under_test, "train", 3)
-
-    play(groups, scenario, **arguments(incompleteAfterSeconds=0.5))
-
-
-def arguments(**args: Any) -> Raw:
-    profile = {
-        "schedulerName": "moorage",
-        "pluginConfig": [{"name": "GangScheduling", "args": args}],
-    }
-    return {"profiles": [profile]}
-
-
-def test_two_names_for_one_pod_are_an_event_about_it(groups: ControlPlane) -> None:
-    async def scenario(under_test: Running) -> None:
-        labels = {LABEL: "a", "pod-group.scheduling.sigs.k8s.io": "b"}
-        await under_test.create(node("n1"), pod("torn", labels=labels))
-        (event,) = await under_test.events("torn", "FailedScheduling")
-        assert event["note"] == "the pod names 2 pod groups, a and b: it can be in one"
-
-    play(groups, scenario)
-
-
-def test_a_group_deleted_while_it_waits_leaves_nothing_stuck(groups: ControlPlane) -> None:
-    async def scenario(under_test: Running) -> None:
-        await under_test.create(node("n1", cpu="2"))
-        await under_test.request("POST", GROUPS, group("train", 3))
-        await under_test.create(*members("train", 3))
-        await until_phase(under_test, "train", "Pending")
-        await under_test.request("DELETE", f"{GROUPS}/train")
-        await under_test.create(node("n2", cpu="2"), pod("web"))
-        assert await under_test.placed("web")
-        assert await bound(under_test, "train") == {}
-        await under_test.request("POST", GROUPS, group("train", 3))
-        await until_bound(under_test, "train", 3)
-
-    play(groups, scenario)
-
-
 def test_kubernetes_own_groups_are_gangs_too(groups: ControlPlane) -> None:
     async def scenario(under_test: Running) -> None:
-        own = {
-            "apiVersion": "scheduling.k8s.io/v1beta1",
-            "kind": "PodGroup",
-            "metadata": {"name": "own", "namespace": "default"},
-            "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
-        }
-        pods = [pod(f"own-{i}", cpu="1", schedulingGroup={"podGroupName": "own"}) for i in range(3)]
         await under_test.create(node("n1", cpu="2"))
-        await under_test.request("POST", OWN_GROUPS, own)
-        await under_test.create(*pods)
-
-        async def told() -> Raw | None:
-            found = await under_test.request("GET", f"{OWN_GROUPS}/own")
-            conditions = found.get("status", {}).get("conditions", [])
-            return next((c for c in conditions if c["type"] == "PodGroupInitiallyScheduled"), None)
-
-        condition = await eventually(told, lambda: f"no condition; {under_test.seen.failures}")
-        assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
+        await under_test.request("POST", OWN_GROUPS, own_group("own", 3))
+        await under_test.create(*own_members("own", 3))
+        condition = await until_told(under_test, "own", "Unschedulable")
+        assert condition["status"] == "False"
+        assert "2 of the 3 pods needed fit" in condition["message"]
         assert await bound(under_test, "own") == {}
         await under_test.create(node("n2", cpu="2"))
         await until_bound(under_test, "own", 3)
+        assert (await until_told(under_test, "own", "Scheduled"))["status"] == "True"
 
     play(groups, scenario)
+
+
+async def until_told(under_test: Running, name: str, reason: str) -> Raw:
+    """The condition of one of Kubernetes' own groups, once it has that reason."""
+
+    async def check() -> Raw | None:
+        found = await under_test.request("GET", f"{OWN_GROUPS}/{name}")
+        conditions = found.get("status", {}).get("conditions", [])
+        wanted = ("PodGroupInitiallyScheduled", reason)
+        return next((c for c in conditions if (c["type"], c["reason"]) == wanted), None)
+
+    return await eventually(check, lambda: f"{name} is not {reason}; {under_test.seen.failures}")
+
+
+def racks(**cpus: str) -> list[Raw]:
+    """Two nodes in each rack."""
+    return [
+        node(f"{rack}-{i}", cpu=cpu, labels={RACK: rack})
+        for rack, cpu in cpus.items()
+        for i in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "where"),
+    [
+        pytest.param(
+            group("train", 4, annotations={"moorage.io/required-topology": RACK}),
+            {"b-0", "b-1"},
+            id="by annotation, required",
+        ),
+        pytest.param(
+            group("train", 4, annotations={"moorage.io/preferred-topology": RACK}),
+            {"b-0", "b-1"},
+            id="by annotation, preferred",
+        ),
+        pytest.param(
+            own_group("train", 4, schedulingConstraints={"topology": [{"key": RACK}]}),
+            {"b-0", "b-1"},
+            id="in Kubernetes' own field",
+        ),
+    ],
+)
+def test_a_group_is_packed_into_the_rack_that_just_fits(
+    groups: ControlPlane, written: Raw, where: set[str]
+) -> None:
+    is_own = written["apiVersion"].startswith("scheduling.k8s.io")
+
+    async def scenario(under_test: Running) -> None:
+        await under_test.create(*racks(a="1", b="2", c="9"))
+        await under_test.request("POST", OWN_GROUPS if is_own else GROUPS, written)
+        await under_test.create(*(own_members("train", 4) if is_own else members("train", 4)))
+        await until_bound(under_test, "train", 4)
+        assert set((await bound(under_test, "train")).values()) == where
+
+    play(groups, scenario)
+
+
+def test_a_group_that_no_rack_can_hold_waits_if_it_must_have_one(groups: ControlPlane) -> None:
+    async def scenario(under_test: Running) -> None:
+        await under_test.create(*racks(a="1", b="1"))
+        required = {"moorage.io/required-topology": RACK}
+        await under_test.request("POST", GROUPS, group("train", 4, annotations=required))
+        await under_test.create(*members("train", 4))
+        waiting = await until_phase(under_test, "train", "Pending")
+        message = waiting["status"]["conditions"][0]["message"]
+        assert message.startswith("PodGroup default/train: 2 of the 4 pods needed fit in rack=")
+        assert await bound(under_test, "train") == {}
+        await under_test.create(*racks(c="2"))
+        await until_bound(under_test, "train", 4)
+
+    play(groups, scenario)
+
+
+def test_a_pod_may_use_the_older_label(groups: ControlPlane) -> None:
+    async def scenario(under_test: Running) -> None:
+        pods = [pod(f"train-{i}", cpu="1", labels={OLDER_LABEL: "train"}) for i in range(2)]
+        await under_test.create(node("n1", cpu="1"))
+        await under_test.request("POST", GROUPS, group("train", 2))
+        await under_test.create(*pods)
+        await until_phase(under_test, "train", "Pending")
+        assert await bound(under_test, "train") == {}
+        await under_test.create(node("n2", cpu="1"))
+        await until_bound(under_test, "train", 2)
+
+    play(groups, scenario)
+
+
+def lasting(name: str, seconds: str, cpu: str = "1") -> Raw:
+    """A pod that says how long it will run."""
+    made = pod(name, cpu=cpu)
+    made["metadata"]["annotations"] = {"moorage.io/duration-seconds": seconds}
+    return made
+
+
+def test_small_pods_pass_a_group_that_waits_until_it_is_kept_room(groups: ControlPlane) -> None:
+    """Then only those pass that will have ended by the time the group can start."""
+
+    async def scenario(under_test: Running) -> None:
+        await under_test.create(node("n1", cpu="4"), lasting("long", "3600", cpu="2"))
+        await under_test.placed("long")
+        await under_test.request("POST", GROUPS, group("train", 4))
+        await under_test.create(*members("train", 4))
+        await until_phase(under_test, "train", "Pending")
+        await under_test.create(lasting("passes", "3600"))
+        await under_test.placed("passes")
+
+        async def is_kept() -> bool:
+            return under_test.scheduler.holds.get("default/train") is not None
+
+        await eventually(is_kept, lambda: "no room is kept for the group")
+        await under_test.create(pod("endless", cpu="1"))
+        found = await under_test.condition("endless", "Unschedulable")
+        assert "room that is held for PodGroup(s) [default/train]" in found["message"]
+        await under_test.create(lasting("brief", "60"))
+        await under_test.placed("brief")
+
+    play(groups, scenario, **arguments(reservationAfterSeconds=3))
 
 
 def test_a_group_evicts_another_as_a_whole(groups: ControlPlane) -> None:
     async def scenario(under_test: Running) -> None:
-        high = {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": "high"},
-            "value": 1000,
-        }
-        await under_test.create(high, *[node(f"n{i}", cpu="2") for i in range(2)])
+        await under_test.create(
+            priority_class("high", 1000), *[node(f"n{i}", cpu="2") for i in range(2)]
+        )
         await under_test.request("POST", GROUPS, group("batch", 3))
         await under_test.create(*members("batch", 3))
         await until_bound(under_test, "batch", 3)

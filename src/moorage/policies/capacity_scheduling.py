@@ -154,11 +154,10 @@ def _evictable(cycle: Cycle, books: Books, pods: Sequence[PodInfo]) -> list[PodI
 
 
 def _is_within_min(cycle: Cycle, books: Books, quota: Quota) -> bool:
+    """Whether the pod asks for resources that its min names, and for no more than is left of any."""
     used = _used(cycle, books, cycle.pod.namespace)
-    return all(
-        used[index] + asked <= quota.minimum.get(index, 0)
-        for index, asked in cycle.incoming.requests
-    )
+    named = [(i, asked) for i, asked in cycle.incoming.requests if i in quota.minimum]
+    return bool(named) and all(used[i] + asked <= quota.minimum[i] for i, asked in named)
 
 
 def _borrowed(cycle: Cycle, books: Books, pods: Sequence[PodInfo]) -> set[str]:

@@ -92,6 +92,31 @@ def test_an_owner_takes_back_what_others_have_borrowed() -> None:
     assert (len(world.bound("blue")), len(world.bound("red"))) == (4, 4)
 
 
+@pytest.mark.parametrize(
+    ("asked", "taken_back"),
+    [
+        pytest.param({"cpu": "1", "memory": "1Gi"}, 1, id="also for what no quota names"),
+        pytest.param({"memory": "64Gi"}, 0, id="but not only for that"),
+    ],
+)
+def test_an_owner_takes_back_what_its_min_names(asked: dict[str, str], taken_back: int) -> None:
+    world = world_of(
+        node("a").offering(cpu="8", memory="64Gi"),
+        *TWO,
+        *[made.requesting(cpu="1", memory="1Gi") for made in pods_of("blue", 8)],
+    )
+
+    async def story(world: GangWorld) -> None:
+        await settle(world)
+        assert len(world.bound("blue")) == 8
+        world.apply(pod("red-0", "red").requesting(asked))
+        await settle(world, 60)
+
+    world.run(story)
+
+    assert 8 - len(world.bound("blue")) == taken_back
+
+
 def test_nobody_is_pushed_below_its_min() -> None:
     """Blue is above its min by less than the pod that red wants to place."""
     world = world_of(

@@ -66,6 +66,20 @@ def test_a_group_that_fits_in_no_single_domain_waits_and_says_which_comes_closes
     assert message == f"PodGroup default/train: 3 of the 4 pods needed fit in {ZONE}=b."
 
 
+def test_room_that_comes_while_a_group_backs_off_is_not_overlooked() -> None:
+    """No pod was tried, so no plugin but the group's own can tell that a node is of use."""
+    world = GangWorld(*zone("a", 1), REQUIRED, *members("train", 4))
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(0.5)
+        world.apply(*zone("b", 2))
+        await settle(world)
+
+    world.run(story)
+
+    assert zones_of(world) == {"b"}
+
+
 def test_a_domain_with_room_in_sum_but_not_for_each_pod_is_passed_over() -> None:
     taken = [pod(f"t{i}").requesting(cpu="1").on(f"a{i}") for i in range(4)]
     spread = [p.listening(80) for p in members("train", 4)]

@@ -129,12 +129,13 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True, dict=True):
     def after_more_room(self, pod: Pod, old: Any, new: Any) -> Hint:
         """Worth a try for the whole group, so for the first of its pods: it brings the others.
 
-        A pod of no group was kept off a held room, of which there may be less now.
+        While the group backs off the pod is gated, and let go when that ends. A pod of no group was
+        kept off a held room, of which there may be less now.
         """
         group = self.directory.of(pod)
         if group is None:
             return Hint.SKIP if self.directory.refusal(pod) else Hint.QUEUE
-        if group.refusal() is not None:
+        if group.refusal() is not None and not group.backing_off:
             return Hint.SKIP
         return Hint.QUEUE if next(iter(group.waiting), pod.uid) == pod.uid else Hint.SKIP
 
