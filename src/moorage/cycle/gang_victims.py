@@ -1,48 +1,24 @@
 """Who must leave so that a gang fits: as few and as unimportant as can be found.
 
-1. Pods of lower priority are lined up, the least important first; the pods of another gang stand as
-   one, and leave as one. Whoever a budget protects stands behind all others.
+1. Whoever may be evicted is lined up, the least important first (`moorage.cycle.gang_units`).
 2. They leave from the front until the gang fits: as many as arithmetic says at least, then more.
 3. Those that left come back one by one, the most important first, where the gang still fits.
 
 All of it on the live table inside a trial, and all of it undone.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from moorage.api.pod import Pod
-from moorage.api.podgroup import PodGroup
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
 from moorage.cycle import gang_foresight
 from moorage.cycle.gang_foresight import Need
-from moorage.plugins.preemption.budgets import Budgets
-from moorage.plugins.preemption.importance import started
-from moorage.policies.gang.directory import Directory
-from moorage.policies.gang.group import Group
-
-Spares = Callable[[PodInfo], bool]
-
-
-class Unit(NamedTuple):
-    """Pods that leave together: one, or the pods of the group of that key."""
-
-    pods: tuple[PodInfo, ...]
-    group: str = ""
-
-    @property
-    def priority(self) -> int:
-        return max(info.priority for info in self.pods)
-
-    @property
-    def importance(self) -> tuple[int, bool, int, float]:
-        """The smaller, the less important: priority, a group before a pod, size, age."""
-        age = -min(started(info.pod) for info in self.pods)
-        return self.priority, bool(self.group), len(self.pods), age
+from moorage.cycle.gang_units import Unit
 
 
 class Plan(Protocol):
@@ -64,55 +40,6 @@ class Found(NamedTuple):
     @property
     def pods(self) -> list[Pod]:
         return [info.pod for unit in self.victims for info in unit.pods]
-
-
-def line_up(
-    cache: Cache,
-    groups: Directory,
-    own: Group,
-    priority: int,
-    budgets: Budgets,
-    spares: Spares | None,
-) -> list[Unit]:
-    """Everyone that may be evicted for a gang of this priority, the least important first."""
-    units = [
-        unit
-        for unit in _units(cache, groups)
-        if unit.group != own.key and unit.priority < priority and _may_leave(cache, unit, spares)
-    ]
-    units.sort(key=lambda unit: unit.importance)
-    if not budgets:
-        return units
-    violating = iter(budgets.violated_by(info for unit in units for info in unit.pods))
-    marked = [(any([next(violating) for _ in unit.pods]), unit) for unit in units]
-    return [unit for _, unit in sorted(marked, key=lambda pair: pair[0])]
-
-
-def _units(cache: Cache, groups: Directory) -> Iterable[Unit]:
-    whole: dict[str, list[PodInfo]] = {}
-    for pods in cache.table.pods:
-        for info in pods.values():
-            group = groups.of(info.pod)
-            if group is None or group.minimum < 1 or is_divisible(group.object):
-                yield Unit((info,))
-            else:
-                whole.setdefault(group.key, []).append(info)
-    for key, infos in whole.items():
-        yield Unit(tuple(infos), key)
-
-
-def is_divisible(group: PodGroup | None) -> bool:
-    """Whether pods of a group may be disrupted one by one: Kubernetes' own say, and default to."""
-    if group is None or group.spec.scheduling_policy is None:
-        return False
-    mode = group.spec.disruption_mode
-    return mode is None or mode.all is None
-
-
-def _may_leave(cache: Cache, unit: Unit, spares: Spares | None) -> bool:
-    if any(info.uid in cache.assumed for info in unit.pods):
-        return False
-    return spares is None or not any(spares(info) for info in unit.pods)
 
 
 def least(table: NodeTable, needs: Sequence[Need], units: Sequence[Unit], cache: Cache) -> int:

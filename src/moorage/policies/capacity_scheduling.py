@@ -9,28 +9,21 @@
 A pod in a namespace without a quota is neither refused nor may it evict pods of those with one.
 """
 
-from collections import Counter
-from collections.abc import Container, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api import amounts
 from moorage.api.pod import Pod
-from moorage.api.podgroup import ElasticQuota
-from moorage.cache.podinfo import PodInfo
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unschedulable
-from moorage.framework.victims import EVICTABLE, LEAVING
-from moorage.policies import elastic_quotas
-from moorage.policies.elastic_quotas import Limits, Quota
-from moorage.policies.tenant_usage import Amounts, TenantUsage
+from moorage.framework.victims import EVICTABLE
+from moorage.policies import quota_books, quota_victims
 
-NAME: Final = "CapacityScheduling"
 OVER_MAX: Final = "ElasticQuota {}: {} {} used and {} asked for exceed its max of {}"
 OVER_TOTAL: Final = (
     "ElasticQuota {}: {} {} used and {} asked for exceed what all quotas guarantee together, {}"
@@ -39,20 +32,12 @@ OVER_TOTAL: Final = (
 _OVER_MAX, _OVER_TOTAL = 1, 1 << 16
 
 
-class Books(NamedTuple):
-    """The quotas by namespace, as of a version, and what namespaces use."""
-
-    version: int
-    quotas: dict[str, Quota]
-    usage: TenantUsage
-
-
 class CapacityScheduling(PreFilter, Filter, frozen=True):
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Skip | None:
-        books = books_of(cycle)
+        books = quota_books.of(cycle)
         if not books.quotas:
             return SKIP
-        cycle.state[EVICTABLE] = lambda pods: _evictable(cycle, books, pods)
+        cycle.state[EVICTABLE] = lambda pods: quota_victims.evictable(cycle, books, pods)
         return None if pod.namespace in books.quotas else SKIP
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
@@ -63,12 +48,16 @@ class CapacityScheduling(PreFilter, Filter, frozen=True):
         out[:] = _code(cycle, pod)
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
-        books = books_of(cycle)
+        books = quota_books.of(cycle)
         quota, total = books.quotas[pod.namespace], code >= _OVER_TOTAL
         index = (code - _OVER_TOTAL if total else code) - 1
         name = cycle.table.resources.values[index]
-        used = _total_used(cycle, books) if total else _used(cycle, books, pod.namespace)
-        limit = _guaranteed(books)[index] if total else quota.maximum[index]
+        used = (
+            quota_books.used_by_all(cycle, books)
+            if total
+            else quota_books.used_by(cycle, books, pod.namespace)
+        )
+        limit = quota_books.guaranteed(books)[index] if total else quota.maximum[index]
         asked = dict(cycle.incoming.requests).get(index, 0)
         numbers = (amounts.text(name, value) for value in (used[index], asked, limit))
         text = OVER_TOTAL if total else OVER_MAX
@@ -83,113 +72,17 @@ class CapacityScheduling(PreFilter, Filter, frozen=True):
         )
 
 
-def books_of(cycle: Cycle) -> Books:
-    """The books, up to date with quotas and pods."""
-    objects = cycle.cache.objects
-    version = objects.version(ElasticQuota)
-    found: Books | None = cycle.shared.get(NAME)
-    if found is None or found.version != version:
-        quotas = elastic_quotas.read(cycle.all(ElasticQuota), cycle.table.resources)
-        usage = TenantUsage(lambda pod: pod.namespace) if found is None else found.usage
-        found = cycle.shared[NAME] = Books(version, quotas, usage)
-    if found.quotas:
-        found.usage.catch_up(cycle.table)
-    return found
-
-
 def _code(cycle: Cycle, pod: Pod) -> int:
-    books = books_of(cycle)
+    books = quota_books.of(cycle)
     quota = books.quotas[pod.namespace]
-    own, everyone = _used(cycle, books, pod.namespace), _total_used(cycle, books)
-    total = _guaranteed(books)
+    own, everyone = (
+        quota_books.used_by(cycle, books, pod.namespace),
+        quota_books.used_by_all(cycle, books),
+    )
+    total = quota_books.guaranteed(books)
     for index, asked in cycle.incoming.requests:
         if index in quota.maximum and own[index] + asked > quota.maximum[index]:
             return _OVER_MAX + index
         if index in total and everyone[index] + asked > total[index]:
             return _OVER_TOTAL + 1 + index
     return 0
-
-
-def _guaranteed(books: Books) -> Amounts:
-    """All mins together."""
-    total: Amounts = Counter()
-    for quota in books.quotas.values():
-        total.update(quota.minimum)
-    return total
-
-
-def _used(cycle: Cycle, books: Books, namespace: str) -> Amounts:
-    """What a namespace uses, what its other pods are promised included."""
-    return books.usage.of(namespace) + _promised(cycle, {namespace})
-
-
-def _total_used(cycle: Cycle, books: Books) -> Amounts:
-    used = _promised(cycle, books.quotas.keys())
-    for namespace in books.quotas:
-        used.update(books.usage.of(namespace))
-    return used
-
-
-def _promised(cycle: Cycle, namespaces: Container[str]) -> Amounts:
-    """What pods were promised that are on no node yet."""
-    nominations, promised = cycle.cache.nominations, Counter[int]()
-    for node in nominations.nodes() if len(nominations) else ():
-        for info in nominations.on(node):
-            waits = info.uid != cycle.incoming.uid and cycle.cache.node_of(info.uid) is None
-            if waits and info.pod.namespace in namespaces:
-                promised.update(dict(info.requests))
-    return promised
-
-
-def _evictable(cycle: Cycle, books: Books, pods: Sequence[PodInfo]) -> list[PodInfo]:
-    """Who of a node's pods may leave for the cycle's pod."""
-    namespace, priority = cycle.pod.namespace, cycle.incoming.priority
-    quota = books.quotas.get(namespace)
-    if quota is None:
-        return [p for p in pods if p.priority < priority and p.pod.namespace not in books.quotas]
-    own = {p.uid for p in pods if p.pod.namespace == namespace and p.priority < priority}
-    if _is_within_min(cycle, books, quota):
-        own |= _borrowed(cycle, books, pods)
-    return [info for info in pods if info.uid in own]
-
-
-def _is_within_min(cycle: Cycle, books: Books, quota: Quota) -> bool:
-    """Whether the pod asks for resources that its min names, and for no more than is left of any."""
-    used = _used(cycle, books, cycle.pod.namespace)
-    named = [(i, asked) for i, asked in cycle.incoming.requests if i in quota.minimum]
-    return bool(named) and all(used[i] + asked <= quota.minimum[i] for i, asked in named)
-
-
-def _borrowed(cycle: Cycle, books: Books, pods: Sequence[PodInfo]) -> set[str]:
-    """Pods that others run on what is not theirs: the least important, down to their min.
-
-    Those that are leaving already may leave, and what they use is not counted as theirs.
-    """
-    others = books.quotas.keys() - {cycle.pod.namespace}
-    left = {name: Counter(books.usage.of(name)) for name in others}
-    for uid in cycle.shared.get(LEAVING, ()):
-        info = cycle.cache.pod(uid)
-        if info is not None and info.pod.namespace in left:
-            left[info.pod.namespace].subtract(dict(info.requests))
-    leaving = cycle.shared.get(LEAVING, set())
-    found = {info.uid for info in pods if info.uid in leaving}
-    for info in sorted(pods, key=_importance):
-        used = left.get(info.pod.namespace)
-        if used is None or info.uid in found:
-            continue
-        if _may_give(used, books.quotas[info.pod.namespace].minimum, info):
-            used.subtract(dict(info.requests))
-            found.add(info.uid)
-    return found
-
-
-def _may_give(used: Amounts, minimum: Limits, info: PodInfo) -> bool:
-    """Whether a namespace is above its min with a pod, and not below it without."""
-    asked = dict(info.requests)
-    guaranteed = [(index, amount) for index, amount in asked.items() if index in minimum]
-    return all(used[index] - amount >= minimum[index] for index, amount in guaranteed)
-
-
-def _importance(info: PodInfo) -> tuple[int, float]:
-    started = info.pod.status.start_time
-    return info.priority, 0.0 if started is None else -started.timestamp()

@@ -21,6 +21,10 @@ class Quota(NamedTuple):
     minimum: Limits
     maximum: Limits
 
+    @property
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
 
 def problems(quota: ElasticQuota) -> list[str]:
     """What makes a quota senseless, in the words for its author."""

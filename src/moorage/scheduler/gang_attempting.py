@@ -16,7 +16,8 @@ from moorage.policies.gang import packing
 from moorage.policies.gang.group import Group
 from moorage.policies.gang.plugin import DOMAIN, NAME
 from moorage.scheduler.gang_binding import GangBinding
-from moorage.scheduler.gang_preempting import GangPreempting, Imagination, Imagined
+from moorage.scheduler.gang_imagining import Imagination, Imagined
+from moorage.scheduler.gang_preempting import GangPreempting
 from moorage.scheduler.placing import Placement, place, unplace
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ class Attempting:
     def _give_up(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
         desk = self._desk
         first = members[0] if misfit.blocker is None else misfit.blocker.queued
+        group.refused_by = frozenset(misfit.blocker.plugins if misfit.blocker else ())
         message = describe(group, misfit)
         if misfit.blocker is not None or misfit.domain:
             message += self._make_room(group, members, first)

@@ -16,6 +16,7 @@ from moorage.framework.verdicts import SchedulingError
 from moorage.policies.gang import holds
 from moorage.policies.gang.group import Group
 from moorage.policies.gang.holds import Hold, Room
+from moorage.policies.quota_books import NAME as CAPACITY
 from moorage.scheduler.gang_needs import needs
 from moorage.scheduler.placing import Placement
 
@@ -67,6 +68,7 @@ class Holding:
         """A group has waited long: keep the room it will have first, if it is its turn.
 
         False where it no longer waits, or is kept its room already for having been bound in part.
+        Room is of no use to a group that its quota keeps from running.
         """
         if not self._needs(group):
             return False
@@ -77,7 +79,7 @@ class Holding:
             return True
         if first is not None and first is not group:
             self.release(first)
-        foreseen = self._foresee(group)
+        foreseen = None if CAPACITY in group.refused_by else self._foresee(group)
         if foreseen is None:
             self.release(group)
         else:

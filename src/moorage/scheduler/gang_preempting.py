@@ -5,27 +5,26 @@ a lower priority takes the room while victims are leaving.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from moorage.api.pod import Pod
 from moorage.api.policy import PodDisruptionBudget
-from moorage.cycle import attempt, filtering, gang_victims
-from moorage.cycle.attempt import Unschedulable
+from moorage.cycle import filtering, gang_units, gang_victims
 from moorage.cycle.filtering import Filtering
-from moorage.cycle.gang_victims import Found, Unit
-from moorage.cycle.gangs import Misfit, Refused, Whole
+from moorage.cycle.gang_units import Unit
+from moorage.cycle.gang_victims import Found
+from moorage.cycle.gangs import Misfit, Whole
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
-from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.queued import QueuedPod
-from moorage.framework.verdicts import SchedulingError
+from moorage.framework.victims import TOGETHER
 from moorage.plugins.default_preemption import DefaultPreemption
 from moorage.plugins.preemption import sparing
 from moorage.plugins.preemption.budgets import Budgets
 from moorage.policies.gang.group import Group
-from moorage.policies.gang.plugin import DOMAIN
 from moorage.scheduler.evicting import Order
-from moorage.scheduler.gang_needs import needs
+from moorage.scheduler.gang_imagining import Imagination, Imagined
+from moorage.scheduler.gang_needs import missing, needs
 from moorage.scheduler.preempting import settings_of
 
 if TYPE_CHECKING:
@@ -35,59 +34,6 @@ if TYPE_CHECKING:
 NEVER = "preemption: not eligible due to preemptionPolicy=Never."
 NOT_HELPFUL = "preemption: no eviction of pods of lower priority makes room for it."
 EVICTING = "preemption: {} pods are evicted to make room for it, {} groups among them."
-
-
-class Imagined(NamedTuple):
-    """A pod of the group on a node, for the length of a trial."""
-
-    profile: Profile
-    cycle: Cycle
-    row: int
-
-
-class Imagination:
-    """Tries pods on the table without reserving anything; a `Plan` of where a gang would go."""
-
-    def __init__(self, scheduler: "Scheduler", profiles: dict[str, Profile]) -> None:
-        self._desk = scheduler
-        self._profiles = profiles
-        self.placed: list[Imagined] = []
-
-    def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> Imagined | Refused:
-        """Count a pod where it would go."""
-        profile = self._profiles[queued.info.pod.spec.scheduler_name]
-        cycle = self._desk.cycle(queued, profile)
-        cycle.extenders = NO_EXTENDERS  # a trial, as kube-scheduler's, asks plugins only
-        if nodes is not None:
-            cycle.state[DOMAIN] = nodes
-        decided = attempt.run(profile, cycle)
-        if isinstance(decided, Unschedulable):
-            return Refused(queued, cycle, decided)
-        row = cycle.table.row_of[decided.node]
-        cycle.cache.place_on(row, queued.info)
-        return Imagined(profile, cycle, row)
-
-    def undo(self, placed: Imagined) -> None:
-        placed.cycle.cache.displace(placed.cycle.incoming)
-
-    def still_fits(self, row: int) -> bool:
-        """Whether those of the gang on a row could be there, as things stand now."""
-        return all(_could_be_there(imagined) for imagined in self.placed if imagined.row == row)
-
-
-def _could_be_there(imagined: Imagined) -> bool:
-    profile, cycle, row = imagined
-    cycle.cache.displace(cycle.incoming)
-    try:
-        outcome = Filtering(cycle)
-        filtering.pre_filter(profile, cycle, outcome)
-        if outcome.diagnosis.pre_filter is not None:
-            return False
-        return filtering.refusal(cycle, outcome.active, row) is None
-    except SchedulingError:
-        return False
-    finally:
-        cycle.cache.place_on(row, cycle.incoming)
 
 
 Place = Callable[[Imagination], Whole[Imagined] | Misfit]
@@ -111,10 +57,12 @@ class GangPreempting:
         if _never(group):
             return NEVER
         cycle = desk.cycle(first, profile)
+        self._consult(group, profile, cycle)
         units = self._line_up(group, cycle)
         if not units:
             return ""
-        found = self._search(group, units, profiles, place)
+        by_quota = sparing.evictable(cycle) is not None
+        found = self._search(group, units, lambda: Imagination(desk, profiles, by_quota), place)
         if found is None:
             return NOT_HELPFUL
         victims, placed = found
@@ -122,20 +70,29 @@ class GangPreempting:
         groups = sum(bool(unit.group) for unit in victims.victims)
         return EVICTING.format(len(victims.pods), groups)
 
+    def _consult(self, group: Group, profile: Profile, cycle: Cycle) -> None:
+        """Let plugins say who may be evicted for all the pods that are missing."""
+        together = tuple(queued.info for queued in missing(self._desk, group))
+        cycle.state[TOGETHER] = together or (cycle.incoming,)
+        filtering.pre_filter(profile, cycle, Filtering(cycle))
+
     def _line_up(self, group: Group, cycle: Cycle) -> list[Unit]:
         desk, spares = self._desk, sparing.rule(cycle)
         budgets = Budgets(desk.cache.objects.all(PodDisruptionBudget))
         spared = None if spares is None else (lambda info: spares(cycle, info))
-        return gang_victims.line_up(desk.cache, desk.groups, group, group.priority, budgets, spared)
+        named = sparing.evictable(cycle)
+        return gang_units.line_up(
+            desk.cache, desk.groups, group, group.priority, budgets, spared, named
+        )
 
     def _search(
-        self, group: Group, units: list[Unit], profiles: dict[str, Profile], place: Place
+        self, group: Group, units: list[Unit], imagine: Callable[[], Imagination], place: Place
     ) -> tuple[Found, list[Imagined]] | None:
         desk = self._desk
         at_least = gang_victims.least(desk.cache.table, needs(desk, group), units, desk.cache)
 
         def tried() -> Imagination | None:
-            imagination = Imagination(desk, profiles)
+            imagination = imagine()
             outcome = place(imagination)
             if isinstance(outcome, Misfit):
                 return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from moorage.api.pod import Pod
 from moorage.bind import statuses
-from moorage.cycle import gang_victims
+from moorage.cycle import gang_units
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued import State
@@ -78,7 +78,7 @@ class Preempting:
         others: dict[str, Pod] = {}
         for victim in victims:
             group = self._desk.groups.of(victim)
-            if group is None or group.minimum < 1 or gang_victims.is_divisible(group.object):
+            if group is None or group.minimum < 1 or gang_units.is_divisible(group.object):
                 continue
             rest = {uid: pod for uid, pod in group.placed.items() if uid not in gone}
             lower = all(pod.priority < preemptor.priority for pod in rest.values())

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
-from moorage.cycle import gang_domains, gang_foresight, gang_victims, gangs
+from moorage.cycle import gang_domains, gang_foresight, gang_units, gang_victims, gangs
 from moorage.cycle.gang_foresight import Need
-from moorage.cycle.gang_victims import Unit
+from moorage.cycle.gang_units import Unit
 from moorage.cycle.gangs import Misfit, Refused, Whole
 from moorage.framework.queued import QueuedPod
 from moorage.framework.verdicts import unschedulable
@@ -264,7 +264,7 @@ class TestVictims:
             pod("equal").requesting(cpu="1").prioritised(9).on("a"),
         )
 
-        units = gang_victims.line_up(cache, Directory(), Group("d/g"), 9, Budgets(()), None)
+        units = gang_units.line_up(cache, Directory(), Group("d/g"), 9, Budgets(()), None)
 
         assert [unit.pods[0].pod.name for unit in units] == ["plain", "important"]
 

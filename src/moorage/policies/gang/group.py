@@ -22,6 +22,7 @@ class Group:
         "objects",
         "placed",
         "ready",
+        "refused_by",
         "retry",
         "started",
         "timed_out",
@@ -36,6 +37,8 @@ class Group:
         self.arrived: float | None = None
         self.started = False
         self.failures = 0
+        self.refused_by: frozenset[str] = frozenset()
+        """The plugins that refused the pod that blocked the last attempt."""
         self.backing_off = False
         self.leaving: set[str] = set()
         """The uids of pods that are evicted to make room for this group."""
