@@ -20,6 +20,7 @@ class State(enum.Enum):
 
 
 NO_PLUGINS: frozenset[str] = frozenset()
+_IN_LINE = frozenset({State.ACTIVE, State.BACKOFF})
 
 
 class QueuedPod:
@@ -45,6 +46,7 @@ class QueuedPod:
         "latest",
         "pending_plugins",
         "sequence",
+        "stands_for",
         "state",
         "timestamp",
         "unschedulable_count",
@@ -70,6 +72,13 @@ class QueuedPod:
         self.deleted = False
         self.state = State.OUTSIDE
         self.sequence = 0
+        self.stands_for: QueuedPod | None = None
+        """The pod that is in the queue, where this one is only shown to QueueSort in its place."""
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the pod stands in line to be attempted."""
+        return (self.stands_for or self).state in _IN_LINE
 
     @property
     def refused_by(self) -> frozenset[str]:

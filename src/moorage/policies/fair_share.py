@@ -6,13 +6,14 @@
    divided by its weight.
 3. Within a share, whoever came first.
 
-Pods ahead in the queue are counted because a pod gets its place once, when it enters: a tenant that
-brings a thousand pods at once has them lined up behind each other, and others in between.
+Pods ahead in the queue are counted because a pod gets its place when it enters: a tenant that
+brings a thousand pods at once has them lined up behind each other, and others in between. As pods
+come and go on nodes, the scheduler lines up everyone anew every few seconds.
 """
 
 from collections import Counter, OrderedDict
 from functools import cached_property
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 
@@ -20,13 +21,11 @@ from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.table import NodeTable
 from moorage.framework.points import QueueSort
-from moorage.framework.queued import QueuedPod, State
+from moorage.framework.queued import QueuedPod
 from moorage.policies.tenant_usage import Amounts, TenantUsage
 
 Weight = Annotated[float, msgspec.Meta(gt=0)]
 Key = tuple[int, float, float]
-
-_QUEUED: Final = frozenset({State.ACTIVE, State.BACKOFF})
 
 
 class FairShare(QueueSort, frozen=True, dict=True):
@@ -63,12 +62,17 @@ class Line:
         self._ahead: dict[str, OrderedDict[str, QueuedPod]] = {}
         self._asked: dict[str, Amounts] = {}
 
+    def clear(self) -> None:
+        """Begin anew: every pod is about to enter again, in the order in which they stood."""
+        self._ahead.clear()
+        self._asked.clear()
+
     def enter(self, tenant: str, queued: QueuedPod) -> float:
         """Put a pod at the end of its tenant's line; the tenant's share before it is served."""
         ahead = self._ahead.setdefault(tenant, OrderedDict())
         asked = self._asked.setdefault(tenant, Counter())
         self._leave(ahead, asked, queued.info.uid)
-        while ahead and next(iter(ahead.values())).state not in _QUEUED:
+        while ahead and not next(iter(ahead.values())).is_ahead:
             self._leave(ahead, asked, next(iter(ahead)))
         share = self._share(tenant, asked)
         ahead[queued.info.uid] = queued

@@ -59,6 +59,10 @@ class Heap:
             self._entries = [entry for entry in self._entries if entry[1] == entry[2].sequence]
             heapq.heapify(self._entries)
 
+    def in_order(self) -> list[QueuedPod]:
+        """The pods in here, as `pop` would take them one after the other."""
+        return [pod for _, sequence, pod in sorted(self._entries) if sequence == pod.sequence]
+
     def __len__(self) -> int:
         return self._live
 

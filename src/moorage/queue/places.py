@@ -103,6 +103,12 @@ class Places:
             pod.sequence = next(self._sequence)
             heap.push(after, pod)
 
+    def resort(self) -> None:
+        """Give every active pod the place that its key deserves by now."""
+        before, self.active = self.active.in_order(), Heap()
+        for pod in before:
+            self.active.push(self._sort_key(pod), pod)
+
     def complete_backoff(self, now: float) -> None:
         """Activate every pod whose backoff is over."""
         step, current = Step(Trigger.BACKOFF_COMPLETE, BACKOFF_COMPLETE, now), window(now)

@@ -156,6 +156,13 @@ class SchedulingQueue:
         known = [self._places.pods[uid] for uid in uids if uid in self._places.pods]
         return sum(self._waking.by_activation(pod, time) for pod in known)
 
+    def resort(self) -> None:
+        """Line up the active pods anew, for a QueueSort plugin that goes by more than the pod.
+
+        They are asked about in the order in which they stood.
+        """
+        self._places.resort()
+
     def update(self, old: Pod, new: PodInfo, now: float | None = None) -> State:
         """Take over a new version of a pod; one that is not here is added.
 

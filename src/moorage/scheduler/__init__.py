@@ -9,6 +9,7 @@
     evicting     victims are marked, deleted and told
     ganging      groups of pods: when they are tried, placed, bound, kept room, and what is said
     quoting      quotas are told what they lack, and what is used
+    ordering     who is next is worked out anew where it depends on what runs
     optional     resources that an API server need not have
     reporting    what became of pods, for observers, in events and in their status
 

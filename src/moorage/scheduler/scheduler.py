@@ -41,6 +41,7 @@ from moorage.scheduler.ganging import Ganging
 from moorage.scheduler.handling import Handler
 from moorage.scheduler.ledger import Ledger
 from moorage.scheduler.lineup import Lineup
+from moorage.scheduler.ordering import Ordering
 from moorage.scheduler.placing import Placement, place
 from moorage.scheduler.preempting import Preempting
 from moorage.scheduler.queueing import attach, queue_for
@@ -87,6 +88,7 @@ class Scheduler:
             self.lineup, clock.now, self.backoff, self.groups, self._plugin_failed
         )
         self.extenders, self.deciding = extenders, Deciding(turns)
+        self.ordering = Ordering(self.lineup, self.cache, self.queue)
         self.waiting = WaitingPods()
         self.observers = Observers(observers)
         self.recorder = EventRecorder(server, clock, instance=instance)
@@ -172,6 +174,7 @@ class Scheduler:
             self.cooling.tick(self.clock.now())
             self.canarying.tick()
             self.ledger.tick(self.clock.now())
+            self.ordering.tick(self.clock.now())
             if await self.deciding.run(self.schedule_one):
                 await asyncio.sleep(0)
             else:

@@ -7,8 +7,12 @@ import pytest
 from moorage.cache.cache import Cache
 from moorage.framework.queued import QueuedPod, State
 from moorage.policies.fair_share import FairShare
+from moorage.queue.backoff import Backoff
+from moorage.scheduler.ordering import Ordering
+from moorage.scheduler.queueing import attach, queue_for
 from moorage.testing import PodBuilder, node, pod
-from tests.unit.policies.gang_world import GangWorld, settle
+from moorage.watch.resources import PODS
+from tests.unit.policies.gang_world import GangWorld, Raw, group, member, settle
 
 ENABLED = {"queueSort": {"enabled": [{"name": "FairShare"}], "disabled": [{"name": "*"}]}}
 
@@ -110,6 +114,73 @@ def test_pods_that_left_the_queue_are_no_longer_ahead() -> None:
     first.state = State.OUTSIDE
 
     assert queue.order(pods_of("red", 2)[1], pods_of("blue", 1)[0]) == ["red-1", "blue-0"]
+
+
+def test_pods_that_were_queued_before_nodes_were_known_of_take_turns_too() -> None:
+    """After a restart pods may be read first: whose share of what, is known only later."""
+    profiles, cache = GangWorld(enabled=ENABLED).profiles, Cache()
+    attach(profiles.values(), cache)
+    waiting = queue_for(profiles.values(), lambda: 0.0, Backoff())
+    ordering = Ordering(profiles.values(), cache, waiting)
+    for time, made in enumerate([*pods_of("red", 3), *pods_of("blue", 3)]):
+        waiting.add(cache.info(made.build()), float(time))
+    cache.put_node(node("a").build())
+
+    ordering.tick(10.0)
+
+    popped = [waiting.pop(10.0) for _ in range(6)]
+    assert [queued.info.pod.name for queued in popped if queued is not None] == [
+        "red-0",
+        "blue-0",
+        "red-1",
+        "blue-1",
+        "red-2",
+        "blue-2",
+    ]
+
+
+def test_what_ends_meanwhile_counts_no_longer() -> None:
+    """Red runs on all cores while its pods and blue's are queued; then red's pods end."""
+    running = [made.on("a") for made in pods_of("red", 6)]
+    world = GangWorld(node("a").offering(cpu="6"), *running, enabled=ENABLED)
+
+    async def story(world: GangWorld) -> None:
+        waiting = [pod(f"late-red-{i}", "red").requesting(cpu="1") for i in range(6)]
+        world.apply(
+            *waiting, *[pod(f"late-blue-{i}", "blue").requesting(cpu="1") for i in range(6)]
+        )
+        await settle(world)
+        for i in range(6):
+            await world.cluster.delete(PODS, "red", f"red-{i}", grace_period_seconds=0)
+        await settle(world)
+
+    world.run(story)
+
+    assert (len(world.bound("late-red")), len(world.bound("late-blue"))) == (3, 3)
+
+
+def test_groups_of_tenants_take_turns() -> None:
+    """Red brings three groups before blue brings one; there is room for two."""
+    groups: list[PodBuilder | Raw] = []
+    for tenant, count in (("red", 3), ("blue", 1)):
+        for index in range(count):
+            name = f"{tenant}-{index}"
+            written = group(name, 2)
+            written["metadata"]["namespace"] = tenant
+            built = [member(f"{name}-{i}", name) for i in range(2)]
+            for made in built:
+                made.raw["metadata"]["namespace"] = tenant
+            groups += [written, *built]
+    world = GangWorld(node("a").offering(cpu="4").cordoned(), *groups, enabled=ENABLED)
+
+    async def story(world: GangWorld) -> None:
+        await settle(world)
+        world.apply(node("a").offering(cpu="4"))
+        await settle(world)
+
+    world.run(story)
+
+    assert (len(world.bound("red")), len(world.bound("blue"))) == (2, 2)
 
 
 @pytest.mark.parametrize("plugin", ["FairShare", "PrioritySort"])

@@ -17,4 +17,6 @@ def stand_in(groups: Directory, queued: QueuedPod) -> QueuedPod:
         return queued
     info = PodInfo(queued.info.pod, queued.info.cls)
     info.priority = group.priority
-    return QueuedPod(info, group.arrived)
+    stand_in = QueuedPod(info, group.arrived)
+    stand_in.stands_for = queued
+    return stand_in
