@@ -19,7 +19,7 @@ from moorage.cycle.profile import Profile
 from moorage.feeds.feed import Feed
 from moorage.feeds.readings import Reader
 from moorage.observe import catalogue
-from moorage.observe.gathering import counter, gauge
+from moorage.observe.families import counter, gauge
 from moorage.observe.logs import say
 from moorage.policies.sources import Fed, Source
 

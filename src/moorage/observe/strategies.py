@@ -10,7 +10,7 @@ from prometheus_client.core import Metric as Family
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.observe import catalogue
-from moorage.observe.gathering import gauge
+from moorage.observe.families import gauge
 from moorage.observe.logs import say
 from moorage.policies.adaptive import AdaptiveSchedulingPlugin, Strategy
 
