@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from moorage.cli.main import main
 from moorage.config.loading import load
 from moorage.config.types import SchedulerConfiguration
+from moorage.feeds.kube_metrics import NODE_METRICS
 from moorage.plugins.registry import known
+from moorage.policies.network_latency import CONFIG_MAP
 from moorage.scheduler.following import FOLLOWED, OPTIONAL
 from moorage.scheduler.ganging import DIALECTS
 from moorage.serve.authorizing import ACCESS_REVIEWS, TOKEN_REVIEWS
@@ -226,3 +230,49 @@ def test_nothing_else_is_written_to_the_api_server() -> None:
                     found.add((call.func.attr, ast.unparse(call.args[0])))
 
     assert found == {("patch", "VOLUMES"), ("patch", "CLAIMS"), ("bind", "pod.namespace")}
+
+
+def test_measuring_takes_few_rights_more() -> None:
+    """The scheduler may read what is measured; a prober lists nodes and writes one ConfigMap."""
+    overlay, own = "overlays/measured", {obj["metadata"]["name"] for obj in objects("base")}
+    added = {
+        (role["kind"], role["metadata"]["name"]): role["rules"]
+        for kind in ("ClusterRole", "Role")
+        for role in of_kind(overlay, kind)
+        if role["metadata"]["name"] not in own
+    }
+    namespace, _, name = CONFIG_MAP.partition("/")
+    latencies = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name]}
+
+    assert added == {
+        ("ClusterRole", "moorage-metrics"): [
+            {
+                "apiGroups": [NODE_METRICS.group],
+                "resources": [NODE_METRICS.plural],
+                "verbs": ["list"],
+            }
+        ],
+        ("ClusterRole", "moorage-prober"): [
+            {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}
+        ],
+        ("Role", "moorage-latencies"): [{**latencies, "verbs": ["get"]}],
+        ("Role", "moorage-prober"): [{**latencies, "verbs": ["get", "patch"]}],
+    }
+    [written] = [m for m in of_kind(overlay, "ConfigMap") if m["metadata"]["name"] == name]
+    assert written["metadata"]["namespace"] == namespace
+    assert "data" not in written
+
+
+def test_probers_run_without_privileges_on_every_node() -> None:
+    [daemons] = of_kind("overlays/measured", "DaemonSet")
+    pod = daemons["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+
+    assert "hostNetwork" not in pod
+    assert pod["serviceAccountName"] == "moorage-prober"
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["env"][0]["name"] == "NODE_NAME"
+    options = CliRunner().invoke(main, [*container["args"], "--help"])
+    assert options.exit_code == 0
+    assert "$NODE_NAME" in options.output

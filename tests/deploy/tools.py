@@ -17,6 +17,7 @@ OVERLAYS = (
     "overlays/in-place-of-kube-scheduler",
     "overlays/several-schedulers",
     "overlays/monitoring",
+    "overlays/measured",
     "crds",
 )
 REMEDIES = {

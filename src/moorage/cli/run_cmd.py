@@ -2,22 +2,19 @@
 
 import asyncio
 import logging
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from moorage.cli import feeding, plugin_loading, strategies
+from moorage.cli import connecting, feeding, plugin_loading, strategies
 from moorage.cli.configuration import configuration
 from moorage.cli.failing import failing_clearly
 from moorage.cli.run_options import Options, run_options
 from moorage.cli.run_process import FAILED, Process
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.registry import Registry
-from moorage.kube import incluster, kubeconfig
-from moorage.kube.kubeconfig import KubeconfigError, Selected
+from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
 from moorage.observe.logs import Logs, say
 from moorage.observe.metrics import Metrics
@@ -90,7 +87,9 @@ def run_command(**given: Any) -> None:
 
 
 async def _run(options: Options, loaded: SchedulerConfiguration, known: Registry, log: Logs) -> int:
-    selected = _selected(options.kubeconfig or loaded.client_connection.kubeconfig, options.context)
+    selected = connecting.select(
+        options.kubeconfig or loaded.client_connection.kubeconfig, options.context
+    )
     metrics = Metrics()
     process = Process(
         loaded,
@@ -120,20 +119,6 @@ def _listeners(options: Options) -> list[Listener]:
     if options.http_port:
         listeners.append(Listener("127.0.0.1", options.http_port, None))
     return listeners
-
-
-def _selected(file: str, context: str) -> Selected:
-    if file:
-        return kubeconfig.load([file], context)
-    if incluster.is_inside() and not context:
-        return incluster.load()
-    listed = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
-    home = Path.home() / ".kube" / "config"
-    found = [path for path in listed or [home] if path.is_file()]
-    if not found:
-        looked = os.pathsep.join(map(str, listed or [home]))
-        raise KubeconfigError(looked, "", "no such file: name one with --kubeconfig FILE")
-    return kubeconfig.load(found, context)
 
 
 def _warn(loaded: SchedulerConfiguration) -> None:
