@@ -29,6 +29,10 @@ class Alarms:
     def __contains__(self, name: object) -> bool:
         return name in self._set
 
+    def names(self) -> list[Any]:
+        """The names of the alarms that are set."""
+        return list(self._set)
+
     def next(self) -> float | None:
         """When the next alarm rings."""
         while self._heap and self._set.get(self._heap[0][2]) != self._heap[0][:2]:

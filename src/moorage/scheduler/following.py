@@ -90,8 +90,10 @@ class Following:
                 desk.quoting.see(change)
             except Exception as error:  # one object that breaks us must not stop the others
                 desk.observers.failed(_key(change), "", error)
+            if change.old is None and isinstance(change.new, Pod):
+                desk.preempting.guard.arrived(change.new)
             if resource == PRIORITY_CLASSES:
-                desk.preempting.sparing.review(desk.clock.now())
+                desk.preempting.reconsider()
         desk.wake()
 
     def _reflector(self, resource: Resource) -> Reflector:

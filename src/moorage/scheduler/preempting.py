@@ -136,6 +136,13 @@ class Preempting:
         if until < math.inf:
             self.looks.set(cycle.pod.uid, until)
 
+    def reconsider(self) -> None:
+        """Who is to be spared may have changed: whoever had to spare others looks again."""
+        now = self._desk.clock.now()
+        self.sparing.review(now)
+        for uid in self.looks.names():
+            self.looks.set(uid, now)
+
     def next_wake(self) -> float | None:
         """When there is something to do."""
         due = (self.alarms.next(), self.looks.next())

@@ -508,17 +508,47 @@ class TestLoopGuard:
         world.run(story)
 
     def test_after_a_while_a_pair_may_try_again(self) -> None:
-        guard = LoopGuard(window=10.0)
-        first, second = (
-            owned(pod("v"), "low").build(),
-            owned(pod("p"), "high").build(),
-        )
-        for time in (0.0, 1.0, 2.0):
-            guard.note(second, first, time, 2)
+        guard, vip = LoopGuard(window=10.0), owned(pod("vip"), "vips").build()
+        circle(guard, vip, turns=2, limit=2)
 
-        assert guard.is_stopped(second, first, 3.0)
-        assert not guard.is_stopped(first, second, 3.0)
-        assert not guard.is_stopped(second, first, 12.5)
+        victim = owned(pod("low-9"), "low").build()
+        assert guard.is_stopped(vip, victim, 3.0)
+        assert not guard.is_stopped(victim, vip, 3.0)
+        assert not guard.is_stopped(vip, victim, 12.5)
+
+    def test_it_counts_what_came_after_and_not_what_was_there(self) -> None:
+        guard, vip = LoopGuard(), owned(pod("vip"), "vips").build()
+        there = [owned(pod(f"low-{n}"), "low").build() for n in range(5)]
+
+        assert not any(guard.note(vip, victim, 0.0, limit=1) for victim in there)
+        newcomer = owned(pod("low-5"), "low").build()
+        guard.arrived(newcomer)
+        assert guard.note(vip, newcomer, 0.1, limit=1)
+
+    def test_turns_that_are_far_apart_are_no_circle(self) -> None:
+        guard, vip = LoopGuard(window=10.0), owned(pod("vip"), "vips").build()
+
+        assert not circle(guard, vip, turns=6, limit=2, every=11.0)
+        assert circle(guard, vip, turns=6, limit=2, every=9.0)
+
+    def test_it_forgets_pairs_it_has_not_heard_of_for_long(self) -> None:
+        guard = LoopGuard(window=10.0)
+        for n in range(100):
+            vip, victim = owned(pod("v"), f"v{n}").build(), owned(pod("l"), f"l{n}").build()
+            guard.note(vip, victim, n * 5.0, limit=3)
+
+        assert len(guard._first) < 10
+        assert len(guard._newcomers) < 10
+
+
+def circle(guard: LoopGuard, vip: Pod, turns: int, limit: int, every: float = 1.0) -> bool:
+    """Evict a pod, and its successors one by one; whether the guard ever said stop."""
+    cut = False
+    for turn in range(turns + 1):
+        victim = owned(pod(f"low-{turn}"), "low").build()
+        guard.arrived(victim)
+        cut |= guard.note(vip, victim, turn * every, limit)
+    return cut
 
 
 class Rivals(MemoryCluster):
