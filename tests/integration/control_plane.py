@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ("etcd", "kube-apiserver", "kube-scheduler")
 START_SECONDS = 180.0
 STOP_SECONDS = 10.0
+ANSWER_SECONDS = 120.0
 LOOPBACK = "127.0.0.1"
 USERS = ("moorage", "kube-scheduler")
 """Who may do everything, as the administrator may, and is told apart in the audit log."""
@@ -221,7 +222,9 @@ class ControlPlane:
 
     def connect(self) -> http.client.HTTPSConnection:
         context = ssl.create_default_context(cafile=str(self.ca_file))
-        return http.client.HTTPSConnection(LOOPBACK, self.port, timeout=30, context=context)
+        return http.client.HTTPSConnection(
+            LOOPBACK, self.port, timeout=ANSWER_SECONDS, context=context
+        )
 
     def write_kubeconfig(self, path: Path, url: str, token: str = "") -> Path:
         ca = base64.b64encode(self.ca_file.read_bytes()).decode()

@@ -18,6 +18,7 @@ from tests.integration.control_plane import ControlPlane
 Raw = dict[str, Any]
 WATCH_SECONDS = 600
 RECONNECT_SECONDS = 0.05
+LOOK_SECONDS = 0.05
 
 
 class Recorded:
@@ -25,7 +26,7 @@ class Recorded:
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
-        self._changed = threading.Condition()
+        self._changing = threading.Lock()
         self._ended = False
         self._socket: socket.socket | None = None
         self._version = ""
@@ -54,13 +55,15 @@ class Recorded:
         return found
 
     def until(self, check: Callable[["Recorded"], bool], otherwise: str, within: float) -> None:
-        """Return when a check holds; asked whenever a pod changes."""
+        """Return when a check holds."""
         deadline = time.monotonic() + within
-        with self._changed:
-            while not check(self):
-                left = deadline - time.monotonic()
-                assert left > 0, f"{otherwise}: {len(self.placed)} of {len(self.pods)} bound"
-                self._changed.wait(min(left, 1.0))
+        while True:
+            with self._changing:
+                if check(self):
+                    return
+            told = f"{len(self.placed)} of {len(self.pods)} bound"
+            assert time.monotonic() < deadline, f"{otherwise}: {told}"
+            time.sleep(LOOK_SECONDS)
 
     def begin(self) -> None:
         listed = self._plane.request("GET", "/api/v1/pods")
@@ -96,14 +99,13 @@ class Recorded:
 
     def _note(self, kind: str, pod: Raw) -> None:
         name = pod["metadata"]["name"]
-        with self._changed:
+        with self._changing:
             self._version = pod["metadata"]["resourceVersion"]
             self.changes.append((kind, pod))
             if kind == "DELETED":
                 self.pods.pop(name, None)
             else:
                 self.pods[name] = pod
-            self._changed.notify_all()
 
 
 @contextlib.contextmanager
