@@ -1,6 +1,7 @@
 """Moorage and kube-scheduler on the same nodes: each to its own, nothing overcommitted."""
 
 import contextlib
+import functools
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -76,9 +77,12 @@ def sized(name: str, owners: tuple[str, ...], count: int, cpu: int) -> list[Raw]
     ]
 
 
-def settled(record: Recorded) -> bool:
-    """Whether each pod is bound or has been told why not."""
-    return all(p["spec"].get("nodeName") or scheduled_condition(p) for p in record.pods.values())
+def settled(record: Recorded, last: str) -> bool:
+    """Whether each pod, up to the last, is bound or has been told why not."""
+    return last in record.pods and all(
+        found["spec"].get("nodeName") or scheduled_condition(found)
+        for found in record.pods.values()
+    )
 
 
 def fullest(record: Recorded) -> tuple[Counter[str], Counter[str]]:
@@ -114,11 +118,9 @@ def test_no_node_is_overcommitted_and_nobody_touches_the_others_pods(
             sized("ours", (OURS,), LARGE, 4 * size),
         ):
             own_plane.create(*pods)
-            there = len(record.pods.keys() | {p["metadata"]["name"] for p in pods})
+            last = pods[-1]["metadata"]["name"]
             record.until(
-                lambda now, there=there: len(now.pods) == there and settled(now),
-                f"pods wait untold; see {one.log}",
-                240,
+                functools.partial(settled, last=last), f"pods wait untold; see {one.log}", 240
             )
         one.send(signal.SIGUSR2)
         one.says("cache compared")
