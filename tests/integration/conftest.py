@@ -1,5 +1,6 @@
 """Fixtures for tests against a real kube-apiserver."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,13 @@ import pytest
 
 from tests.integration import grouping
 from tests.integration.control_plane import MISSING, ControlPlane, assets
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """A socket that a test left open is told of in that test, not in one that comes later."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from types import TracebackType
 import aiohttp
 from aiohttp import web
 
+from moorage.kube.sockets import Sockets
 from tests.integration.control_plane import LOOPBACK, ControlPlane
 
 Fault = Callable[[web.Request, "Forward"], Awaitable[web.StreamResponse | None]]
@@ -49,7 +50,7 @@ class TcpProxy:
 
     async def open(self) -> None:
         """Let connections in, at the same port as before."""
-        self._server = await asyncio.start_server(self._serve, LOOPBACK, self.port)
+        self._server = await asyncio.start_server(self._accept, LOOPBACK, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
@@ -67,28 +68,36 @@ class TcpProxy:
         for writer in list(self._writers):
             writer.transport.abort()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A task that is cancelled before it began closes nothing: know the connection first."""
+        self._writers.add(writer)
+        task = asyncio.ensure_future(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ends = [writer]
         try:
             upstream = await asyncio.open_connection(LOOPBACK, self._plane.port)
-        except (OSError, asyncio.CancelledError):
-            writer.transport.abort()
-            return
-        pair = (writer, upstream[1])
-        self._writers.update(pair)
-        try:
+            ends.append(upstream[1])
+            self._writers.add(upstream[1])
             async with asyncio.TaskGroup() as both:
                 both.create_task(_pump(reader, upstream[1]))
                 both.create_task(_pump(upstream[0], writer))
         except* (OSError, asyncio.CancelledError):
             pass
         finally:
-            for end in pair:
+            for end in ends:
                 end.transport.abort()
                 self._writers.discard(end)
+
+
+@contextlib.asynccontextmanager
+async def _closing(sockets: Sockets) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await sockets.close()
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -113,11 +122,15 @@ class HttpProxy:
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator["HttpProxy"]:
         context = ssl.create_default_context(cafile=str(self._plane.ca_file))
-        connector = aiohttp.TCPConnector(ssl=context, limit=0)
+        sockets = Sockets()
+        connector = aiohttp.TCPConnector(ssl=context, limit=0, socket_factory=sockets.make)
         timeout = aiohttp.ClientTimeout(total=None)
-        async with aiohttp.ClientSession(
-            connector=connector, timeout=timeout, auto_decompress=False
-        ) as self._session:
+        async with (
+            _closing(sockets),
+            aiohttp.ClientSession(
+                connector=connector, timeout=timeout, auto_decompress=False
+            ) as self._session,
+        ):
             app = web.Application(client_max_size=1 << 24)
             app.router.add_route("*", "/{tail:.*}", self._handle)
             runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)

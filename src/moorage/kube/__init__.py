@@ -2,6 +2,7 @@
 
     kubeconfig, incluster   where the API server is and who we are
     credentials, exec_plugin, impersonation, tls, proxies, access   how to prove it and get there
+    sockets                 every socket, until it is closed
     requests, answers, wire    short requests
     sessions                long answers, answers without an end, proxies: aiohttp's part
     connection, refusals    both, and how a server refuses

@@ -12,6 +12,7 @@ from moorage.kube.kubeconfig import Selected
 from moorage.kube.refusals import refusal
 from moorage.kube.requests import RequestWriter
 from moorage.kube.sessions import Sessions
+from moorage.kube.sockets import Sockets
 from moorage.kube.wire import Target, Wires
 from moorage.watch.errors import Unauthorized
 
@@ -30,9 +31,10 @@ class Connection:
         self._access = access = Access(selected)
         self._seconds = request_seconds
         self._writer = RequestWriter(access.netloc, access.path, access.headers)
-        self._wires = Wires(POOL)
-        self._urgent = Wires(POOL)
-        self._sessions = Sessions(access, POOL, request_seconds)
+        self._sockets = Sockets()
+        self._wires = Wires(POOL, self._sockets)
+        self._urgent = Wires(POOL, self._sockets)
+        self._sessions = Sessions(access, self._sockets, POOL, request_seconds)
 
     @property
     def url(self) -> str:
@@ -72,10 +74,11 @@ class Connection:
             raise
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; return when no socket is open."""
         self._wires.close()
         self._urgent.close()
         await self._sessions.close()
+        await self._sockets.close()
 
     async def _known(self, ask: Callable[[], Awaitable[bytes]]) -> bytes:
         try:

@@ -10,6 +10,7 @@ from yarl import URL
 
 from moorage.kube.access import Access, Failed
 from moorage.kube.refusals import refusal
+from moorage.kube.sockets import Sockets
 from moorage.kube.wire import CONNECT_SECONDS
 
 CHUNK: Final = 1 << 18
@@ -19,8 +20,9 @@ _KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT",
 class Sessions:
     """Requests that take long: those that end share `limit` connections, streams have their own."""
 
-    def __init__(self, access: Access, limit: int, seconds: float) -> None:
+    def __init__(self, access: Access, sockets: Sockets, limit: int, seconds: float) -> None:
         self._access = access
+        self._sockets = sockets
         self._limit = limit
         self._timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
         self._open: dict[int, aiohttp.ClientSession] = {}
@@ -95,7 +97,7 @@ class Sessions:
     def _session(self, limit: int) -> aiohttp.ClientSession:
         if limit not in self._open:
             self._open[limit] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=limit),
+                connector=aiohttp.TCPConnector(limit=limit, socket_factory=self._sockets.make),
                 headers=self._access.headers,
                 timeout=self._timeout,
                 cookie_jar=aiohttp.DummyCookieJar(),

@@ -10,11 +10,13 @@ cancelled caller, ends the connection, so that no answer meets the wrong questio
 """
 
 import asyncio
+import socket
 import ssl
 from collections import deque
 from typing import Final, NamedTuple
 
 from moorage.kube.answers import Answer, Reader
+from moorage.kube.sockets import Sockets, cut
 
 CONNECT_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
@@ -36,7 +38,8 @@ class WireError(ConnectionError):
 class Wires:
     """A pool: at most `limit` requests at once, the rest wait their turn."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, sockets: Sockets) -> None:
+        self._sockets = sockets
         self._free: deque[Wire] = deque()
         self._turns = asyncio.Semaphore(limit)
         self._closed = False
@@ -44,7 +47,7 @@ class Wires:
     async def ask(self, target: Target, request: bytes, seconds: float) -> Answer:
         """One request and its answer, within so many seconds from when its turn comes."""
         async with self._turns:
-            wire = self._open_wire(target) or await _connect(target)
+            wire = self._open_wire(target) or await _connect(target, self._sockets)
             try:
                 answer = await wire.ask(request, seconds)
             except BaseException:
@@ -76,16 +79,23 @@ class Wires:
             self._free.append(wire)
 
 
-async def _connect(target: Target) -> "Wire":
-    loop = asyncio.get_running_loop()
+async def _connect(target: Target, sockets: Sockets) -> "Wire":
     async with asyncio.timeout(CONNECT_SECONDS):
-        _, wire = await loop.create_connection(
-            lambda: Wire(target),
-            target.host,
-            target.port,
-            ssl=target.context,
-            server_hostname=target.server_name if target.context is not None else None,
-        )
+        connected = await sockets.connect(target.host, target.port)
+        try:
+            return await _wire(target, connected)
+        except BaseException:
+            cut(connected)
+            raise
+
+
+async def _wire(target: Target, connected: socket.socket) -> "Wire":
+    _, wire = await asyncio.get_running_loop().create_connection(
+        lambda: Wire(target),
+        sock=connected,
+        ssl=target.context,
+        server_hostname=target.server_name if target.context is not None else None,
+    )
     return wire
 
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from moorage.kube.answers import Answer, Reader
+from moorage.kube.sockets import Sockets
 from moorage.kube.wire import Target, WireError, Wires
 
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nRetry-After: 7\r\n\r\nhello"
@@ -114,13 +115,15 @@ class World:
         async def main() -> None:
             server = await asyncio.start_server(self._handle, "127.0.0.1", 0)
             host, port = server.sockets[0].getsockname()
-            wires = Wires(limit)
+            sockets = Sockets()
+            wires = Wires(limit, sockets)
             try:
                 await scenario(
                     lambda: wires.ask(Target(host, port, None, ""), b"GET / HTTP/1.1\r\n\r\n", 0.2)
                 )
             finally:
                 wires.close()
+                await sockets.close()
                 server.close()
                 await server.wait_closed()
                 await asyncio.sleep(0)
