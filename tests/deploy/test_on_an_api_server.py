@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 import yaml
 
 from moorage.clock import SystemClock
+from moorage.feeds.kube_metrics import NODE_METRICS
 from moorage.kube import kubeconfig
 from moorage.kube.leases import Elector, Terms
 from moorage.kube.server import KubeApiServer
 from moorage.serve.authorizing import Authorizer, Denied
-from moorage.watch.errors import Forbidden
+from moorage.watch.errors import Forbidden, NotFound
 from moorage.watch.resources import NODES, RESOURCES
 from tests.deploy.conftest import apply
 from tests.deploy.tools import OVERLAYS, Raw, of_kind, rendered
@@ -173,6 +175,65 @@ def test_it_may_not_change_nodes(account: Path) -> None:
 
     with pytest.raises(Forbidden):
         asyncio.run(write())
+
+
+@pytest.fixture(scope="module")
+def measuring(cluster: ControlPlane, account: Path, tmp_path_factory: Any) -> dict[str, Path]:
+    """Kubeconfigs of the scheduler and of a prober, with the rights of the measured overlay."""
+    kinds = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+    wanted = [obj for kind in kinds for obj in of_kind("overlays/measured", kind)]
+    latencies = [
+        found
+        for found in of_kind("overlays/measured", "ConfigMap")
+        if found["metadata"]["name"] == "moorage-latencies"
+    ]
+    apply(cluster, yaml.safe_dump_all([*wanted, *latencies]))
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    path = ACCOUNT.replace("/moorage/token", "/moorage-prober/token")
+    token = cluster.request("POST", path, review)["status"]["token"]
+    file = tmp_path_factory.mktemp("prober") / "kubeconfig.yaml"
+    prober = cluster.write_kubeconfig(file, cluster.url, token)
+    return {"scheduler": account, "prober": prober}
+
+
+@pytest.mark.parametrize(
+    ("who", "does", "may"),
+    [
+        pytest.param("prober", "list nodes", True, id="a prober lists nodes"),
+        pytest.param("prober", "write latencies", True, id="and writes what it measures"),
+        pytest.param("prober", "write another", False, id="but no other ConfigMap"),
+        pytest.param("prober", "ask metrics", False, id="nor asks what nodes use"),
+        pytest.param("scheduler", "read latencies", True, id="the scheduler reads latencies"),
+        pytest.param("scheduler", "write latencies", False, id="and does not write them"),
+        pytest.param("scheduler", "ask metrics", True, id="it asks what nodes use"),
+    ],
+)
+def test_who_measures_and_who_reads(
+    measuring: dict[str, Path], who: str, does: str, may: bool
+) -> None:
+    maps, here = RESOURCES["configmaps"], ("moorage-system", "moorage-latencies")
+
+    async def act() -> None:
+        server = KubeApiServer(kubeconfig.load([measuring[who]]))
+        actions: dict[str, Callable[[], Awaitable[object]]] = {
+            "list nodes": lambda: server.list_page(NODES),
+            "read latencies": lambda: server.get(maps, *here),
+            "write latencies": lambda: server.patch(maps, *here, {"data": {"n1": "{}"}}),
+            "write another": lambda: server.patch(maps, "kube-system", "kube-root-ca.crt", {}),
+            "ask metrics": lambda: server.get(NODE_METRICS, "", ""),
+        }
+        try:
+            await actions[does]()
+        except NotFound:
+            assert does == "ask metrics"  # allowed, and nobody here serves it
+        finally:
+            await server.close()
+
+    if may:
+        asyncio.run(act())
+    else:
+        with pytest.raises(Forbidden):
+            asyncio.run(act())
 
 
 def test_it_may_hold_its_lease(account: Path) -> None:

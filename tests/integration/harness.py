@@ -234,7 +234,9 @@ def wait_for(check: Callable[[], T | None], otherwise: str, within: float = PATI
 class Replica:
     """`moorage run` in a process of its own; what it says is in `log`."""
 
-    def __init__(self, folder: Path, name: str, config: Raw, kubeconfig_file: Path) -> None:
+    def __init__(
+        self, folder: Path, name: str, config: Raw, kubeconfig_file: Path, *flags: str
+    ) -> None:
         file = folder / f"{name}.yaml"
         file.write_text(yaml.safe_dump(config))
         self.log = folder / f"{name}.log"
@@ -249,6 +251,7 @@ class Replica:
             str(kubeconfig_file),
             "--secure-port=0",
             "--v=4",
+            *flags,
         ]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
@@ -275,9 +278,11 @@ def _environment() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def replica(folder: Path, name: str, kubeconfig_file: Path, **settings: Any) -> Iterator[Replica]:
+def replica(
+    folder: Path, name: str, kubeconfig_file: Path, *flags: str, **settings: Any
+) -> Iterator[Replica]:
     """One `moorage run`, killed at the end unless it has ended."""
-    made = Replica(folder, name, configuration(**settings), kubeconfig_file)
+    made = Replica(folder, name, configuration(**settings), kubeconfig_file, *flags)
     try:
         yield made
     finally:
