@@ -45,13 +45,18 @@ NODES_OF_TWO_ZONES = (
     reachable("b3", "10.0.1.3", ready="False"),
     node("b4").in_zone("b"),
 )
-TIMES = {"10.0.0.2": [0.3, 0.2, 9.0], "10.0.1.1": [2.0, 2.0, 2.0], "10.0.1.2": [4.0, None, 4.0]}
+Times = dict[str, list[float | None]]
+TIMES: Times = {
+    "10.0.0.2": [0.3, 0.2, 9.0],
+    "10.0.1.1": [2.0, 2.0, 2.0],
+    "10.0.1.2": [4.0, None, 4.0],
+}
 
 
 class World:
     """A cluster, and a network in which every connection takes as long as the test says."""
 
-    def __init__(self, *nodes: NodeBuilder, times: dict[str, list[float | None]]) -> None:
+    def __init__(self, *nodes: NodeBuilder, times: Times) -> None:
         self.cluster = MemoryCluster(clock=VirtualClock(NOW), rng=random.Random(0))
         for made in nodes:
             self.cluster.add(NODES, made.raw)
@@ -94,7 +99,7 @@ def test_no_more_than_some_nodes_of_a_zone_are_asked() -> None:
 
 
 def test_who_does_not_answer_is_left_out() -> None:
-    silent = {"10.0.0.2": [], "10.0.1.1": [], "10.0.1.2": [1.0]}
+    silent: Times = {"10.0.0.2": [], "10.0.1.1": [], "10.0.1.2": [1.0]}
 
     assert World(*NODES_OF_TWO_ZONES, times=silent).measure(plan()) == {"a": {"b": 1.0}}
 
