@@ -6,6 +6,7 @@ from moorage import __version__
 from moorage.cli.bench_cmd import bench_command
 from moorage.cli.config_cmd import config_command
 from moorage.cli.evaluate_cmd import evaluate_command
+from moorage.cli.extender_cmd import extender_command
 from moorage.cli.probe_cmd import probe_command
 from moorage.cli.run_cmd import run_command
 from moorage.cli.simulate_cmd import simulate_command
@@ -25,6 +26,7 @@ def main() -> None:
 main.add_command(bench_command)
 main.add_command(config_command)
 main.add_command(evaluate_command)
+main.add_command(extender_command)
 main.add_command(probe_command)
 main.add_command(run_command)
 main.add_command(simulate_command)

@@ -94,7 +94,8 @@ class Answering:
     def prioritize(self, args: wire.ExtenderArgs) -> list[wire.HostPriority]:
         """A score from 0 to 10 for each node; nodes nobody knows get none."""
         named, cycle = self.nodes.of(args), self.cycle(read_pod(args.pod))
-        scores = self._scores(cycle, named.rows.values()) if named.rows else {}
+        rows = named.rows.values()
+        scores = self._scores(cycle, rows) if rows and self.profile.score else {}
         found = [
             wire.HostPriority(host=name, score=scores.get(row, 0))
             for name, row in named.rows.items()

@@ -1,0 +1,161 @@
+"""One extender process: follow a cluster, where there is one, and answer until told to stop."""
+
+import asyncio
+import contextlib
+import logging
+import random
+import signal
+import ssl
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final, NamedTuple
+
+from aiohttp import web
+
+from moorage.bind.client import PluginClient
+from moorage.cache.cache import Cache
+from moorage.cli import connecting
+from moorage.cli.extender_options import Options
+from moorage.cli.extender_profile import Chosen
+from moorage.clock import SystemClock
+from moorage.extender.answering import Answering
+from moorage.extender.binding import Binding
+from moorage.extender.server import ExtenderServer
+from moorage.framework.cycle import Client
+from moorage.kube import incluster
+from moorage.kube.server import KubeApiServer
+from moorage.observe.logs import say
+from moorage.scheduler import Scheduler
+from moorage.serve.certificates import CertificateError, Certificates, ServerTls
+
+NOBODY: Final = "moorage-extender/nobody"
+"""The scheduler name under which a cluster is followed: no pod has it, so none is ours."""
+NOT_SYNCED: Final = "the cluster has not been read yet"
+SHUTDOWN_SECONDS: Final = 5.0
+
+
+class CannotServe(Exception):
+    """The address is taken, or not ours; or what is to be served cannot be."""
+
+
+class Cluster(NamedTuple):
+    """What is known of a cluster, and how to reach it."""
+
+    cache: Cache
+    server: KubeApiServer | None = None
+    client: Client | None = None
+    unready: Callable[[], str | None] = lambda: None
+    following: "asyncio.Future[None] | None" = None
+
+
+def follows(options: Options) -> bool:
+    """Whether a cluster is followed."""
+    given = bool(options.kubeconfig or options.context)
+    return given or (incluster.is_inside() and not options.no_cluster)
+
+
+async def serve(options: Options, chosen: Chosen) -> None:
+    """Answer until SIGTERM or SIGINT."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with _cluster(options, chosen) as cluster:
+        answering = Answering(
+            chosen.profile,
+            cluster.cache,
+            follows=cluster.server is not None,
+            rng=random.Random(),
+            now=SystemClock().now,
+            client=cluster.client,
+        )
+        server = ExtenderServer(
+            answering, binding=_binding(options, answering, cluster), unready=cluster.unready
+        )
+        async with _listening(options, server):
+            await _until(stop, cluster.following)
+    say(logging.INFO, "stopped")
+
+
+async def _until(stop: asyncio.Event, following: "asyncio.Future[None] | None") -> None:
+    """Return when told to stop; raise what broke the following of the cluster."""
+    stopped: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
+    tasks = {stopped} if following is None else {stopped, following}
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopped.cancel()
+    if following is not None and following.done():
+        following.result()
+
+
+def _binding(options: Options, answering: Answering, cluster: Cluster) -> Binding | None:
+    if not options.serve_bind:
+        return None
+    if cluster.server is None:
+        raise CannotServe("--serve-bind: there is no API server to bind at: give --kubeconfig FILE")
+    return Binding(answering, cluster.server)
+
+
+@contextlib.asynccontextmanager
+async def _cluster(options: Options, chosen: Chosen) -> AsyncIterator[Cluster]:
+    """The cluster, followed for as long as the block lasts; without one, an empty cache."""
+    if not follows(options):
+        yield Cluster(Cache())
+        return
+    server = KubeApiServer(connecting.selected(options.kubeconfig, options.context))
+    clock = SystemClock()
+    scheduler = Scheduler(
+        server, {NOBODY: chosen.whole}, clock=clock, rng=random.Random(), observers=(_Watching(),)
+    )
+    scheduler.active.clear()
+    following = asyncio.ensure_future(scheduler.run())
+
+    def unready() -> str | None:
+        return None if scheduler.synced else NOT_SYNCED
+
+    try:
+        yield Cluster(scheduler.cache, server, PluginClient(server, clock), unready, following)
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await server.close()
+
+
+class _Watching:
+    """Says what goes wrong with following."""
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        say(logging.WARNING, "Following failed", what=pod, err=str(error))
+
+
+@contextlib.asynccontextmanager
+async def _listening(options: Options, server: ExtenderServer) -> AsyncIterator[None]:
+    runner = web.AppRunner(server.application(), shutdown_timeout=SHUTDOWN_SECONDS, access_log=None)
+    await runner.setup()
+    try:
+        site = web.TCPSite(
+            runner, options.bind_address, options.port, ssl_context=_context(options)
+        )
+        try:
+            await site.start()
+        except OSError as error:
+            where = f"{options.bind_address}:{options.port}"
+            raise CannotServe(f"cannot listen on {where}: {error.strerror}") from error
+        port = runner.addresses[0][1]
+        say(logging.INFO, "Serving", address=options.bind_address, port=port, tls=not options.http)
+        yield
+    finally:
+        await runner.cleanup()
+
+
+def _context(options: Options) -> ssl.SSLContext | None:
+    if options.http:
+        return None
+    given = Certificates(options.tls_cert_file, options.tls_private_key_file, options.cert_dir)
+    context = ServerTls(given, options.bind_address).context
+    if options.client_ca_file:
+        try:
+            context.load_verify_locations(options.client_ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise CertificateError(f"{options.client_ca_file}: {error}") from error
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
