@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ class FakeExtender:
         self.delay = 0.0
         self.status = 200
         self.stopped = threading.Event()
+        self._connections: list[socket.socket] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         if tls is not None:
@@ -54,6 +56,9 @@ class FakeExtender:
         self.stopped.set()
         self._server.shutdown()
         self._server.server_close()
+        for connection in self._connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         fake = self
@@ -61,6 +66,10 @@ class FakeExtender:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
+
+            def setup(self) -> None:
+                super().setup()
+                fake._connections.append(self.connection)
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

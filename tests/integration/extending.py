@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import os
 import signal
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ def kube_scheduler(plane: ControlPlane, folder: Path, *extenders: Raw) -> Iterat
         profiles=[{"schedulerName": THEIRS}],
         clientConnection={"kubeconfig": str(plane.kubeconfig), "qps": 10_000, "burst": 10_000},
         extenders=list(extenders),
+        podMaxBackoffSeconds=1,
     )
     file.write_text(yaml.safe_dump(config))
     plane.run(
@@ -93,8 +95,6 @@ class Serving:
         wait_for(ready, f"not ready: {self.log}", 60)
 
     def get(self, path: str) -> str:
-        import ssl
-
         made: http.client.HTTPConnection
         if "--http" in self.arguments:
             made = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
