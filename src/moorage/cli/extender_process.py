@@ -101,7 +101,7 @@ async def _cluster(options: Options, chosen: Chosen) -> AsyncIterator[Cluster]:
     if not follows(options):
         yield Cluster(Cache())
         return
-    server = KubeApiServer(connecting.selected(options.kubeconfig, options.context))
+    server = KubeApiServer(connecting.select(options.kubeconfig, options.context))
     clock = SystemClock()
     scheduler = Scheduler(
         server, {NOBODY: chosen.whole}, clock=clock, rng=random.Random(), observers=(_Watching(),)
