@@ -380,7 +380,7 @@ def test_the_compiled_kernels_refuse_columns_of_different_lengths() -> None:
     with pytest.raises(ValueError, match="columns differ in length"):
         compiled.mean_allocated(out, ((1, 0, short, short),), True)
     with pytest.raises(ValueError, match="columns differ in length"):
-        compiled.pair_balance(out, short, short, 0, short, short, 0)
+        compiled.balance_of_two(out, short, short, short, 0, short, short, short, 0)
     with pytest.raises(ValueError, match="columns differ in length"):
         compiled.highest(((out, 1), (np.zeros(2, dtype=np.int64), 1)), None)
     with pytest.raises(ValueError, match="a row beyond the columns"):

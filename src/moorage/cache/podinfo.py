@@ -28,6 +28,9 @@ class Feature:
     NODE_AFFINITY = 4
     CLAIMS = 8
     NODE_NAME = 16
+    POD_AFFINITY = 32
+    KUBELET = 64
+    """Settings of containers that may need a feature of the kubelet."""
     ANYTHING = -1
 
 
@@ -116,14 +119,21 @@ def request_vector(
 
 def features_of(pod: Pod) -> int:
     """The features that equal pods share, as flags."""
-    spec = pod.spec
-    affinity = spec.affinity is not None and spec.affinity.node_affinity is not None
-    return (
-        Feature.PORTS * any(c.ports for c in (*spec.containers, *spec.init_containers))
-        | Feature.VOLUMES * bool(spec.volumes)
-        | Feature.NODE_AFFINITY * bool(spec.node_selector or affinity)
-        | Feature.CLAIMS * bool(spec.resource_claims)
-    )
+    spec, affinity = pod.spec, pod.spec.affinity
+    found = Feature.VOLUMES * bool(spec.volumes) | Feature.CLAIMS * bool(spec.resource_claims)
+    if spec.node_selector:
+        found |= Feature.NODE_AFFINITY
+    if affinity is not None:
+        found |= Feature.NODE_AFFINITY * (affinity.node_affinity is not None)
+        found |= Feature.POD_AFFINITY * (
+            affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None
+        )
+    found |= Feature.KUBELET * spec.host_network
+    for container in (*spec.containers, *spec.init_containers):
+        found |= Feature.PORTS * bool(container.ports)
+        if container.restart_policy_rules or container.volume_mounts:
+            found |= Feature.KUBELET
+    return found
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:

@@ -15,6 +15,7 @@
 
 `allocatable_f8`, `requested_f8` and `nonzero_f8` hold the same numbers as float64, for kernels that
 divide; where nothing is allocatable, `allocatable_f8` is 1, so that nothing divides by zero.
+`used_share` is `requested_f8` divided by `allocatable_f8`, at most 1.
 
 Resources come first in the two-dimensional columns, so that one resource over all nodes is
 contiguous. Rows are reused after deletion; `rows` is the number of rows ever in use at once.
@@ -52,6 +53,7 @@ _BY_RESOURCE = (
     "allocatable_f8",
     "requested_f8",
     "nonzero_f8",
+    "used_share",
 )
 _FILL = {"allocatable_f8": 1}
 
@@ -71,6 +73,8 @@ class NodeTable:
         self.resources: Interner[str] = Interner(BASE_RESOURCES)
         self.taint_sets: Interner[tuple[Taint, ...]] = Interner([()])
         self.rows = 0
+        self.layout = 0
+        """Grows when columns are moved or get longer, so that views of them are to be made anew."""
         self.row_of: dict[str, int] = {}
         self.nodes: list[Node | None] = []
         self.pods: list[dict[str, PodInfo]] = []
@@ -96,6 +100,7 @@ class NodeTable:
         self.allocatable_f8 = np.ones((_INITIAL_RESOURCES, capacity), dtype=np.float64)
         self.requested_f8 = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.float64)
         self.nonzero_f8 = np.zeros((2, capacity), dtype=np.float64)
+        self.used_share = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.float64)
         self.largest: list[int] = [0] * _INITIAL_RESOURCES
         """By resource, the most any node ever offered; beyond ORDINARY, or ever used."""
         self.is_ordinary = True
@@ -194,7 +199,7 @@ class NodeTable:
             if not 0 <= total < ORDINARY:
                 total = self._note_extreme(resource, total)
             requested[resource, row] = mirror[resource, row] = total
-            self._floors[resource].sink(self._set_free(resource, row))
+            self._floors[resource].sink(self._settle(resource, row))
         for index, amount in enumerate(pod.nonzero):
             total = self.nonzero.item(index, row) + sign * amount
             if not 0 <= total < ORDINARY:
@@ -223,6 +228,7 @@ class NodeTable:
             if row == len(self.alive):
                 self._grow_rows()
             self.rows += 1
+            self.layout += 1
             self.nodes.append(None)
             self.pods.append({})
         self.row_of[name] = row
@@ -256,15 +262,18 @@ class NodeTable:
             self.largest[resource] = max(self.largest[resource], amount)
             self.allocatable[resource, row] = amount
             self.allocatable_f8[resource, row] = amount or 1
-            left = self._set_free(resource, row)
+            left = self._settle(resource, row)
             if counted:
                 self._floors[resource].sink(left)
 
-    def _set_free(self, resource: int, row: int) -> int:
+    def _settle(self, resource: int, row: int) -> int:
+        """Write what follows from what is offered and what is requested; return what is free."""
         left = self.allocatable.item(resource, row) - self.requested.item(resource, row)
         if not self.is_ordinary:
             left = int64.wrap(left)
         self.free[resource, row] = left
+        share = self.requested_f8.item(resource, row) / self.allocatable_f8.item(resource, row)
+        self.used_share[resource, row] = share if share < 1.0 else 1.0
         return left
 
     def _log_node(self, row: int) -> None:
@@ -272,6 +281,7 @@ class NodeTable:
         self.usage_log.append(row)
 
     def _grow_rows(self) -> None:
+        self.layout += 1
         capacity = 2 * len(self.alive)
         for name in ("alive", "allowed_pods", "pod_count", "unschedulable", "taint_set"):
             old = getattr(self, name)
@@ -287,6 +297,7 @@ class NodeTable:
             column.grow(capacity)
 
     def _grow_resources(self) -> None:
+        self.layout += 1
         height = max(2 * len(self.allocatable), len(self.resources))
         added = height - len(self.allocatable)
         for name in _BY_RESOURCE:

@@ -54,6 +54,8 @@ def _check_row(name: str, table: NodeTable, row: int, fresh: NodeTable, other: i
     offered = np.maximum(table.allocatable[:, row], 0)
     mirror = table.allocatable_f8[:, row]
     assert np.array_equal(np.where(offered == 0, 1, offered), mirror), f"allocatable_f8 of {name}"
+    shares = np.minimum(table.requested_f8[:, row] / mirror, 1.0)
+    assert np.array_equal(shares, table.used_share[:, row]), f"used_share of {name}"
     free = table.allocatable[:, row] - table.requested[:, row]
     assert np.array_equal(table.free[:, row], free), f"free of {name}"
     for column in ("allowed_pods", "pod_count", "unschedulable"):

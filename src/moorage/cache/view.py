@@ -1,5 +1,7 @@
 """The rows a vector rule is asked about: all of them, a few, or one."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,6 +9,18 @@ from moorage.api.node import Node
 from moorage.cache.table import NodeTable
 
 Rows = slice | NDArray[np.intp]
+
+
+class FloatColumns(NamedTuple):
+    """One resource of the nodes in view: what they offer, what of it is used, and its share.
+
+    `scored` is what counts as used in scoring: with kube's defaults for pods that ask nothing.
+    """
+
+    offered: NDArray[np.float64]
+    used: NDArray[np.float64]
+    share: NDArray[np.float64]
+    scored: NDArray[np.float64]
 
 
 class Nodes:
@@ -17,16 +31,22 @@ class Nodes:
     are to be read, never written.
     """
 
-    __slots__ = ("count", "rows", "table")
+    __slots__ = ("_floats", "_layout", "count", "rows", "table")
 
     def __init__(self, table: NodeTable, rows: Rows) -> None:
         self.table = table
         self.rows = rows
         self.count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+        self._layout = table.layout
+        self._floats: dict[int, FloatColumns] = {}
 
     @classmethod
     def all(cls, table: NodeTable) -> "Nodes":
-        return cls(table, slice(0, table.rows))
+        """Every row; one view for everybody, as long as the columns stay where they are."""
+        whole: Nodes | None = table.derived.get("Nodes")
+        if whole is None or whole._layout != table.layout:
+            whole = table.derived["Nodes"] = cls(table, slice(0, table.rows))
+        return whole
 
     @classmethod
     def one(cls, table: NodeTable, row: int) -> "Nodes":
@@ -107,6 +127,20 @@ class Nodes:
     def nonzero_f8(self) -> NDArray[np.float64]:
         """(cpu memory, node)"""
         return self.table.nonzero_f8[:, self.rows]
+
+    def floats(self, resource: int) -> FloatColumns:
+        """The columns of one resource as float64."""
+        found = self._floats.get(resource)
+        if found is None:
+            table, rows = self.table, self.rows
+            used = table.requested_f8[resource, rows]
+            found = self._floats[resource] = FloatColumns(
+                table.allocatable_f8[resource, rows],
+                used,
+                table.used_share[resource, rows],
+                table.nonzero_f8[resource, rows] if resource < len(table.nonzero_f8) else used,
+            )
+        return found
 
     @property
     def allowed_pods(self) -> NDArray[np.int64]:

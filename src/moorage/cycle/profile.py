@@ -38,6 +38,7 @@ class ScoreEntry(NamedTuple):
     """One Score plugin with its weight; `rule` where its scores may be kept.
 
     `normalizes` and `checked` tell whether it normalises, and whether its scores are to be checked.
+    `levels` remembers what a score that all nodes share comes to; None where that may change.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ScoreEntry(NamedTuple):
     rule: Rule | None
     normalizes: bool
     checked: bool
+    levels: dict[int, int] | None = None
 
 
 class Plan(NamedTuple):
@@ -110,6 +112,7 @@ class Profile:
                 _rule("score", name, plugin, plugin.score_all, np.int64),
                 type(plugin).normalize is not points.Score.normalize,
                 not type(plugin).__module__.startswith("moorage.plugins."),
+                {} if plugin.reads_scores_only else None,
             )
             for name, plugin in listed("score", points.Score)
         ]

@@ -153,6 +153,8 @@ def _weighted(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -
     if isinstance(raw, int):
         if not entry.normalizes and not checked:
             return raw * entry.weight
+        if entry.levels is not None and raw in entry.levels:
+            return entry.levels[raw]
         scores = np.full(1, raw, dtype=np.int64)
     else:
         scores = raw
@@ -164,7 +166,10 @@ def _weighted(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -
     if checked:
         _check(entry, scores)
     if isinstance(raw, int):
-        return int(scores[0]) * entry.weight
+        level = int(scores[0]) * entry.weight
+        if entry.levels is not None:
+            entry.levels[raw] = level
+        return level
     return scores * entry.weight if entry.weight != 1 else scores
 
 

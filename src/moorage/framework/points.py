@@ -5,7 +5,7 @@ still standing. Vector hooks take all asked-for nodes at once and write into an 
 engine owns; every built-in rule has that form. A plugin implements one form of each point.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,13 @@ class PreScore(Plugin, frozen=True):
 
 
 class Score(Plugin, frozen=True):
-    """Ranks the nodes that passed, from 0 to 100 after normalisation."""
+    """Ranks the nodes that passed, from 0 to 100 after normalisation.
+
+    `reads_scores_only`: what `normalize` makes of scores depends on them alone, so that it may be
+    remembered where all nodes score the same.
+    """
+
+    reads_scores_only: ClassVar[bool] = False
 
     def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
         """Called for each feasible node."""

@@ -64,21 +64,19 @@ WIDE static void least_of_two(int64_t *restrict out, Py_ssize_t rows,
     }
 }
 
+/* `share` is what is used of what is offered, at most 1, without the pod. */
 WIDE static void balance_rows(int64_t *restrict out, Py_ssize_t rows,
                               const double *restrict offered0, const double *restrict used0,
-                              double request0, const double *restrict offered1,
-                              const double *restrict used1, double request1)
+                              const double *restrict share0, double request0,
+                              const double *restrict offered1, const double *restrict used1,
+                              const double *restrict share1, double request1)
 {
     for (Py_ssize_t row = 0; row < rows; row++) {
-        double before0 = used0[row] / offered0[row];
-        double before1 = used1[row] / offered1[row];
         double after0 = (used0[row] + request0) / offered0[row];
         double after1 = (used1[row] + request1) / offered1[row];
-        before0 = before0 < 1.0 ? before0 : 1.0;
-        before1 = before1 < 1.0 ? before1 : 1.0;
         after0 = after0 < 1.0 ? after0 : 1.0;
         after1 = after1 < 1.0 ? after1 : 1.0;
-        int32_t before = (int32_t)((1.0 - fabs((before0 - before1) / 2.0)) * 100.0);
+        int32_t before = (int32_t)((1.0 - fabs((share0[row] - share1[row]) / 2.0)) * 100.0);
         int32_t after = (int32_t)((1.0 - fabs((after0 - after1) / 2.0)) * 100.0);
         out[row] = 50 + (50 + after - before) / 2;
     }
@@ -154,25 +152,25 @@ static PyObject *mean_allocated(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* pair_balance(out, offered0, used0, request0, offered1, used1, request1) */
-static PyObject *pair_balance(PyObject *self, PyObject *args)
+/* balance_of_two(out, offered0, used0, share0, request0, offered1, used1, share1, request1) */
+static PyObject *balance_of_two(PyObject *self, PyObject *args)
 {
-    PyObject *objects[5];
+    PyObject *objects[7];
     double request0, request1;
-    if (!PyArg_ParseTuple(args, "OOOdOOd", &objects[0], &objects[1], &objects[2], &request0,
-                          &objects[3], &objects[4], &request1))
+    if (!PyArg_ParseTuple(args, "OOOOdOOOd", &objects[0], &objects[1], &objects[2], &objects[3],
+                          &request0, &objects[4], &objects[5], &objects[6], &request1))
         return NULL;
-    Py_buffer views[5];
+    Py_buffer views[7];
     if (PyObject_GetBuffer(objects[0], &views[0], PyBUF_CONTIG) < 0)
         return NULL;
     Py_ssize_t rows = views[0].len / 8;
     int taken = 1;
-    while (taken < 5 && column(objects[taken], &views[taken], rows, 0) == 0)
+    while (taken < 7 && column(objects[taken], &views[taken], rows, 0) == 0)
         taken++;
-    int failed = taken < 5;
+    int failed = taken < 7;
     if (!failed)
-        balance_rows(views[0].buf, rows, views[1].buf, views[2].buf, request0, views[3].buf,
-                     views[4].buf, request1);
+        balance_rows(views[0].buf, rows, views[1].buf, views[2].buf, views[3].buf, request0,
+                     views[4].buf, views[5].buf, views[6].buf, request1);
     while (taken > 0)
         PyBuffer_Release(&views[--taken]);
     if (failed)
@@ -379,7 +377,7 @@ static PyMethodDef methods[] = {
     {"mark", mark, METH_VARARGS, "Mark the rows that are short of an amount."},
     {"mean_allocated", mean_allocated, METH_VARARGS,
      "Write the weighted mean of what is left, or used, of each resource in percent."},
-    {"pair_balance", pair_balance, METH_VARARGS,
+    {"balance_of_two", balance_of_two, METH_VARARGS,
      "Write how much more evenly two resources would be used."},
     {NULL, NULL, 0, NULL},
 };

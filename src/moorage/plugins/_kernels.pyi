@@ -6,13 +6,15 @@ Column = NDArray[np.float64]
 def mean_allocated(
     out: NDArray[np.int64], specs: tuple[tuple[float, float, Column, Column], ...], least: bool
 ) -> None: ...
-def pair_balance(
+def balance_of_two(
     out: NDArray[np.int64],
     offered0: Column,
     used0: Column,
+    share0: Column,
     request0: float,
     offered1: Column,
     used1: Column,
+    share1: Column,
     request1: float,
 ) -> None: ...
 def mark(

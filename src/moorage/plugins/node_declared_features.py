@@ -11,6 +11,7 @@ from moorage.api.node import Node
 from moorage.api.pod import Pod, PodSpec
 from moorage.cache.columns import Depends
 from moorage.cache.interning import Interner
+from moorage.cache.podinfo import Feature
 from moorage.cache.table import NodeTable
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
@@ -112,6 +113,9 @@ class FeatureSets:
 
 class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):
     depends = Depends.NODE
+
+    def concerns(self) -> int:
+        return Feature.KUBELET
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Skip | None:
         return None if _required(cycle) else SKIP

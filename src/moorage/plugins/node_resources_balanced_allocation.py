@@ -87,10 +87,10 @@ def _score_fused(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64])
     """The same as by passes, for a simple pair, in one compiled pass."""
     if compiled is None:
         raise LookupError("the compiled kernels were not built")
-    offered, used = nodes.allocatable_f8, nodes.requested_f8
     (first, _, request), (second, _, other) = resources
-    compiled.pair_balance(
-        out, offered[first], used[first], request, offered[second], used[second], other
+    one, two = nodes.floats(first), nodes.floats(second)
+    compiled.balance_of_two(
+        out, one.offered, one.used, one.share, request, two.offered, two.used, two.share, other
     )
 
 

@@ -97,17 +97,11 @@ def fused_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], l
     """The same as `fast_mean`, in one compiled pass."""
     if compiled is None:
         raise LookupError("the compiled kernels were not built")
-    offered, nonzero, requested = nodes.allocatable_f8, nodes.nonzero_f8, nodes.requested_f8
-    columns = tuple(
-        (
-            weight,
-            request,
-            offered[index],
-            nonzero[index] if index < _CPU_AND_MEMORY else requested[index],
-        )
-        for index, weight, request in resources
-    )
-    compiled.mean_allocated(out, columns, least)
+    specs = []
+    for index, weight, request in resources:
+        columns = nodes.floats(index)
+        specs.append((weight, request, columns.offered, columns.scored))
+    compiled.mean_allocated(out, tuple(specs), least)
 
 
 def fast_mean(resources: list[Counted], nodes: Nodes, out: NDArray[np.int64], least: bool) -> None:

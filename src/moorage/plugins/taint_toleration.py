@@ -24,6 +24,7 @@ SOFT = "PreferNoSchedule"
 
 class TaintToleration(PreFilter, Filter, PreScore, Score, frozen=True):
     depends = Depends.NODE
+    reads_scores_only = True
 
     def sign(self, cycle: Cycle) -> Hashable:
         return cycle.pod.spec.tolerations

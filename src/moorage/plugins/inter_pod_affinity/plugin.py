@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
 from moorage.cache.counters import PodCounters
+from moorage.cache.podinfo import Feature
 from moorage.cache.populations import LabelGroup
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
@@ -47,8 +48,10 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
     ignore_preferred_terms_of_existing_pods: bool = False
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
-        counters = PodCounters.of(cycle.table)
-        standing = counters.census.standing(cycle.incoming.cls)
+        counters, cls = PodCounters.of(cycle.table), cycle.incoming.cls
+        if not cls.features & Feature.POD_AFFINITY and not counters.census.has_terms:
+            return SKIP
+        standing = counters.census.standing(cls)
         terms, group = standing.terms, standing.living
         if terms.errors:
             return unresolvable(f"parsing pod: {_joined(terms.errors)}")
@@ -74,8 +77,10 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         return unschedulable(EXISTING_ANTI_AFFINITY_MISMATCH)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        counters = PodCounters.of(cycle.table)
-        standing = counters.census.standing(cycle.incoming.cls)
+        counters, cls = PodCounters.of(cycle.table), cycle.incoming.cls
+        if not cls.features & Feature.POD_AFFINITY and not counters.census.has_terms:
+            return SKIP
+        standing = counters.census.standing(cls)
         terms, heard = standing.terms, not self.ignore_preferred_terms_of_existing_pods
         if not terms.prefers and not (heard and counters.census.has_terms):
             return SKIP

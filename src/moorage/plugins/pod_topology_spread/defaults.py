@@ -60,13 +60,23 @@ class DefaultSelectors:
             known = self._known[key] = _Known(services, owned, _combine(services, owned))
         return known.selector
 
-    def _service_labels(self, group: LabelGroup, objects: Objects) -> dict[str, str]:
-        """The labels by which services select the pods of a group, merged."""
+    def may_belong(self, pod: Pod, objects: Objects) -> bool:
+        """Whether the pod has an owner, or its namespace a service."""
+        if pod.metadata.owner_references:
+            return True
+        self._catch_up(objects)
+        return pod.namespace in self._services
+
+    def _catch_up(self, objects: Objects) -> None:
         version = objects.version(Service)
         if self._version != version or len(self._merged) >= _KEPT:
             self._index(objects)
             self._merged.clear()
             self._version = version
+
+    def _service_labels(self, group: LabelGroup, objects: Objects) -> dict[str, str]:
+        """The labels by which services select the pods of a group, merged."""
+        self._catch_up(objects)
         listed = self._services.get(group.namespace)
         if listed is None:
             return _NO_LABELS

@@ -78,15 +78,15 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
     def _compile(self, cycle: Cycle) -> Plan:
         """The pod's constraints compiled, or the defaults where it brings none."""
         pod = cycle.pod
-        group = PodCounters.of(cycle.table).census.standing(cycle.incoming.cls).living
         plans: Plans | None = cycle.shared.get(_NAME)
         if plans is None:
             plans = cycle.shared[_NAME] = Plans()
         own = pod.spec.topology_spread_constraints
+        if not own and not (self.defaults and plans.selectors.may_belong(pod, cycle.cache.objects)):
+            return NO_PLAN
+        group = PodCounters.of(cycle.table).census.standing(cycle.incoming.cls).living
         if own:
             return plans.of(pod, group, own, None, True)
-        if not self.defaults:
-            return NO_PLAN
         selector = plans.selectors.of(pod, group, cycle.cache.objects)
         if selector.selects_everything:
             return NO_PLAN
