@@ -91,6 +91,7 @@ class ColumnCache:
             if column.version == log.version:
                 return column
         changed = log.since(column.version) if column.version >= 0 else None
+        column.version = -1  # whoever raises while it is computed leaves it to be computed anew
         if changed is None or len(changed) * _FULL_PASS_SHARE > table.rows:
             self._compute_all(rule, column, table, cycle, pod)
             values = column.values

@@ -15,23 +15,28 @@ _TRUTHS_KEPT = 512
 
 
 class LabelColumn:
-    """For one label key, the id of each node's value.  ids: int32 (row)."""
+    """For one label key, the id of each node's value.  ids: int32 (row), to be read."""
 
-    __slots__ = ("_truths", "ids", "key", "values")
+    __slots__ = ("_ids", "_truths", "ids", "key", "values")
 
     def __init__(self, key: str, capacity: int) -> None:
         self.key = key
         self.values: Interner[str | None] = Interner([None])
-        self.ids: NDArray[np.int32] = np.zeros(capacity, dtype=np.int32)
+        self._show(np.zeros(capacity, dtype=np.int32))
         self._truths: dict[Hashable, NDArray[np.bool_]] = {}
 
     def set(self, row: int, value: str | None) -> None:
-        self.ids[row] = MISSING if value is None else self.values.intern(value)
+        self._ids[row] = MISSING if value is None else self.values.intern(value)
 
     def grow(self, capacity: int) -> None:
         grown = np.zeros(capacity, dtype=np.int32)
         grown[: len(self.ids)] = self.ids
-        self.ids = grown
+        self._show(grown)
+
+    def _show(self, ids: NDArray[np.int32]) -> None:
+        self._ids = ids
+        self.ids = ids.view()
+        self.ids.flags.writeable = False
 
     def truth(self, key: Hashable, holds: Callable[[str | None], bool]) -> NDArray[np.bool_]:
         """A rule on values, asked once per distinct value.  bool (value id).
@@ -47,5 +52,6 @@ class LabelColumn:
             known = added if known is None else np.concatenate((known, added))
             if len(self._truths) >= _TRUTHS_KEPT:
                 self._truths.clear()
+            known.flags.writeable = False
             self._truths[key] = known
         return known

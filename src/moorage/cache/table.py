@@ -20,6 +20,8 @@ divide; where nothing is allocatable, `allocatable_f8` is 1, so that nothing div
 Resources come first in the two-dimensional columns, so that one resource over all nodes is
 contiguous. Rows are reused after deletion; `rows` is the number of rows ever in use at once.
 
+Everybody reads the columns, and only the table writes them: what is handed out is read-only.
+
 Three logs say what changed: `node_log` (rows whose node object changed), `usage_log` (rows whose
 pods or node changed) and `pod_log` (which pod came or went, where).
 """
@@ -58,6 +60,24 @@ _BY_RESOURCE = (
 _FILL = {"allocatable_f8": 1}
 
 
+class Columns:
+    """The columns as the table writes them."""
+
+    alive: NDArray[np.bool_]
+    allocatable: NDArray[np.int64]
+    requested: NDArray[np.int64]
+    free: NDArray[np.int64]
+    nonzero: NDArray[np.int64]
+    allowed_pods: NDArray[np.int64]
+    pod_count: NDArray[np.int64]
+    unschedulable: NDArray[np.bool_]
+    taint_set: NDArray[np.int32]
+    allocatable_f8: NDArray[np.float64]
+    requested_f8: NDArray[np.float64]
+    nonzero_f8: NDArray[np.float64]
+    used_share: NDArray[np.float64]
+
+
 class PodChange(NamedTuple):
     """A pod that came to a row (+1) or left it (-1)."""
 
@@ -66,7 +86,7 @@ class PodChange(NamedTuple):
     sign: int
 
 
-class NodeTable:
+class NodeTable(Columns):
     """Nodes and what their pods use, as columns."""
 
     def __init__(self) -> None:
@@ -90,17 +110,21 @@ class NodeTable:
         self._allocate(_INITIAL_ROWS)
 
     def _allocate(self, capacity: int) -> None:
-        self.alive: NDArray[np.bool_] = np.zeros(capacity, dtype=bool)
-        self.allocatable = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
-        self.requested = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
-        self.free = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
-        self.nonzero = np.zeros((2, capacity), dtype=np.int64)
-        self.allowed_pods = np.zeros(capacity, dtype=np.int64)
-        self.pod_count = np.zeros(capacity, dtype=np.int64)
-        self.allocatable_f8 = np.ones((_INITIAL_RESOURCES, capacity), dtype=np.float64)
-        self.requested_f8 = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.float64)
-        self.nonzero_f8 = np.zeros((2, capacity), dtype=np.float64)
-        self.used_share = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.float64)
+        own = self._own = Columns()
+        own.alive = np.zeros(capacity, dtype=bool)
+        own.allocatable = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
+        own.requested = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
+        own.free = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.int64)
+        own.nonzero = np.zeros((2, capacity), dtype=np.int64)
+        own.allowed_pods = np.zeros(capacity, dtype=np.int64)
+        own.pod_count = np.zeros(capacity, dtype=np.int64)
+        own.allocatable_f8 = np.ones((_INITIAL_RESOURCES, capacity), dtype=np.float64)
+        own.requested_f8 = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.float64)
+        own.nonzero_f8 = np.zeros((2, capacity), dtype=np.float64)
+        own.used_share = np.zeros((_INITIAL_RESOURCES, capacity), dtype=np.float64)
+        own.unschedulable = np.zeros(capacity, dtype=bool)
+        own.taint_set = np.zeros(capacity, dtype=np.int32)
+        self._show()
         self.largest: list[int] = [0] * _INITIAL_RESOURCES
         """By resource, the most any node ever offered; beyond ORDINARY, or ever used."""
         self.is_ordinary = True
@@ -109,8 +133,13 @@ class NodeTable:
         """By resource, how many nodes offer none."""
         self._floors = [Floor() for _ in range(_INITIAL_RESOURCES)]
         self._pod_floor = Floor()
-        self.unschedulable: NDArray[np.bool_] = np.zeros(capacity, dtype=bool)
-        self.taint_set: NDArray[np.int32] = np.zeros(capacity, dtype=np.int32)
+
+    def _show(self) -> None:
+        """Hand out the columns to be read."""
+        for name, column in vars(self._own).items():
+            shown = column.view()
+            shown.flags.writeable = False
+            setattr(self, name, shown)
 
     def __len__(self) -> int:
         return len(self.row_of)
@@ -171,10 +200,11 @@ class NodeTable:
         self.images.remove(row)
         self.nodes[row] = None
         self._offer(row, {}, counted=False)
-        self.alive[row] = False
-        self.allowed_pods[row] = 0
-        self.unschedulable[row] = False
-        self.taint_set[row] = 0
+        own = self._own
+        own.alive[row] = False
+        own.allowed_pods[row] = 0
+        own.unschedulable[row] = False
+        own.taint_set[row] = 0
         for column in self._labels.values():
             column.set(row, None)
         self._free.append(row)
@@ -190,24 +220,25 @@ class NodeTable:
         self._count(row, pod, -1)
 
     def _count(self, row: int, pod: PodInfo, sign: int) -> None:
-        requested, mirror = self.requested, self.requested_f8
+        own = self._own
+        requested, mirror = own.requested, own.requested_f8
         for resource, amount in pod.requests:
             if resource >= len(requested):
                 self._grow_resources()
-                requested, mirror = self.requested, self.requested_f8
+                requested, mirror = own.requested, own.requested_f8
             total = requested.item(resource, row) + sign * amount
             if not 0 <= total < ORDINARY:
                 total = self._note_extreme(resource, total)
             requested[resource, row] = mirror[resource, row] = total
             self._floors[resource].sink(self._settle(resource, row))
         for index, amount in enumerate(pod.nonzero):
-            total = self.nonzero.item(index, row) + sign * amount
+            total = own.nonzero.item(index, row) + sign * amount
             if not 0 <= total < ORDINARY:
                 total = self._note_extreme(index, total)
-            self.nonzero[index, row] = self.nonzero_f8[index, row] = total
-        pods = self.pod_count.item(row) + sign
-        self.pod_count[row] = pods
-        self._pod_floor.sink(self.allowed_pods.item(row) - pods)
+            own.nonzero[index, row] = own.nonzero_f8[index, row] = total
+        pods = own.pod_count.item(row) + sign
+        own.pod_count[row] = pods
+        self._pod_floor.sink(own.allowed_pods.item(row) - pods)
         if pod.cls.ports:
             self.ports.count(row, pod.cls.ports, sign)
         self.usage_log.append(row)
@@ -237,12 +268,13 @@ class NodeTable:
     def _fill(self, row: int, node: Node) -> None:
         allocatable = node_allocatable(node)
         self.nodes[row] = node
-        self.allowed_pods[row] = allocatable.pop("pods", 0)
-        self._pod_floor.sink(self.allowed_pods.item(row) - self.pod_count.item(row))
+        own = self._own
+        own.allowed_pods[row] = allocatable.pop("pods", 0)
+        self._pod_floor.sink(own.allowed_pods.item(row) - own.pod_count.item(row))
         self._offer(row, allocatable, counted=True)
-        self.alive[row] = True
-        self.unschedulable[row] = node.spec.unschedulable
-        self.taint_set[row] = self.taint_sets.intern(node.taints)
+        own.alive[row] = True
+        own.unschedulable[row] = node.spec.unschedulable
+        own.taint_set[row] = self.taint_sets.intern(node.taints)
         for key, column in self._labels.items():
             column.set(row, node.labels.get(key))
         self.images.put(row, node)
@@ -260,20 +292,21 @@ class NodeTable:
             if not 0 <= amount < ORDINARY:
                 self._note_extreme(resource, amount)
             self.largest[resource] = max(self.largest[resource], amount)
-            self.allocatable[resource, row] = amount
-            self.allocatable_f8[resource, row] = amount or 1
+            self._own.allocatable[resource, row] = amount
+            self._own.allocatable_f8[resource, row] = amount or 1
             left = self._settle(resource, row)
             if counted:
                 self._floors[resource].sink(left)
 
     def _settle(self, resource: int, row: int) -> int:
         """Write what follows from what is offered and what is requested; return what is free."""
-        left = self.allocatable.item(resource, row) - self.requested.item(resource, row)
+        own = self._own
+        left = own.allocatable.item(resource, row) - own.requested.item(resource, row)
         if not self.is_ordinary:
             left = int64.wrap(left)
-        self.free[resource, row] = left
-        share = self.requested_f8.item(resource, row) / self.allocatable_f8.item(resource, row)
-        self.used_share[resource, row] = share if share < 1.0 else 1.0
+        own.free[resource, row] = left
+        share = own.requested_f8.item(resource, row) / own.allocatable_f8.item(resource, row)
+        own.used_share[resource, row] = share if share < 1.0 else 1.0
         return left
 
     def _log_node(self, row: int) -> None:
@@ -284,15 +317,16 @@ class NodeTable:
         self.layout += 1
         capacity = 2 * len(self.alive)
         for name in ("alive", "allowed_pods", "pod_count", "unschedulable", "taint_set"):
-            old = getattr(self, name)
+            old = getattr(self._own, name)
             grown = np.zeros(capacity, dtype=old.dtype)
             grown[: len(old)] = old
-            setattr(self, name, grown)
+            setattr(self._own, name, grown)
         for name in _BY_RESOURCE:
-            old = getattr(self, name)
+            old = getattr(self._own, name)
             grown = np.full((len(old), capacity), _FILL.get(name, 0), dtype=old.dtype)
             grown[:, : old.shape[1]] = old
-            setattr(self, name, grown)
+            setattr(self._own, name, grown)
+        self._show()
         for column in self._labels.values():
             column.grow(capacity)
 
@@ -303,10 +337,11 @@ class NodeTable:
         for name in _BY_RESOURCE:
             if name.startswith("nonzero"):
                 continue
-            old = getattr(self, name)
+            old = getattr(self._own, name)
             grown = np.full((height, old.shape[1]), _FILL.get(name, 0), dtype=old.dtype)
             grown[: len(old)] = old
-            setattr(self, name, grown)
+            setattr(self._own, name, grown)
+        self._show()
         self.largest += [0] * added
         self._floors += [Floor(0) for _ in range(added)]
         self.lacking += [int(np.count_nonzero(self.alive))] * added

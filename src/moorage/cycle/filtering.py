@@ -10,7 +10,7 @@
    codes turned into "the first plugin in configured order that refused this row".
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,8 +128,9 @@ def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
     if len(vector) < len(outcome.active):
         scalar = [entry for entry in outcome.active if not (entry.vector or entry.unprepared)]
         for entry in cycle.timer.each(scalar):
-            for row in np.flatnonzero(feasible).tolist():
-                if _ask_scalar(cycle, entry, row) is not None:
+            rows = feasible.nonzero()[0].tolist()
+            for row, answer in zip(rows, _ask_each(cycle, entry, rows), strict=True):
+                if answer is not None:
                     feasible[row] = False
     for row in _rows_with_nominated_pods(cycle):
         if feasible[row]:
@@ -195,13 +196,19 @@ def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection 
 
 
 def _ask_scalar(cycle: Cycle, entry: FilterEntry, row: int) -> Rejection | None:
+    answer = _ask_each(cycle, entry, [row])[0]
+    return None if answer is None else answer.by(entry.name)
+
+
+def _ask_each(cycle: Cycle, entry: FilterEntry, rows: list[int]) -> Sequence[Rejection | None]:
+    nodes = [cycle.table.node(row) for row in rows]
     with guard(entry.name, "Filter"):
-        answer = entry.plugin.filter(cycle, cycle.pod, cycle.table.node(row))
-    if answer is None:
-        return None
-    if not isinstance(answer, Rejection):
-        raise PluginError(entry.name, "Filter", f"answered {answer!r}, not None or a Rejection")
-    return answer.by(entry.name)
+        answers = entry.plugin.filter_each(cycle, cycle.pod, nodes)
+    for answer in answers:
+        if answer is not None and not isinstance(answer, Rejection):
+            detail = f"answered {answer!r}, not None or a Rejection"
+            raise PluginError(entry.name, "Filter", detail)
+    return answers
 
 
 def _decoder(cycle: Cycle, entry: FilterEntry) -> Callable[[int], Rejection]:
@@ -288,10 +295,10 @@ def diagnose(profile: Profile, cycle: Cycle, outcome: Filtering) -> Diagnosis:
                 refused = found != 0
                 diagnosis.refuse(rows[refused], found[refused], _decoder(cycle, entry))
         else:
-            for row in rows.tolist():
-                answer = _ask_scalar(cycle, entry, row)
+            scalar = rows.tolist()
+            for row, answer in zip(scalar, _ask_each(cycle, entry, scalar), strict=True):
                 if answer is not None:
-                    refuse_row(diagnosis, row, answer)
+                    refuse_row(diagnosis, row, answer.by(entry.name))
     diagnosis.unschedulable_plugins |= outcome.narrowing_plugins
     _name_plugins(diagnosis)
     return diagnosis

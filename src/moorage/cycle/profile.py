@@ -13,6 +13,7 @@ from moorage.config.resolving import ResolvedProfile
 from moorage.cycle import preparation
 from moorage.framework import points
 from moorage.framework.cycle import Listener
+from moorage.framework.guarding import UNGUARDED, Guarding
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import is_vector
 
@@ -80,6 +81,7 @@ class Profile:
         self.columns = ColumnCache()
         self.shared: dict[str, Any] = {}
         self.next_start = 0
+        self.guards: Guarding = UNGUARDED
         at = resolved.points
 
         def listed(point: str, kind: type[P]) -> list[tuple[str, P]]:
@@ -167,13 +169,23 @@ def _rule(
 
 
 def build(
-    resolved: ResolvedProfile, known: Mapping[str, type[Plugin]], percentage: int | None = None
+    resolved: ResolvedProfile,
+    known: Mapping[str, type[Plugin]],
+    percentage: int | None = None,
+    guards: Guarding = UNGUARDED,
 ) -> Profile:
-    """A profile from its configuration: every named plugin made from its arguments."""
+    """A profile from its configuration: every named plugin made from its arguments.
+
+    Each is made of the class that `guards` give in its place.
+    """
     names = {ref.name for refs in resolved.points.values() for ref in refs}
     plugins = {
-        name: msgspec.convert(resolved.args.get(name, {}), known[name], dec_hook=decode_hook)
+        name: msgspec.convert(
+            resolved.args.get(name, {}), guards.wrap(known[name]), dec_hook=decode_hook
+        )
         for name in sorted(names)
         if name in known
     }
-    return Profile(resolved, plugins, percentage)
+    profile = Profile(resolved, plugins, percentage)
+    profile.guards = guards
+    return profile

@@ -195,16 +195,15 @@ def _raw(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Sco
 
 
 def _scalar(cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores:
-    scores = np.zeros(nodes.count, dtype=np.int64)
-    for position in range(nodes.count):
-        with guard(entry.name, "Score"):
-            answer = entry.plugin.score(cycle, cycle.pod, nodes.node(position))
+    asked = [nodes.node(position) for position in range(nodes.count)]
+    with guard(entry.name, "Score"):
+        answers = entry.plugin.score_each(cycle, cycle.pod, asked)
+    for answer in answers:
         if type(answer) is not int:
             raise PluginError(entry.name, "Score", f"answered {answer!r}, not an int")
         if not -(2**63) <= answer < 2**63:
             raise PluginError(entry.name, "Score", f"answered {answer}, beyond 64 bits")
-        scores[position] = answer
-    return scores
+    return np.array(answers, dtype=np.int64)
 
 
 def _check(entry: ScoreEntry, scores: Scores) -> None:

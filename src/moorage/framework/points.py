@@ -5,6 +5,7 @@ still standing. Vector hooks take all asked-for nodes at once and write into an 
 engine owns; every built-in rule has that form. A plugin implements one form of each point.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,6 +64,12 @@ class Filter(Plugin, frozen=True):
         """Called for each node that no vector rule has refused. `None`: it fits."""
         raise NotImplementedError
 
+    def filter_each(
+        self, cycle: Cycle, pod: Pod, nodes: Sequence[Node]
+    ) -> Sequence[Rejection | None]:
+        """What `filter` says of each of some nodes. The engine's own; leave it as it is."""
+        return [self.filter(cycle, pod, node) for node in nodes]
+
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         """The vector form. `out` comes zeroed, one entry per node of `nodes`; write a code above
         zero where the node is refused. `rejection` later tells what a code means."""
@@ -111,6 +118,10 @@ class Score(Plugin, frozen=True):
     def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
         """Called for each feasible node."""
         raise NotImplementedError
+
+    def score_each(self, cycle: Cycle, pod: Pod, nodes: Sequence[Node]) -> Sequence[int]:
+        """What `score` says of each of some nodes. The engine's own; leave it as it is."""
+        return [self.score(cycle, pod, node) for node in nodes]
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         """The vector form. `out` comes zeroed, one entry per node of `nodes`."""

@@ -2,12 +2,15 @@
 
 import asyncio
 import random
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
 from moorage.api.pod import Pod
 from moorage.clock import VirtualClock, run_virtual
+from moorage.config.guarding import DEFAULT as DEFAULT_GUARD
+from moorage.config.guarding import PluginGuard
 from moorage.config.resolving import resolve
 from moorage.config.types import Extender, SchedulerConfiguration
 from moorage.cycle import profile
@@ -18,6 +21,7 @@ from moorage.feeds import wiring
 from moorage.feeds.feeds import Feeds
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
+from moorage.guard import Guards
 from moorage.memory.cluster import MemoryCluster
 from moorage.memory.kubelet import Kubelet
 from moorage.observe.records import Attempt, Result
@@ -66,9 +70,12 @@ class Story:
 
 
 def build_profiles(
-    configuration: SchedulerConfiguration, known: Mapping[str, type[Plugin]]
+    configuration: SchedulerConfiguration,
+    known: Mapping[str, type[Plugin]],
+    guard: PluginGuard = DEFAULT_GUARD,
+    clock: Callable[[], float] = time.time,
 ) -> dict[str, Profile]:
-    """Every profile of a configuration, ready to run."""
+    """Every profile of a configuration, ready to run; plugins that are not ours are guarded."""
     known = tacit.with_tacit(known)
     described = describe(known)
     return {
@@ -78,6 +85,7 @@ def build_profiles(
             _percentage(configuration.percentage_of_nodes_to_score)
             if configured.percentage_of_nodes_to_score is None
             else _percentage(configured.percentage_of_nodes_to_score),
+            Guards(guard, configured.scheduler_name, clock),
         )
         for configured in configuration.profiles
     }
@@ -107,13 +115,14 @@ def simulate(
     configuration: SchedulerConfiguration,
     known: Mapping[str, type[Plugin]],
     seed: int = 0,
+    guard: PluginGuard = DEFAULT_GUARD,
 ) -> Simulation:
     """Schedule everything that can be scheduled."""
     rng = random.Random(seed)
     clock = VirtualClock(START)
     objects, measured = feeding.split(manifests)
     cluster = load(objects, clock, rng)
-    profiles = build_profiles(configuration, known)
+    profiles = build_profiles(configuration, known, guard, clock.now)
     backoff = (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds)
 
     asking = Blocking()

@@ -1,0 +1,90 @@
+"""PreBind and Bind run in tasks of their own and may wait, but not block.
+
+Each stretch between two waits is a guarded call with the deadline of any other hook; the whole
+has `bindDeadline`. That the API server refused something is not the plugin's failure.
+"""
+
+import asyncio
+import inspect
+import types
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Final
+
+from moorage.framework.verdicts import SKIP
+from moorage.guard import answers
+from moorage.guard.answers import Wrong
+from moorage.guard.asking import Function, Wrapper
+from moorage.guard.calling import BINDING, Guard, Hook, Off
+from moorage.guard.sealing import seal
+from moorage.watch.errors import ApiError
+
+LEFT_OUT: Final = SKIP
+
+
+def step(point: str, left_out: Any) -> Wrapper:
+    """A hook that is awaited."""
+
+    def wrap(guard: Guard, function: Function) -> Function:
+        hook = guard.hook(point, BINDING)
+
+        async def call(self: Any, cycle: Any, pod: Any, node: Any) -> Any:
+            try:
+                guard.admit(hook, cycle)
+            except Off:
+                return left_out
+            seal(pod)
+            seal(node)
+            started = guard.call(hook, pod, _start, function, self, cycle, pod, node)
+            answer = await _bounded(guard, hook, pod, started)
+            guard.call(hook, pod, answers.check, point, answer)
+            return answer
+
+        return call
+
+    return wrap
+
+
+def _start(function: Function, *args: Any) -> Coroutine[Any, Any, Any]:
+    started = function(*args)
+    if not inspect.iscoroutine(started):
+        raise Wrong("is not a coroutine: define it with `async def`")
+    return started
+
+
+async def _bounded(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]) -> Any:
+    limit = guard.terms.bind_deadline
+    try:
+        async with asyncio.timeout(limit.seconds if limit > 0 else None):
+            return await _stepwise(guard, hook, pod, work)
+    except TimeoutError:
+        detail = f"took longer than its bindDeadline of {limit}: wait for less, or raise it"
+        raise guard.failed(hook, pod, "deadline", detail) from None
+
+
+@types.coroutine
+def _stepwise(
+    guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]
+) -> Generator[Any, Any, Any]:
+    """Run a coroutine as it would run by itself, each stretch of it guarded."""
+    resume: Callable[[Any], Any] = work.send
+    value: Any = None
+    while True:
+        hook.used = 0.0
+        done, answer, refused = guard.call(hook, pod, _stretch, resume, value)
+        if refused is not None:
+            raise refused
+        if done:
+            return answer
+        try:
+            resume, value = work.send, (yield answer)
+        except BaseException as error:
+            resume, value = work.throw, error
+
+
+def _stretch(resume: Callable[[Any], Any], value: Any) -> tuple[bool, Any, ApiError | None]:
+    try:
+        return False, resume(value), None
+    except StopIteration as stop:
+        return True, stop.value, None
+    except ApiError as error:
+        return True, None, error

@@ -1,0 +1,41 @@
+"""The guards of every custom plugin of some profiles."""
+
+from collections.abc import Callable, Iterator
+
+from moorage.config.guarding import PluginGuard
+from moorage.framework.plugin import Plugin
+from moorage.guard.calling import Guard
+from moorage.guard.telling import SwitchedOff, SwitchedOn, Tell, tell_nobody
+from moorage.guard.wrapping import guarded
+
+
+def is_custom(plugin: type[Plugin]) -> bool:
+    """Whether a plugin is somebody else's."""
+    return plugin.__module__.partition(".")[0] != "moorage"
+
+
+class Guards:
+    """Wraps plugins of one profile, and knows how they do. `clock` tells the time of breakers."""
+
+    def __init__(self, settings: PluginGuard, profile: str, clock: Callable[[], float]) -> None:
+        self._settings = settings
+        self._profile = profile
+        self._clock = clock
+        self.guards: dict[str, Guard] = {}
+        self.tell: Tell = tell_nobody
+
+    def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
+        """The class to make the plugin of: one of ours as it is, anyone else's guarded."""
+        if not is_custom(plugin):
+            return plugin
+        name = plugin.plugin_name()
+        terms = self._settings.of((name, *plugin.aliases))
+        guard = Guard(name, self._profile, terms, plugin.__module__, self._clock, self._told)
+        self.guards[name] = guard
+        return guarded(plugin, guard)
+
+    def _told(self, change: SwitchedOff | SwitchedOn) -> None:
+        self.tell(change)
+
+    def __iter__(self) -> Iterator[Guard]:
+        return iter(self.guards.values())

@@ -1,0 +1,66 @@
+"""The subclass of a custom plugin whose hooks go through its guard.
+
+Only hooks that the plugin itself implements are wrapped, so the engine still sees which form of a
+point it has.
+"""
+
+import functools
+import types
+from typing import Any
+
+from moorage.framework import points
+from moorage.framework.plugin import Plugin
+from moorage.guard import asking, binding, ordering, rows
+from moorage.guard.asking import Function, Wrapper
+from moorage.guard.calling import Guard
+
+WRAPPERS: dict[str, Wrapper] = {
+    "pre_enqueue": asking.pre_enqueue,
+    "sort_key": ordering.sort_key,
+    "pre_filter": asking.deciding("PreFilter"),
+    "add_pod": asking.deciding("PreFilter"),
+    "remove_pod": asking.deciding("PreFilter"),
+    "filter": asking.deciding("Filter"),
+    "filter_all": rows.filter_all,
+    "rejection": asking.explaining,
+    "post_filter": asking.deciding("PostFilter"),
+    "pre_score": asking.deciding("PreScore"),
+    "score": asking.scoring,
+    "score_all": rows.score_all,
+    "normalize": rows.normalize,
+    "reserve": asking.deciding("Reserve"),
+    "unreserve": asking.undoing,
+    "permit": asking.deciding("Permit"),
+    "pre_bind_pre_flight": asking.pre_flight,
+    "pre_bind": binding.step("PreBind", None),
+    "bind": binding.step("Bind", binding.LEFT_OUT),
+    "post_bind": asking.post_bind,
+    "sign": asking.signing,
+    "events": asking.hinting,
+}
+
+
+def guarded(plugin: type[Plugin], guard: Guard) -> type[Plugin]:
+    """A plugin class that behaves as the given one, and does no harm."""
+    own = {name: hook for name in WRAPPERS if (hook := implemented(plugin, name)) is not None}
+    guard.normalizes = "normalize" in own
+    body: dict[str, Any] = {
+        name: functools.wraps(hook)(WRAPPERS[name](guard, hook)) for name, hook in own.items()
+    }
+    if "filter" in own:
+        body["filter_each"] = rows.filter_each(guard, own["filter"])
+    if "score" in own:
+        body["score_each"] = rows.score_each(guard, own["score"])
+    body |= {"__module__": plugin.__module__, "__doc__": plugin.__doc__}
+    return types.new_class(
+        plugin.__name__, (plugin,), {"frozen": True}, lambda namespace: namespace.update(body)
+    )
+
+
+def implemented(plugin: type[Plugin], name: str) -> Function | None:
+    """The hook, where it is not the one that every plugin has."""
+    hook: Function | None = getattr(plugin, name, None)
+    for base in (Plugin, *points.POINTS.values()):
+        if hook is getattr(base, name, None):
+            return None
+    return hook
