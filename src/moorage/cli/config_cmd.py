@@ -63,4 +63,4 @@ def check_command(file: str, plugins: tuple[str, ...], unknown_plugins: UnknownP
     loaded = load(text, known=known, source=source, unknown_plugins=unknown_plugins)
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
-    click.echo(dumping.dump(loaded.configuration), nl=False)
+    click.echo(dumping.dump_all(loaded), nl=False)

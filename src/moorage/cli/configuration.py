@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+import msgspec
 
 from moorage.config import policy
 from moorage.config.loading import Loaded, load
@@ -29,4 +30,5 @@ def configuration(file: str | None, known: Registry) -> Loaded:
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
     policies = policy.load(text, source=file)
-    return Loaded(adopt(loaded.configuration, policies), loaded.warnings)
+    adopted = adopt(loaded.configuration, policies)
+    return msgspec.structs.replace(loaded, configuration=adopted)

@@ -30,3 +30,6 @@ main.add_command(extender_command)
 main.add_command(probe_command)
 main.add_command(run_command)
 main.add_command(simulate_command)
+
+if __name__ == "__main__":
+    main()

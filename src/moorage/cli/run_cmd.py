@@ -12,6 +12,7 @@ from moorage.cli.configuration import configuration
 from moorage.cli.failing import failing_clearly
 from moorage.cli.run_options import Options, run_options
 from moorage.cli.run_process import FAILED, Process
+from moorage.config.loading import Loaded
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.registry import Registry
 from moorage.kube.kubeconfig import KubeconfigError
@@ -71,10 +72,10 @@ def run_command(**given: Any) -> None:
     """
     options = Options(**given)
     known = plugin_loading.load(options.plugins)
-    loaded = configuration(options.config, known).configuration
+    loaded = configuration(options.config, known)
     log = logs.configure(options.verbosity, options.log_format)
     try:
-        _warn(loaded)
+        _warn(loaded.configuration)
         code = asyncio.run(_run(options, loaded, known, log))
     except (KubeconfigError, ListenerError, CertificateError) as error:
         raise InputError([str(error)]) from None
@@ -86,15 +87,15 @@ def run_command(**given: Any) -> None:
     sys.exit(code)
 
 
-async def _run(options: Options, loaded: SchedulerConfiguration, known: Registry, log: Logs) -> int:
-    selected = connecting.select(
-        options.kubeconfig or loaded.client_connection.kubeconfig, options.context
-    )
+async def _run(options: Options, loaded: Loaded, known: Registry, log: Logs) -> int:
+    given = loaded.configuration.client_connection.kubeconfig
+    selected = connecting.select(options.kubeconfig or given, options.context)
     metrics = Metrics()
     process = Process(
-        loaded,
+        loaded.configuration,
         known,
         selected,
+        moorage=loaded.moorage,
         observers=(metrics, log.decisions()),
         services=(
             wiring.service(_listeners(options), metrics, log),

@@ -19,6 +19,8 @@ from typing import Any, Final
 from moorage import garbage
 from moorage.bind.recorder import about_lease
 from moorage.clock import SystemClock
+from moorage.config.moorage import DEFAULT as MOORAGE
+from moorage.config.moorage import MoorageConfiguration
 from moorage.config.types import SchedulerConfiguration
 from moorage.extender import building
 from moorage.extender.asking import Turns
@@ -53,6 +55,7 @@ class Process:
         known: Mapping[str, type[Plugin]],
         selected: Selected,
         *,
+        moorage: MoorageConfiguration = MOORAGE,
         observers: Iterable[Any] = (),
         services: Iterable[Service] = (),
         seed: int | None = None,
@@ -70,7 +73,7 @@ class Process:
         self._extenders = extenders = building.build(configuration.extenders, turns)
         self.scheduler = Scheduler(
             self.server,
-            build_profiles(configuration, known),
+            build_profiles(configuration, known, moorage.plugin_guard, self.clock.now),
             clock=self.clock,
             rng=rng,
             observers=observers,

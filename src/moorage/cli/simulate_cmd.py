@@ -62,7 +62,8 @@ def simulate_command(
     known = plugin_loading.load(plugins)
     loaded = configuration(config, known)
     objects = _readable(workloads.expand(manifests.read(paths)), strict)
-    told = report(simulate(objects, loaded.configuration, known, seed))
+    guard = loaded.moorage.plugin_guard
+    told = report(simulate(objects, loaded.configuration, known, seed, guard))
     _write(told, output)
 
 

@@ -5,6 +5,9 @@ from typing import Any, Final
 import yaml
 
 from moorage.config import decoding
+from moorage.config.loading import Loaded
+from moorage.config.moorage import DEFAULT as MOORAGE
+from moorage.config.moorage import MoorageConfiguration
 from moorage.config.types import SchedulerConfiguration
 
 _NOTES: Final = {
@@ -15,6 +18,16 @@ _NOTES: Final = {
 
 def dump(configuration: SchedulerConfiguration) -> str:
     """Write a completed configuration; loading the text gives the same configuration again."""
+    return _text(configuration)
+
+
+def dump_all(loaded: Loaded) -> str:
+    """The same, and the MoorageConfiguration where one was given."""
+    text = _text(loaded.configuration)
+    return text if loaded.moorage is MOORAGE else f"{text}---\n{_text(loaded.moorage)}"
+
+
+def _text(configuration: SchedulerConfiguration | MoorageConfiguration) -> str:
     plain = _without_nothing(decoding.encode(configuration))
     text = yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return "".join(_with_note(line) for line in text.splitlines(keepends=True))

@@ -13,7 +13,7 @@ from moorage.config import defaults
 
 
 class PluginInfo(msgspec.Struct, frozen=True):
-    """A plugin as configuration sees it.
+    """A plugin as configuration sees it. It may be known under several names; `name` is its own.
 
     `points` are config names (`filter`, `preScore`, ...). `args` is the struct that decodes its
     `pluginConfig` args, None if it takes none.
@@ -55,6 +55,19 @@ class Catalogue:
         """Return the struct that decodes the arguments of a described plugin."""
         described = self._described.get(name)
         return described.args if described else None
+
+    def own_name(self, name: str) -> str:
+        """The name that a plugin of several names goes by."""
+        described = self._described.get(name)
+        return described.name if described else name
+
+    def others(self, name: str) -> list[str]:
+        """The other names of a plugin."""
+        return [
+            other
+            for other, described in self._described.items()
+            if described.name == name and other != name
+        ]
 
     def similar(self, name: str) -> str | None:
         """Return the known name that looks most like this one."""

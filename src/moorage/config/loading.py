@@ -4,8 +4,9 @@
 2. bring it to v1                                               conversion
 3. decode it                                                    decoding
 4. fill in defaults                                             completing
-5. for each profile: screen the plugins it names, merge them    screening, merging,
-   with the defaults, complete and check their arguments        configuring
+5. for each profile: call plugins by their own names, screen    renaming, screening,
+   them, merge them with the defaults, complete and check       merging, configuring
+   their arguments
 6. check the whole                                              checking
 7. write out what runs at each extension point                  resolving
 
@@ -26,9 +27,13 @@ from moorage.config import (
     defaults,
     documents,
     merging,
+    renaming,
     resolving,
 )
-from moorage.config.known import Catalogue, PluginInfo
+from moorage.config import moorage as moorage_documents
+from moorage.config.known import Catalogue, PluginInfo, hint
+from moorage.config.moorage import DEFAULT as MOORAGE
+from moorage.config.moorage import MoorageConfiguration
 from moorage.config.places import Path
 from moorage.config.problems import ConfigError, Report, required
 from moorage.config.screening import Screen, UnknownPlugins
@@ -40,6 +45,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
     configuration: SchedulerConfiguration
     warnings: tuple[str, ...] = ()
+    moorage: MoorageConfiguration = MOORAGE
 
 
 def load(
@@ -65,10 +71,29 @@ def load(
     screen = Screen(Catalogue(known), unknown_plugins, report, converted=converted)
     configuration = _with_profiles(completing.complete(given), screen)
     checking.check(configuration, report)
+    own = _moorage(document, screen.catalogue, report)
     report.raise_problems()
     configuration = _with_final_points(configuration, screen.catalogue, report)
     report.raise_problems()
-    return Loaded(configuration, tuple(report.warnings))
+    return Loaded(configuration, tuple(report.warnings), own)
+
+
+def _moorage(
+    document: str | bytes | Mapping[str, Any], catalogue: Catalogue, report: Report
+) -> MoorageConfiguration:
+    """What the same text says of Moorage itself."""
+    try:
+        own = moorage_documents.load(document, source=report.source)
+    except ConfigError as error:
+        report.problems += error.problems
+        return MOORAGE
+    for terms in own.plugin_guard.plugins:
+        if terms.name not in catalogue and not catalogue.is_open:
+            where = f"{report.source}: " if report.source else ""
+            similar = hint(catalogue.similar(terms.name))
+            detail = f'pluginGuard.plugins: plugin "{terms.name}" is not known{similar}'
+            report.warnings.append(f"{where}{detail}")
+    return own
 
 
 def default(known: Mapping[str, PluginInfo] | None = None) -> SchedulerConfiguration:
@@ -102,6 +127,7 @@ def _with_profiles(configuration: SchedulerConfiguration, screen: Screen) -> Sch
 
 
 def _profile(profile: Profile, ignored: list[str], screen: Screen, path: Path) -> Profile:
+    profile = renaming.by_own_names(profile, screen.catalogue)
     if screen.converted:
         profile = conversion.adopt_strategy(profile, screen.report, path)
     named = screen.plugins(profile.plugins, (*path, "plugins"))

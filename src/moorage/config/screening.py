@@ -75,7 +75,10 @@ class Screen:
             if not self._runs(ref, point, at):
                 continue
             if ref.name in seen:
-                self.report.problem(at, f'plugin "{ref.name}" already registered{_as(point)}')
+                also = ", ".join(self.catalogue.others(ref.name))
+                names = f" (also known as {also})" if also else ""
+                detail = f'plugin "{ref.name}" already registered{_as(point)}{names}'
+                self.report.problem(at, detail)
             seen.add(ref.name)
             yield ref
 

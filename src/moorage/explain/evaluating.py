@@ -8,6 +8,7 @@ from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.config.defaults import SCHEDULER_NAME
+from moorage.config.guarding import UNLIMITED
 from moorage.config.loading import load
 from moorage.config.resolving import resolve
 from moorage.cycle import filtering, profile, scoring, selecting
@@ -17,6 +18,7 @@ from moorage.framework.cycle import Cycle, Random
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.plugin import Plugin
 from moorage.framework.verdicts import NoNodesError, Rejection
+from moorage.guard import Guards
 from moorage.plugins import default_preemption
 from moorage.plugins.registry import describe
 
@@ -83,7 +85,8 @@ def _profile(config: Any, known: Mapping[str, type[Plugin]], scheduler_name: str
     if wanted is None:
         message = 'no profile of the configuration is for schedulerName "{}"'
         raise ValueError(message.format(scheduler_name))
-    return profile.build(resolve(wanted, described), known)
+    guards = Guards(UNLIMITED, scheduler_name, lambda: 0.0)
+    return profile.build(resolve(wanted, described), known, guards=guards)
 
 
 def _outcome(chosen: Profile, cycle: Cycle) -> dict[str, Any]:

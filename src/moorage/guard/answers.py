@@ -51,13 +51,13 @@ def check(point: str, answer: Any) -> None:
         raise Wrong(f"answered a Rejection with the reasons {answer.reasons!r}: reasons are texts")
 
 
-def score(answer: Any, node: Node, normalizes: bool) -> int:
+def score(given: Any, node: Node, normalizes: bool) -> int:
     """The score of one node as an int."""
+    answer: int = given
     if type(answer) is not int:
-        if isinstance(answer, np.integer):
-            answer = operator.index(answer)
-        else:
+        if not isinstance(answer, np.integer):
             raise Wrong(f"scored node {node.name} {_shown(answer)}: {_score_remedy(answer)}")
+        answer = operator.index(answer)
     if normalizes:
         if not _INT64.min <= answer <= _INT64.max:
             raise Wrong(f"scored node {node.name} {answer}, beyond 64 bits: use smaller numbers")

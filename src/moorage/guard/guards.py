@@ -34,6 +34,12 @@ class Guards:
         self.guards[name] = guard
         return guarded(plugin, guard)
 
+    def rewrap(self, plugin: Plugin) -> Plugin:
+        """The same for a plugin that is made already."""
+        made = self.wrap(type(plugin))
+        fields = {name: getattr(plugin, name) for name in plugin.__struct_fields__}
+        return plugin if made is type(plugin) else made(**fields)
+
     def _told(self, change: SwitchedOff | SwitchedOn) -> None:
         self.tell(change)
 

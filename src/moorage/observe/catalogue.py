@@ -247,6 +247,42 @@ PLUGIN_ERRORS: Final = Metric(
     "Exceptions plugins raised, each of which costs an attempt at most.",
     ("plugin", "extension_point"),
 )
+BREAKER_STATE: Final = Metric(
+    "moorage_plugin_breaker_state",
+    "gauge",
+    "Whether a custom plugin is asked: 0 it is, 1 it is on trial, 2 it is switched off.",
+    ("plugin", "profile"),
+)
+BREAKER_TRIPS: Final = Metric(
+    "moorage_plugin_breaker_trips",
+    "counter",
+    "How often a custom plugin was switched off.",
+    ("plugin", "profile"),
+)
+GUARD_FAILURES: Final = Metric(
+    "moorage_plugin_failures",
+    "counter",
+    "Failures of custom plugins; reason: raised, deadline, answer, mutation.",
+    ("plugin", "extension_point", "profile", "reason"),
+)
+GUARD_LEFT_OUT: Final = Metric(
+    "moorage_plugin_left_out",
+    "counter",
+    "Calls that a custom plugin was spared, or that failed at once, while it was switched off.",
+    ("plugin", "profile"),
+)
+GUARD_CALLS: Final = Metric(
+    "moorage_plugin_calls",
+    "counter",
+    "Calls of the hooks of custom plugins; a pass over all nodes counts once.",
+    ("plugin", "extension_point", "profile"),
+)
+GUARD_SECONDS: Final = Metric(
+    "moorage_plugin_seconds",
+    "counter",
+    "Seconds spent in the hooks of custom plugins, every call counted.",
+    ("plugin", "extension_point", "profile"),
+)
 ERRORS: Final = Metric(
     "moorage_errors",
     "counter",

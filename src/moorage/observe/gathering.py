@@ -8,6 +8,7 @@ from typing import Protocol
 from prometheus_client.core import Metric as Family
 
 from moorage.cache.cache import Cache
+from moorage.framework.guarding import Guarding
 from moorage.framework.queued import State
 from moorage.observe import catalogue, room
 from moorage.observe.families import Values, counter, gauge, one
@@ -30,6 +31,13 @@ class Reflector(Protocol):
 
     @property
     def known(self) -> Sized: ...
+
+
+class Profile(Protocol):
+    """The plugins of a scheduler name."""
+
+    @property
+    def guards(self) -> Guarding: ...
 
 
 class Active(Protocol):
@@ -55,6 +63,8 @@ class Source(Protocol):
     def recorder(self) -> Recorder: ...
     @property
     def observers(self) -> Observers: ...
+    @property
+    def profiles(self) -> Mapping[str, Profile]: ...
     @property
     def reflectors(self) -> Mapping[str, Reflector]: ...
     def room(self) -> Room: ...

@@ -20,7 +20,7 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import choose_encoder
 
 from moorage.framework.verdicts import PluginError
-from moorage.observe import catalogue, gathering, timed
+from moorage.observe import catalogue, gathering, guarded, timed
 from moorage.observe.catalogue import SLI_ATTEMPTS
 from moorage.observe.families import counter, gauge, one
 from moorage.observe.gathering import Source
@@ -143,6 +143,8 @@ class Metrics:
         yield from timed.read(self.timings)
         if self._source is not None:
             yield from gathering.read(self._source)
+            profiles = self._source.profiles.values()
+            yield from guarded.read(plugin for profile in profiles for plugin in profile.guards)
 
     def _counted(self) -> Iterator[Family]:
         durations = list(self._durations.items())

@@ -73,7 +73,9 @@ def installed() -> Registry:
 def describe(registry: Mapping[str, type[Plugin]]) -> dict[str, PluginInfo]:
     """The plugins as configuration sees them."""
     return {
-        name: PluginInfo(name, points_of(plugin), plugin if plugin.__struct_fields__ else None)
+        name: PluginInfo(
+            plugin.plugin_name(), points_of(plugin), plugin if plugin.__struct_fields__ else None
+        )
         for name, plugin in registry.items()
     }
 

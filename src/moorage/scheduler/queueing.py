@@ -8,6 +8,7 @@ from moorage.cycle.filtering import COOLDOWN
 from moorage.cycle.profile import Profile
 from moorage.framework.events import ANY_EVENT, EventHint
 from moorage.framework.extenders import EXTENDER
+from moorage.guard.telling import SwitchedOff, SwitchedOn
 from moorage.policies.fair_share import FairShare
 from moorage.policies.gang import ranking
 from moorage.policies.gang.directory import Directory
@@ -17,9 +18,17 @@ from moorage.queue.reconfiguring import Settings
 from moorage.queue.reporting import Report, ignore
 
 
-def attach(profiles: Iterable[Profile], cache: Cache) -> None:
-    """Show the cluster to QueueSort plugins that order pods by it."""
+def attach(
+    profiles: Iterable[Profile],
+    cache: Cache,
+    tell: Callable[[SwitchedOff | SwitchedOn], None],
+) -> None:
+    """Show the cluster to QueueSort plugins that order pods by it.
+
+    `tell` hears of plugins that are switched off or on.
+    """
     for profile in profiles:
+        profile.guards.tell = tell
         for _, sort in profile.queue_sort:
             if isinstance(sort, FairShare):
                 sort.join(cache)

@@ -38,6 +38,7 @@ from moorage.scheduler.deciding import Deciding
 from moorage.scheduler.ending import Ending
 from moorage.scheduler.following import FOLLOWED, Following
 from moorage.scheduler.ganging import Ganging
+from moorage.scheduler.guard_telling import GuardTelling
 from moorage.scheduler.handling import Handler
 from moorage.scheduler.ledger import Ledger
 from moorage.scheduler.lineup import Lineup
@@ -82,7 +83,7 @@ class Scheduler:
         self.clock = clock
         self.rng = rng
         self.cache = Cache()
-        attach(self.lineup, self.cache)
+        attach(self.lineup, self.cache, GuardTelling(self))
         self.groups, self.holds = Directory(self.profiles), Holds()
         self.queue = queue_for(
             self.lineup, clock.now, self.backoff, self.groups, self._plugin_failed

@@ -8,6 +8,8 @@ from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.validation import validate
+from moorage.config.defaults import SCHEDULER_NAME
+from moorage.config.guarding import UNLIMITED, PluginGuard
 from moorage.config.loading import default
 from moorage.config.resolving import Enabled, ResolvedProfile, resolve
 from moorage.cycle import attempt as cycle_attempt
@@ -17,6 +19,7 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import points_of
+from moorage.guard import Guards
 from moorage.plugins import registry
 from moorage.testing.builders import NodeBuilder, PodBuilder
 
@@ -27,7 +30,8 @@ class Cluster:
     """Nodes and pods held in the real cache, scheduled by the real engine.
 
     `plugins` run after kube-scheduler's own, at every extension point they implement, with weight
-    1; with `alone=True` they run without them.
+    1; with `alone=True` they run without them. They are guarded as on a cluster, but for time:
+    there is no deadline and no circuit breaker unless `guard` says so.
     """
 
     def __init__(
@@ -36,9 +40,12 @@ class Cluster:
         plugins: Iterable[Plugin] = (),
         alone: bool = False,
         seed: int = 0,
+        guard: PluginGuard = UNLIMITED,
     ) -> None:
         self.cache = Cache()
-        self.profile = _profile(list(plugins), alone)
+        self.now = 0.0
+        guards = Guards(guard, SCHEDULER_NAME, lambda: self.now)
+        self.profile = _profile(list(plugins), alone, guards)
         self.random = random.Random(seed)
         for obj in objects:
             self.add(obj)
@@ -88,7 +95,11 @@ class Cluster:
         """A fresh cycle for a pod, as plugins' hooks are given one."""
         built = pod.build() if isinstance(pod, PodBuilder) else pod
         return Cycle(
-            self.cache, self.cache.info(built), random=self.random, shared=self.profile.shared
+            self.cache,
+            self.cache.info(built),
+            random=self.random,
+            now=self.now,
+            shared=self.profile.shared,
         )
 
 
@@ -99,7 +110,7 @@ def attempt(
     return Cluster(*nodes, plugins=plugins).attempt(pod)
 
 
-def _profile(plugins: list[Plugin], alone: bool) -> Profile:
+def _profile(plugins: list[Plugin], alone: bool, guards: Guards) -> Profile:
     known = registry.built_in()
     described = registry.describe(known)
     configured = default(described).profiles[0]
@@ -107,10 +118,12 @@ def _profile(plugins: list[Plugin], alone: bool) -> Profile:
     built = profile.build(resolved, known)
     if not plugins:
         return built
-    named = {type(plugin).plugin_name(): plugin for plugin in plugins}
+    named = {type(plugin).plugin_name(): guards.rewrap(plugin) for plugin in plugins}
     points = {} if alone else dict(resolved.points)
     for name, plugin in named.items():
         for point in points_of(type(plugin)):
             points[point] = (*points.get(point, ()), Enabled(name, 1))
     extended = ResolvedProfile(resolved.scheduler_name, None, points, resolved.args)
-    return Profile(extended, {**built.plugins, **named})
+    made = Profile(extended, {**built.plugins, **named})
+    made.guards = guards
+    return made
