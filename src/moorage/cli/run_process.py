@@ -73,7 +73,7 @@ class Process:
         self._extenders = extenders = building.build(configuration.extenders, turns)
         self.scheduler = Scheduler(
             self.server,
-            build_profiles(configuration, known, moorage.plugin_guard, self.clock.now),
+            build_profiles(configuration, known, moorage.plugin_guard),
             clock=self.clock,
             rng=rng,
             observers=observers,

@@ -85,7 +85,7 @@ def _profile(config: Any, known: Mapping[str, type[Plugin]], scheduler_name: str
     if wanted is None:
         message = 'no profile of the configuration is for schedulerName "{}"'
         raise ValueError(message.format(scheduler_name))
-    guards = Guards(UNLIMITED, scheduler_name, lambda: 0.0)
+    guards = Guards(UNLIMITED, scheduler_name)
     return profile.build(resolve(wanted, described), known, guards=guards)
 
 

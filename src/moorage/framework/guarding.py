@@ -38,9 +38,13 @@ class GuardedPlugin(Protocol):
 
 
 class Guarding(Protocol):
-    """Whoever watches the plugins of a profile. `tell` hears when one is switched off or on."""
+    """Whoever watches the plugins of a profile.
+
+    `tell` hears when one is switched off or on, and `clock` tells when: the scheduler sets them.
+    """
 
     tell: Any
+    clock: Any
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
         """The class that takes a plugin's place."""
@@ -53,6 +57,7 @@ class Unguarded:
     """Nobody watches."""
 
     tell: Any = None
+    clock: Any = None
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
         return plugin

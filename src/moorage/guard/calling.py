@@ -9,7 +9,7 @@ from moorage.config.guarding import Terms, WhenOpen
 from moorage.framework.verdicts import PluginError, SchedulingError
 from moorage.guard.answers import Wrong
 from moorage.guard.breaker import Breaker, State
-from moorage.guard.sealing import REMEDY, Changed
+from moorage.guard.sealing import EMPTY, REMEDY, Changed, check_empty
 from moorage.guard.telling import SwitchedOff, SwitchedOn, Tell, off_text, words
 from moorage.guard.watchdog import NEVER, WATCHDOG, Overdue, Run, now
 
@@ -101,6 +101,8 @@ class Guard:
             WATCHDOG.enter(hook, began + hook.limit - hook.used)
         try:
             answer = function(*args)
+            if EMPTY:
+                check_empty()
         except Overdue as overdue:
             if overdue.run is not hook:
                 raise
@@ -121,6 +123,7 @@ class Guard:
         finally:
             if main:
                 WATCHDOG.leave(hook)
+            EMPTY.clear()
             took = now() - began
             hook.used += took
             hook.seconds += took

@@ -15,13 +15,16 @@ def is_custom(plugin: type[Plugin]) -> bool:
 
 
 class Guards:
-    """Wraps plugins of one profile, and knows how they do. `clock` tells the time of breakers."""
+    """Wraps plugins of one profile, and knows how they do.
 
-    def __init__(self, settings: PluginGuard, profile: str, clock: Callable[[], float]) -> None:
+    `clock` tells breakers the time, and `tell` hears of them: both are the scheduler's to set.
+    """
+
+    def __init__(self, settings: PluginGuard, profile: str) -> None:
         self._settings = settings
         self._profile = profile
-        self._clock = clock
         self.guards: dict[str, Guard] = {}
+        self.clock: Callable[[], float] = float
         self.tell: Tell = tell_nobody
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
@@ -30,7 +33,7 @@ class Guards:
             return plugin
         name = plugin.plugin_name()
         terms = self._settings.of((name, *plugin.aliases))
-        guard = Guard(name, self._profile, terms, plugin.__module__, self._clock, self._told)
+        guard = Guard(name, self._profile, terms, plugin.__module__, self._now, self._told)
         self.guards[name] = guard
         return guarded(plugin, guard)
 
@@ -39,6 +42,9 @@ class Guards:
         made = self.wrap(type(plugin))
         fields = {name: getattr(plugin, name) for name in plugin.__struct_fields__}
         return plugin if made is type(plugin) else made(**fields)
+
+    def _now(self) -> float:
+        return self.clock()
 
     def _told(self, change: SwitchedOff | SwitchedOn) -> None:
         self.tell(change)

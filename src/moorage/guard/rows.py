@@ -12,7 +12,7 @@ from moorage.guard import answers
 from moorage.guard.answers import Wrong
 from moorage.guard.asking import Function, fallback
 from moorage.guard.calling import Guard, Off
-from moorage.guard.sealing import Sealed, seal
+from moorage.guard.sealing import EMPTY, Sealed, seal
 
 
 def filter_each(guard: Guard, function: Function) -> Function:
@@ -22,7 +22,8 @@ def filter_each(guard: Guard, function: Function) -> Function:
     def run(plugin: Any, cycle: Any, pod: Any, nodes: list[Node]) -> list[Rejection | None]:
         found: list[Rejection | None] = []
         for node in nodes:
-            if type(node.metadata.labels) is not Sealed:
+            labels = node.metadata.labels
+            if type(labels) is not Sealed and labels is not EMPTY:
                 seal(node)
             answer = function(plugin, cycle, pod, node)
             if answer is not None and not isinstance(answer, Rejection):
@@ -57,7 +58,8 @@ def score_each(guard: Guard, function: Function) -> Function:
     def run(plugin: Any, cycle: Any, pod: Any, nodes: list[Node]) -> list[int]:
         normalizes, found = guard.normalizes, []
         for node in nodes:
-            if type(node.metadata.labels) is not Sealed:
+            labels = node.metadata.labels
+            if type(labels) is not Sealed and labels is not EMPTY:
                 seal(node)
             answer = function(plugin, cycle, pod, node)
             if type(answer) is not int or not 0 <= answer <= 100:

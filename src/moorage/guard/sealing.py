@@ -3,6 +3,9 @@
 API objects are frozen structs of texts, numbers, tuples and further structs; the only parts that
 could be written are mappings. `seal` puts read-only ones in their place, in the object itself and
 once, when a custom plugin first sees it. The columns of the node table are read-only for everybody.
+
+An empty mapping must stay a plain dict, since that is what encoding leaves out. All of them become
+one and the same, and `check_empty` sees whether anything was put into it.
 """
 
 from functools import cache
@@ -41,11 +44,21 @@ class Sealed(dict[str, Any]):
         return dict, (dict(self),)
 
 
+EMPTY: Final[dict[str, Any]] = {}
+
+
 def seal(obj: Any) -> None:
     """Make every mapping inside an API object read-only; does nothing the second time."""
-    metadata = obj.metadata
-    if type(metadata.labels) is not Sealed:
+    labels = obj.metadata.labels
+    if type(labels) is not Sealed and labels is not EMPTY:
         _seal(obj)
+
+
+def check_empty() -> None:
+    """Raise Changed where something was put into an empty mapping, and take it out again."""
+    if EMPTY:
+        EMPTY.clear()
+        raise Changed(REMEDY)
 
 
 def _seal(value: Any) -> None:
@@ -53,7 +66,8 @@ def _seal(value: Any) -> None:
         for field in _fields(type(value)):
             inner = getattr(value, field)
             if type(inner) is dict:
-                msgspec.structs.force_setattr(value, field, Sealed(inner))
+                sealed = Sealed(inner) if inner else EMPTY
+                msgspec.structs.force_setattr(value, field, sealed)
             elif inner is not None and inner != ():
                 _seal(inner)
     elif isinstance(value, tuple):

@@ -1,6 +1,7 @@
 """What people are told of a plugin that fails, is switched off, or is tried again."""
 
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from moorage.config.guarding import Terms, WhenOpen
@@ -65,7 +66,8 @@ def words(error: Exception) -> str:
         code = traceback.tb_frame.f_code
         module = str(traceback.tb_frame.f_globals.get("__name__", ""))
         if not module.startswith("moorage."):
-            place = f" (in {code.co_name}, line {traceback.tb_lineno} of {code.co_filename})"
+            file = PurePath(code.co_filename).name
+            place = f" (in {code.co_name}, line {traceback.tb_lineno} of {file})"
             break
         traceback = traceback.tb_next
     return said + place

@@ -21,14 +21,15 @@ from moorage.queue.reporting import Report, ignore
 def attach(
     profiles: Iterable[Profile],
     cache: Cache,
+    now: Callable[[], float],
     tell: Callable[[SwitchedOff | SwitchedOn], None],
 ) -> None:
     """Show the cluster to QueueSort plugins that order pods by it.
 
-    `tell` hears of plugins that are switched off or on.
+    `tell` hears of plugins that are switched off or on, `now` tells when.
     """
     for profile in profiles:
-        profile.guards.tell = tell
+        profile.guards.clock, profile.guards.tell = now, tell
         for _, sort in profile.queue_sort:
             if isinstance(sort, FairShare):
                 sort.join(cache)

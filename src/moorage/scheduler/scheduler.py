@@ -83,7 +83,8 @@ class Scheduler:
         self.clock = clock
         self.rng = rng
         self.cache = Cache()
-        attach(self.lineup, self.cache, GuardTelling(self))
+        self.guard_telling = GuardTelling(self)
+        attach(self.lineup, self.cache, clock.now, self.guard_telling)
         self.groups, self.holds = Directory(self.profiles), Holds()
         self.queue = queue_for(
             self.lineup, clock.now, self.backoff, self.groups, self._plugin_failed

@@ -2,8 +2,7 @@
 
 import asyncio
 import random
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -73,7 +72,6 @@ def build_profiles(
     configuration: SchedulerConfiguration,
     known: Mapping[str, type[Plugin]],
     guard: PluginGuard = DEFAULT_GUARD,
-    clock: Callable[[], float] = time.time,
 ) -> dict[str, Profile]:
     """Every profile of a configuration, ready to run; plugins that are not ours are guarded."""
     known = tacit.with_tacit(known)
@@ -85,7 +83,7 @@ def build_profiles(
             _percentage(configuration.percentage_of_nodes_to_score)
             if configured.percentage_of_nodes_to_score is None
             else _percentage(configured.percentage_of_nodes_to_score),
-            Guards(guard, configured.scheduler_name, clock),
+            Guards(guard, configured.scheduler_name),
         )
         for configured in configuration.profiles
     }
@@ -122,7 +120,7 @@ def simulate(
     clock = VirtualClock(START)
     objects, measured = feeding.split(manifests)
     cluster = load(objects, clock, rng)
-    profiles = build_profiles(configuration, known, guard, clock.now)
+    profiles = build_profiles(configuration, known, guard)
     backoff = (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds)
 
     asking = Blocking()

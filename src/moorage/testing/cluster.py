@@ -44,7 +44,8 @@ class Cluster:
     ) -> None:
         self.cache = Cache()
         self.now = 0.0
-        guards = Guards(guard, SCHEDULER_NAME, lambda: self.now)
+        guards = Guards(guard, SCHEDULER_NAME)
+        guards.clock = lambda: self.now
         self.profile = _profile(list(plugins), alone, guards)
         self.random = random.Random(seed)
         for obj in objects:

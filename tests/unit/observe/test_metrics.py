@@ -13,6 +13,7 @@ from moorage.config.loading import load
 from moorage.framework.plugin import Plugin
 from moorage.framework.verdicts import PluginError
 from moorage.memory.cluster import MemoryCluster
+from moorage.observe import catalogue
 from moorage.observe.catalogue import CATALOGUE
 from moorage.observe.metrics import NOMINATIONS_KEPT, Metrics
 from moorage.observe.records import Attempt, Bound, Result
@@ -24,6 +25,14 @@ from moorage.watch.errors import Unreachable
 
 Read = dict[tuple[str, frozenset[tuple[str, str]]], float]
 PROFILE = "default-scheduler"
+OF_CUSTOM_PLUGINS = (
+    catalogue.BREAKER_STATE,
+    catalogue.BREAKER_TRIPS,
+    catalogue.GUARD_FAILURES,
+    catalogue.GUARD_LEFT_OUT,
+    catalogue.GUARD_CALLS,
+    catalogue.GUARD_SECONDS,
+)
 
 
 def read(metrics: Metrics) -> Read:
@@ -254,6 +263,7 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
         "moorage_feed_age_seconds",
         "moorage_feed_reads",
         "moorage_strategy_weight",
+        *(metric.name for metric in CATALOGUE if metric in OF_CUSTOM_PLUGINS),
     }
 
 
@@ -286,6 +296,27 @@ def test_a_plugin_that_raises_is_counted_by_name() -> None:
     point = {"extension_point": "Filter", "status": "Error"}
     durations = "scheduler_plugin_execution_duration_seconds_count"
     assert value(found, durations, plugin="Boom", **point) == 1
+
+
+def test_a_custom_plugin_is_watched_call_by_call() -> None:
+    """Ten attempts that fail switch it off twice: after five, and after the trial."""
+    found = read(schedule(node("a"), pod("web"), plugins=(Boom,), seconds=75))
+
+    whose = {"plugin": "Boom", "profile": PROFILE}
+    assert value(found, "moorage_plugin_breaker_state", **whose) == 2
+    assert value(found, "moorage_plugin_breaker_trips_total", **whose) == 2
+    failures = value(
+        found,
+        "moorage_plugin_failures_total",
+        extension_point="Filter",
+        reason="raised",
+        **whose,
+    )
+    calls = value(found, "moorage_plugin_calls_total", extension_point="Filter", **whose)
+    assert failures == calls == 6
+    assert (value(found, "moorage_plugin_left_out_total", **whose) or 0) > 0
+    assert value(found, "moorage_plugin_seconds_total", extension_point="Filter", **whose)
+    assert value(found, "moorage_errors_total", kind="PluginSwitchedOff") == 2
 
 
 def test_waiting_in_vain_is_timed_and_undone() -> None:

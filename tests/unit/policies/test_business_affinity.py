@@ -105,7 +105,7 @@ def load_rules(rules: list[dict[str, Any]]) -> BusinessAffinityPlugin:
         ],
     }
     (profile,) = load(document, known=known()).configuration.profiles
-    args = {config.name: config.args for config in profile.plugin_config}["BusinessAffinity"]
+    args = {config.name: config.args for config in profile.plugin_config}["BusinessAffinityPlugin"]
     return msgspec.convert(args, BusinessAffinityPlugin)
 
 

@@ -186,7 +186,7 @@ def test_answers_are_in_range_and_the_same_from_every_view(plugin: Any) -> None:
 
 def test_every_policy_can_run_beside_all_others() -> None:
     """By its own name, and by its other names."""
-    aliases = [alias for plugin in EVERY for alias in type(plugin).aliases]
+    aliases = [type(plugin).aliases[0] for plugin in EVERY if type(plugin).aliases]
     for names in ([by_name(plugin) for plugin in EVERY], aliases):
         enabled = {"multiPoint": {"enabled": [{"name": name} for name in names]}}
         document = {
