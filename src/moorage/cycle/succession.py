@@ -23,8 +23,9 @@ def is_same(one: Profile, other: Profile) -> bool:
     return (
         one.resolved == other.resolved
         and one.percentage_of_nodes_to_score == other.percentage_of_nodes_to_score
-        and {name: type(plugin) for name, plugin in one.plugins.items()}
-        == {name: type(plugin) for name, plugin in other.plugins.items()}
+        and one.guards.settings == other.guards.settings
+        and {name: plugin.origin() for name, plugin in one.plugins.items()}
+        == {name: plugin.origin() for name, plugin in other.plugins.items()}
     )
 
 
@@ -32,7 +33,7 @@ def hand_over(one: Profile, other: Profile) -> None:
     """Give another profile what was booked and measured; from then on they share it."""
     for name, plugin in other.plugins.items():
         before = one.plugins.get(name)
-        if before is None or type(before) is not type(plugin):
+        if before is None or before.origin() is not plugin.origin():
             continue
         plugin.inherit(before)
         for key, begin in plugin.carried.items():

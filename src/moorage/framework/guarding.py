@@ -46,6 +46,11 @@ class Guarding(Protocol):
     tell: Any
     clock: Any
 
+    @property
+    def settings(self) -> Any:
+        """What was configured; equal settings guard alike."""
+        ...
+
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
         """The class that takes a plugin's place."""
         ...
@@ -58,6 +63,7 @@ class Unguarded:
 
     tell: Any = None
     clock: Any = None
+    settings: Any = None
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
         return plugin

@@ -32,6 +32,11 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         return cls.__name__
 
     @classmethod
+    def origin(cls) -> "type[Plugin]":
+        """The class as its author wrote it; the engine may run a subclass of it."""
+        return cls
+
+    @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:
         """What is wrong with arguments that decode well, each line with its place."""
         return []

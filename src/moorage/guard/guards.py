@@ -21,7 +21,7 @@ class Guards:
     """
 
     def __init__(self, settings: PluginGuard, profile: str) -> None:
-        self._settings = settings
+        self.settings = settings
         self._profile = profile
         self.guards: dict[str, Guard] = {}
         self.clock: Callable[[], float] = float
@@ -32,7 +32,7 @@ class Guards:
         if not is_custom(plugin):
             return plugin
         name = plugin.plugin_name()
-        terms = self._settings.of((name, *plugin.aliases))
+        terms = self.settings.of((name, *plugin.aliases))
         guard = Guard(name, self._profile, terms, plugin.__module__, self._now, self._told)
         self.guards[name] = guard
         return guarded(plugin, guard)

@@ -51,6 +51,7 @@ def guarded(plugin: type[Plugin], guard: Guard) -> type[Plugin]:
         body["filter_each"] = rows.filter_each(guard, own["filter"])
     if "score" in own:
         body["score_each"] = rows.score_each(guard, own["score"])
+    body["origin"] = classmethod(lambda cls: plugin)
     body |= {"__module__": plugin.__module__, "__doc__": plugin.__doc__}
     return types.new_class(
         plugin.__name__, (plugin,), {"frozen": True}, lambda namespace: namespace.update(body)

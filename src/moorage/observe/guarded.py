@@ -6,7 +6,7 @@ from prometheus_client.core import Metric as Family
 
 from moorage.framework.guarding import GuardedPlugin
 from moorage.observe import catalogue
-from moorage.observe.gathering import counter, gauge
+from moorage.observe.families import counter, gauge
 
 
 def read(plugins: Iterable[GuardedPlugin]) -> Iterator[Family]:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from moorage.config.canary import ProfileCanary
+from moorage.config.guarding import DEFAULT as DEFAULT_GUARD
+from moorage.config.guarding import PluginGuard
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin import Plugin
 from moorage.queue.backoff import Backoff
@@ -19,14 +21,18 @@ def version(
     known: Mapping[str, type[Plugin]],
     generation: int,
     digest: str,
+    guard: PluginGuard = DEFAULT_GUARD,
 ) -> Version:
     """A whole configuration, made ready; nothing of it is in force yet."""
     return Version(
         generation,
         digest,
-        build_profiles(configuration, known),
+        build_profiles(configuration, known, guard),
         backoff_of(configuration),
-        {given.spec.scheduler_name: _canary(given, configuration, known) for given in canaries},
+        {
+            given.spec.scheduler_name: _canary(given, configuration, known, guard)
+            for given in canaries
+        },
     )
 
 
@@ -37,7 +43,10 @@ def backoff_of(configuration: SchedulerConfiguration) -> Backoff:
 
 
 def _canary(
-    given: ProfileCanary, configuration: SchedulerConfiguration, known: Mapping[str, type[Plugin]]
+    given: ProfileCanary,
+    configuration: SchedulerConfiguration,
+    known: Mapping[str, type[Plugin]],
+    guard: PluginGuard,
 ) -> Canary:
     alone = msgspec.structs.replace(configuration, profiles=(given.spec.profile,))
-    return Canary(given, build_profiles(alone, known)[given.spec.scheduler_name])
+    return Canary(given, build_profiles(alone, known, guard)[given.spec.scheduler_name])
