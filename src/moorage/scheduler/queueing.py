@@ -8,7 +8,7 @@ from moorage.cycle.filtering import COOLDOWN
 from moorage.cycle.profile import Profile
 from moorage.framework.events import ANY_EVENT, EventHint
 from moorage.framework.extenders import EXTENDER
-from moorage.guard.telling import SwitchedOff, SwitchedOn
+from moorage.guard.telling import Tell, tell_nobody
 from moorage.policies.fair_share import FairShare
 from moorage.policies.gang import ranking
 from moorage.policies.gang.directory import Directory
@@ -21,8 +21,8 @@ from moorage.queue.reporting import Report, ignore
 def attach(
     profiles: Iterable[Profile],
     cache: Cache,
-    now: Callable[[], float],
-    tell: Callable[[SwitchedOff | SwitchedOn], None],
+    now: Callable[[], float] = float,
+    tell: Tell = tell_nobody,
 ) -> None:
     """Show the cluster to QueueSort plugins that order pods by it.
 
