@@ -23,7 +23,7 @@ from moorage.config.problems import (
 from moorage.config.screening import UnknownPlugins
 from moorage.config.types import ConfigStruct, Int32, Profile, SchedulerConfiguration
 
-API_VERSION: Final = "moorage.io/v1"
+API_VERSION: Final = "moorage/v1"
 KIND: Final = "ProfileCanary"
 STABLE: Final = "stable"
 """The version that the profile of the configuration is, while a canary runs beside it."""
