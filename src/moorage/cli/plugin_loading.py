@@ -1,5 +1,10 @@
-"""`--plugin file.py` and `--plugin module:Class`: more plugins for the registry."""
+"""`--plugin file.py` and `--plugin module:Class`: more plugins for the registry.
 
+Files can be read again while the process runs: each content is a module of its own, so that the
+classes of the one before are not disturbed. Installed modules are imported once.
+"""
+
+import hashlib
 import importlib
 import importlib.util
 import sys
@@ -13,25 +18,53 @@ from moorage.framework.registry import Registry, RegistryError
 from moorage.plugins import registry as built_ins
 from moorage.simulate.manifests import InputError
 
+Classes = list[type[Plugin]]
+
 
 def load(given: Iterable[str]) -> Registry:
     """The installed plugins and those named; every problem is reported."""
-    known = built_ins.installed()
-    problems: list[str] = []
-    for name in given:
-        try:
-            for plugin in _classes(name):
-                known.add(plugin)
-        except (InputError, RegistryError) as error:
-            problems.append(f"--plugin {name}: {error}")
-    if problems:
-        raise InputError(problems)
-    return known
+    return Plugins(given).load()
 
 
-def _classes(name: str) -> list[type[Plugin]]:
-    if name.endswith(".py"):
-        return _in_file(Path(name))
+class Plugins:
+    """The plugins of a command; a file whose content is as before gives the same classes again."""
+
+    def __init__(self, given: Iterable[str]) -> None:
+        self._given = tuple(given)
+        self._kept: dict[tuple[str, str], Classes] = {}
+        self.files = tuple(Path(name) for name in self._given if name.endswith(".py"))
+        self.digests: tuple[str, ...] = ()
+        """The contents that were loaded last, each by its digest."""
+
+    def load(self) -> Registry:
+        """The installed plugins and those named; every problem is reported."""
+        known = built_ins.installed()
+        problems: list[str] = []
+        used: dict[tuple[str, str], Classes] = {}
+        for name in self._given:
+            try:
+                for plugin in self._classes(name, used):
+                    known.add(plugin)
+            except (InputError, RegistryError) as error:
+                problems.append(f"--plugin {name}: {error}")
+        if problems:
+            raise InputError(problems)
+        self._kept, self.digests = {**self._kept, **used}, tuple(digest for _, digest in used)
+        return known
+
+    def _classes(self, name: str, used: dict[tuple[str, str], Classes]) -> Classes:
+        if not name.endswith(".py"):
+            return _in_module(name)
+        path = Path(name)
+        if not path.is_file():
+            raise InputError(["no such file"])
+        content = path.read_bytes()
+        key = name, hashlib.sha256(content).hexdigest()
+        found = used[key] = self._kept.get(key) or _in_file(path, content, key[1])
+        return found
+
+
+def _in_module(name: str) -> Classes:
     module, _, wanted = name.partition(":")
     if not wanted:
         raise InputError(["neither a file.py nor module:Class"])
@@ -41,16 +74,14 @@ def _classes(name: str) -> list[type[Plugin]]:
     return [found]
 
 
-def _in_file(path: Path) -> list[type[Plugin]]:
-    if not path.is_file():
-        raise InputError(["no such file"])
-    spec = importlib.util.spec_from_file_location(f"moorage_plugin_{path.stem}", path)
+def _in_file(path: Path, content: bytes, digest: str) -> Classes:
+    spec = importlib.util.spec_from_file_location(f"moorage_plugin_{path.stem}_{digest[:8]}", path)
     if spec is None or spec.loader is None:
         raise InputError(["not a Python file"])
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
     try:
-        spec.loader.exec_module(module)
+        exec(compile(content, str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
         raise InputError([_where(error, path)]) from None

@@ -44,7 +44,11 @@ def reconfigure(
     gates: Gates,
     hints: Hints,
 ) -> None:
-    """Go by other settings; `changed` are the schedulers whose plugins are not the same."""
+    """Go by other settings; `changed` are the schedulers whose plugins are not the same.
+
+    What the new order raises is raised before anything is changed.
+    """
+    sorted(map(settings.sort_key, places.pods.values()))  # an order that is none fails here
     gates.replace(settings.pre_enqueue)
     hints.replace(settings.hints)
     places.go_by(settings.sort_key, settings.backoff)

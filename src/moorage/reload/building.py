@@ -1,6 +1,6 @@
 """From a configuration that was found right to profiles that are ready to take over."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -10,28 +10,25 @@ from moorage.config.guarding import PluginGuard
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin import Plugin
 from moorage.queue.backoff import Backoff
+from moorage.reload.whole import Whole
 from moorage.scheduler.canary import Canary
 from moorage.scheduler.reconfiguring import Version
 from moorage.simulate.running import build_profiles
 
 
 def version(
-    configuration: SchedulerConfiguration,
-    canaries: Iterable[ProfileCanary],
-    known: Mapping[str, type[Plugin]],
-    generation: int,
-    digest: str,
-    guard: PluginGuard = DEFAULT_GUARD,
+    found: Whole, known: Mapping[str, type[Plugin]], generation: int, digest: str
 ) -> Version:
     """A whole configuration, made ready; nothing of it is in force yet."""
+    configuration, guard = found.configuration, found.loaded.moorage.plugin_guard
     return Version(
         generation,
         digest,
         build_profiles(configuration, known, guard),
         backoff_of(configuration),
         {
-            given.spec.scheduler_name: _canary(given, configuration, known, guard)
-            for given in canaries
+            each.spec.scheduler_name: _canary(each, configuration, known, guard)
+            for each in found.canaries
         },
     )
 

@@ -21,6 +21,10 @@ class Deciding:
         self._over = asyncio.Event()
         self._put_off: list[Callable[[], None]] = []
 
+    def take_turns(self, turns: Turns | None) -> None:
+        """Other extenders are to be asked, or none; not to be called while an attempt is made."""
+        self._turns = turns
+
     async def run(self, attempt: Callable[[], bool]) -> bool:
         """One attempt, and then whatever was put off meanwhile."""
         if self._turns is None:

@@ -17,6 +17,8 @@ from moorage.api.pod import Pod
 from moorage.config.canary import STABLE
 from moorage.cycle import succession
 from moorage.cycle.profile import Profile
+from moorage.extender.asking import Turns
+from moorage.framework.extenders import Extenders
 from moorage.queue.backoff import Backoff
 from moorage.scheduler.canary import Canary
 from moorage.scheduler.queueing import attach, settings_for
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
     from moorage.scheduler.scheduler import Scheduler
 
 
+class Extending(NamedTuple):
+    """Extenders, and how attempts that ask them take turns with everything else."""
+
+    extenders: Extenders
+    turns: Turns | None
+
+
 class Version(NamedTuple):
     """A whole configuration, ready to take over."""
 
@@ -35,20 +44,30 @@ class Version(NamedTuple):
     profiles: Mapping[str, Profile]
     backoff: Backoff
     canaries: Mapping[str, Canary] = {}
+    extending: Extending | None = None
+    """The extenders, where they are not those of the version before."""
 
 
 def install(desk: "Scheduler", version: Version) -> frozenset[str]:
-    """Put a version in force; the names of the profiles that are not what they were."""
+    """Put a version in force; the names of the profiles that are not what they were.
+
+    What a plugin of the new version raises is raised before anything has changed.
+    """
     lineup, before = desk.lineup, dict(desk.profiles)
     after = {
         name: succession.succeed(before.get(name), made) for name, made in version.profiles.items()
     }
     changed = frozenset(name for name, profile in after.items() if before.get(name) is not profile)
+    _check(desk, [*after.values(), *(each.profile for each in version.canaries.values())], version)
     canaries = {
         name: _succeed(lineup.canaries.get(name), canary, unchanged=name not in changed)
         for name, canary in version.canaries.items()
     }
     changed |= _differing(lineup.canaries, canaries)
+    if version.extending is not None:
+        changed = frozenset(after)
+        desk.extenders = version.extending.extenders
+        desk.deciding.take_turns(version.extending.turns)
     lineup.profiles.clear()
     lineup.profiles.update(after)
     lineup.canaries = canaries
@@ -58,6 +77,12 @@ def install(desk: "Scheduler", version: Version) -> frozenset[str]:
     _let_go(desk, before.keys() - after.keys())
     _look_up(desk, after.keys() - before.keys())
     return changed
+
+
+def _check(desk: "Scheduler", profiles: list[Profile], version: Version) -> None:
+    """Ask plugins what they will be asked, while nothing depends on it."""
+    settings = settings_for(profiles, version.backoff, desk.groups)
+    sorted(map(settings.sort_key, desk.queue))
 
 
 def rejoin(desk: "Scheduler", changed: Container[str]) -> None:

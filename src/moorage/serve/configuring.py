@@ -11,26 +11,41 @@ from moorage.config.types import SchedulerConfiguration
 
 
 class InForce:
-    """The configuration in force, and how many there have been; `told` hears of each."""
+    """The configuration in force, and how many there have been; `told` hears of each.
+
+    `facts` are further entries of `/configz`, each asked for when somebody looks.
+    """
 
     def __init__(
-        self, configuration: SchedulerConfiguration, told: Callable[[int, str], None]
+        self,
+        configuration: SchedulerConfiguration,
+        told: Callable[[int, str], None] | None = None,
+        digest: str = "",
     ) -> None:
-        self._told = told
+        self.told = told
         self.generation = 0
-        self.replace(configuration)
+        self.facts: dict[str, Callable[[], Any]] = {}
+        self.replace(configuration, digest)
 
-    def replace(self, configuration: SchedulerConfiguration) -> None:
-        """Another configuration is in force."""
+    def replace(self, configuration: SchedulerConfiguration, digest: str = "") -> None:
+        """Another configuration is in force; `digest` names it, with all that came with it."""
         self.configuration = configuration
+        self.digest = digest or digest_of(configuration)
         self.generation += 1
-        self._told(self.generation, digest(configuration))
+        if self.told is not None:
+            self.told(self.generation, self.digest)
+
+    def tell(self, told: Callable[[int, str], None]) -> None:
+        """Let someone hear of this one, and of each that follows."""
+        self.told = told
+        told(self.generation, self.digest)
 
     def configz(self) -> dict[str, Any]:
         """What `/configz` answers: kube's entry, and which configuration this is."""
+        facts = {name: ask() for name, ask in self.facts.items()}
         return {
             "componentconfig": plain(self.configuration),
-            "moorage": {"generation": self.generation, "digest": digest(self.configuration)},
+            "moorage": {"generation": self.generation, "digest": self.digest, **facts},
         }
 
 
@@ -43,7 +58,7 @@ def plain(configuration: SchedulerConfiguration) -> dict[str, Any]:
     return found
 
 
-def digest(configuration: SchedulerConfiguration) -> str:
+def digest_of(configuration: SchedulerConfiguration) -> str:
     """A short name for exactly this configuration."""
     text = msgspec.json.encode(decoding.encode(configuration), order="sorted")
     return hashlib.sha256(text).hexdigest()[:12]

@@ -21,7 +21,7 @@ LATE_SECONDS: Final = 20.0
 
 def server(
     scheduler: Scheduler,
-    configuration: SchedulerConfiguration,
+    configuration: SchedulerConfiguration | InForce,
     *,
     metrics: Metrics,
     listeners: Sequence[Listener],
@@ -35,6 +35,8 @@ def server(
     `create` is the API server's, to ask who may look; `leader` tells why this replica can neither
     lead nor stand by. The caller runs `Server.run` beside the scheduler.
     """
+    held = configuration if isinstance(configuration, InForce) else InForce(configuration)
+    held.tell(metrics.configured)
     watchdog = Watchdog(scheduler)
     metrics.follow(scheduler)
     metrics.lag = watchdog.lag
@@ -47,11 +49,11 @@ def server(
             stopping=stopping,
         ),
         metrics=metrics,
-        configz=InForce(configuration, metrics.configured).configz,
+        configz=held.configz,
         authorizer=None if create is None else Authorizer(create),
         logs=logs,
         watchdog=watchdog,
-        profiling=configuration.enable_profiling,
+        profiling=held.configuration.enable_profiling,
         strategies=lambda: in_force(scheduler.profiles),
     )
 
@@ -84,7 +86,7 @@ class Process(Protocol):
     @property
     def scheduler(self) -> Scheduler | None: ...
     @property
-    def configuration(self) -> SchedulerConfiguration: ...
+    def in_force(self) -> InForce: ...
     @property
     def server(self) -> ApiServer: ...
     @property
@@ -103,7 +105,7 @@ def service(
             raise RuntimeError("the process has no scheduler yet")
         await server(
             process.scheduler,
-            process.configuration,
+            process.in_force,
             metrics=metrics,
             listeners=listeners,
             create=process.server.create,

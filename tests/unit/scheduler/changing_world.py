@@ -5,16 +5,19 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+import yaml
+
 from moorage.cache.validation import validate
 from moorage.clock import VirtualClock, run_virtual
-from moorage.config import canary
 from moorage.config.loading import load
 from moorage.framework.plugin import Plugin
 from moorage.memory.cluster import MemoryCluster
 from moorage.observe.records import Attempt, Bound, RolledBack
 from moorage.plugins import registry
 from moorage.queue.backoff import Backoff
+from moorage.reload import whole
 from moorage.reload.building import version
+from moorage.reload.texts import Text
 from moorage.scheduler import Scheduler
 from moorage.scheduler.reconfiguring import install
 from moorage.simulate.running import build_profiles
@@ -84,13 +87,11 @@ class ChangingWorld:
 
     def change(self, config: Raw, *canaries: Raw) -> frozenset[str]:
         """Put another configuration in force."""
-        described = registry.describe(self.known)
-        loaded = load(config, known=described).configuration
-        found = [
-            each for raw in canaries for each in canary.load(raw, loaded, known=described).found
-        ]
+        documents = [config, *canaries]
+        text = Text("test", yaml.safe_dump_all(documents).encode())
+        found = whole.load([text], self.known)
         generation = self.scheduler.lineup.generation + 1
-        made = version(loaded, found, self.known, generation, f"digest-{generation}")
+        made = version(found, self.known, generation, f"digest-{generation}")
         return install(self.scheduler, made)
 
     def run(self, story: Callable[["ChangingWorld"], Awaitable[None]]) -> "ChangingWorld":

@@ -32,7 +32,7 @@ def test_each_configuration_in_force_is_told_with_its_digest() -> None:
     in_force.replace(second)
     in_force.replace(first)
 
-    one, two = configuring.digest(first), configuring.digest(second)
+    one, two = configuring.digest_of(first), configuring.digest_of(second)
     assert one != two
     assert told == [(1, one), (2, two), (3, one)]
     assert in_force.configz()["moorage"] == {"generation": 3, "digest": one}
