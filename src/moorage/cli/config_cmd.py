@@ -5,9 +5,9 @@ import click
 from moorage.cli import plugin_loading
 from moorage.cli.failing import failing_clearly
 from moorage.config import dumping
-from moorage.config.loading import load
 from moorage.config.screening import UnknownPlugins
-from moorage.plugins.registry import describe
+from moorage.reload import whole
+from moorage.reload.texts import Text
 
 
 @click.group("config")
@@ -58,9 +58,9 @@ def check_command(file: str, plugins: tuple[str, ...], unknown_plugins: UnknownP
     """
     with click.open_file(file, "rb") as stream:
         text = stream.read()
-    known = describe(plugin_loading.load(plugins))
+    known = plugin_loading.load(plugins)
     source = "" if file == "-" else file
-    loaded = load(text, known=known, source=source, unknown_plugins=unknown_plugins)
-    for warning in loaded.warnings:
+    found = whole.load([Text(source, text)], known, unknown_plugins=unknown_plugins)
+    for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
-    click.echo(dumping.dump_all(loaded), nl=False)
+    click.echo(dumping.dump_all(found.loaded), nl=False)

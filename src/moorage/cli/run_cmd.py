@@ -7,18 +7,19 @@ from typing import Any
 
 import click
 
-from moorage.cli import connecting, feeding, plugin_loading, strategies
-from moorage.cli.configuration import configuration
+from moorage.cli import connecting, feeding, run_sources, strategies
 from moorage.cli.failing import failing_clearly
 from moorage.cli.run_options import Options, run_options
 from moorage.cli.run_process import FAILED, Process
-from moorage.config.loading import Loaded
+from moorage.config.problems import ConfigError
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.registry import Registry
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
 from moorage.observe.logs import Logs, say
 from moorage.observe.metrics import Metrics
+from moorage.reload.reloading import Sources
+from moorage.reload.whole import Whole
 from moorage.serve import wiring
 from moorage.serve.certificates import CertificateError, Certificates
 from moorage.serve.listening import Listener, ListenerError
@@ -63,20 +64,29 @@ def run_command(**given: Any) -> None:
       /metrics /configz /debug  to those the API server says may see them
 
     \b
+    What changes takes effect without a restart: files, ConfigMaps and plugin files are read again,
+    checked as `moorage config check` does, and take over between two attempts; what is wrong is
+    refused, with an event, and what was in force stays.
+      moorage run --config-map kube-system/moorage --config-map kube-system/scheduling-policies
+
+    \b
     Signals:
       SIGTERM, SIGINT   finish what is being bound, release the lease, end with 0
+      SIGHUP            read the configuration again
       SIGUSR2           say what is believed, and how it differs from the API server
 
     The exit code is 2 where the input is at fault, and 1 where the lease was lost or something
     broke.
     """
     options = Options(**given)
-    known = plugin_loading.load(options.plugins)
-    loaded = configuration(options.config, known)
+    sources = run_sources.of(options)
+    known = sources.plugins.load()
+    whole = None if options.config_maps else run_sources.load(sources, known)
     log = logs.configure(options.verbosity, options.log_format)
     try:
-        _warn(loaded.configuration)
-        code = asyncio.run(_run(options, loaded, known, log))
+        code = asyncio.run(_run(options, sources, whole, known, log))
+    except (InputError, ConfigError):
+        raise
     except (KubeconfigError, ListenerError, CertificateError) as error:
         raise InputError([str(error)]) from None
     except Exception:
@@ -87,15 +97,22 @@ def run_command(**given: Any) -> None:
     sys.exit(code)
 
 
-async def _run(options: Options, loaded: Loaded, known: Registry, log: Logs) -> int:
-    given = loaded.configuration.client_connection.kubeconfig
-    selected = connecting.select(options.kubeconfig or given, options.context)
+async def _run(
+    options: Options, sources: Sources, whole: Whole | None, known: Registry, log: Logs
+) -> int:
+    file = options.kubeconfig or run_sources.kubeconfig(sources)
+    selected = connecting.select(file, options.context)
+    if whole is None:
+        await run_sources.fetch(sources, selected, options.request_seconds)
+        whole = run_sources.load(sources, known)
+    _warn(whole.configuration)
     metrics = Metrics()
     process = Process(
-        loaded.configuration,
+        whole,
         known,
         selected,
-        moorage=loaded.moorage,
+        sources=sources,
+        interval=options.reload_interval,
         observers=(metrics, log.decisions()),
         services=(
             wiring.service(_listeners(options), metrics, log),

@@ -16,6 +16,9 @@ class Options(msgspec.Struct, frozen=True):
     """What was given on the command line."""
 
     config: str
+    config_maps: tuple[str, ...]
+    policies: tuple[str, ...]
+    reload_interval: float
     kubeconfig: str
     context: str
     plugins: tuple[str, ...]
@@ -35,10 +38,33 @@ _PORT = click.IntRange(min=0, max=65535)
 _OPTIONS = (
     click.option(
         "--config",
-        required=True,
+        default="",
         metavar="FILE",
         help="A KubeSchedulerConfiguration: the profiles to run, the lease to hold, the pace to "
-        "keep.",
+        "keep. SchedulingPolicy and ProfileCanary documents may stand beside it. Read again when "
+        "it changes.",
+    ),
+    click.option(
+        "--config-map",
+        "config_maps",
+        multiple=True,
+        metavar="NAMESPACE/NAME[:KEY]",
+        help="A ConfigMap of the cluster with such documents, in place of --config or beside it; "
+        "followed, so that an edit takes effect at once. May be repeated.",
+    ),
+    click.option(
+        "--policies",
+        multiple=True,
+        metavar="FILE|FOLDER",
+        help="SchedulingPolicy documents to read beside --config; may be repeated.",
+    ),
+    click.option(
+        "--reload-interval",
+        type=click.FloatRange(min=0),
+        default=1.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How often to look whether files have changed; 0: never, but on SIGHUP.",
     ),
     click.option(
         "--kubeconfig",

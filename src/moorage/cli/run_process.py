@@ -6,6 +6,7 @@
    the lease, end with 0. A second signal ends at once.
 4. When the lease is lost: write nothing more, end with 1; the replica that leads now goes on.
 5. On SIGUSR2: say what is believed, and how it differs from what the API server holds.
+6. On SIGHUP, and when what was read changes: read the configuration again (`moorage.reload`).
 """
 
 import asyncio
@@ -18,23 +19,21 @@ from typing import Any, Final
 
 from moorage import garbage
 from moorage.bind.recorder import about_lease
+from moorage.cli.run_extending import RunExtenders
 from moorage.clock import SystemClock
-from moorage.config.moorage import DEFAULT as MOORAGE
-from moorage.config.moorage import MoorageConfiguration
-from moorage.config.types import SchedulerConfiguration
-from moorage.extender import building
-from moorage.extender.asking import Turns
-from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
 from moorage.kube import leases
 from moorage.kube.kubeconfig import Selected
 from moorage.kube.leases import Elector, LeaseLost, Terms
 from moorage.kube.server import KubeApiServer
 from moorage.observe.logs import say
-from moorage.scheduler import Scheduler
+from moorage.reload import building
+from moorage.reload.reloading import Reloader, Sources
+from moorage.reload.whole import Whole
+from moorage.scheduler import Scheduler, reconfiguring
 from moorage.scheduler.comparing import compare
 from moorage.scheduler.dumping import dump
-from moorage.simulate.running import build_profiles
+from moorage.serve.configuring import InForce
 from moorage.watch.errors import ApiError
 
 SYNC_LOOK_SECONDS: Final = 0.1
@@ -51,43 +50,43 @@ class Process:
 
     def __init__(
         self,
-        configuration: SchedulerConfiguration,
+        found: Whole,
         known: Mapping[str, type[Plugin]],
         selected: Selected,
         *,
-        moorage: MoorageConfiguration = MOORAGE,
+        sources: Sources | None = None,
+        interval: float = 0.0,
         observers: Iterable[Any] = (),
         services: Iterable[Service] = (),
         seed: int | None = None,
         request_seconds: float = 30.0,
     ) -> None:
+        configuration = found.configuration
         pace = configuration.client_connection
         rng = random.Random(seed)
-        self.configuration = configuration
+        digest = found.digest(() if sources is None else sources.plugins.digests)
+        self.in_force = InForce(configuration, digest=digest)
         self.clock = SystemClock()
         self.identity = leases.identity()
         self.server = KubeApiServer(
             selected, qps=pace.qps, burst=pace.burst, request_seconds=request_seconds
         )
-        turns = Turns()
-        self._extenders = extenders = building.build(configuration.extenders, turns)
+        self._extenders = RunExtenders(configuration, self.clock)
+        version = building.version(found, known, self.in_force.generation, digest)
         self.scheduler = Scheduler(
             self.server,
-            build_profiles(configuration, known, moorage.plugin_guard),
+            version.profiles,
             clock=self.clock,
             rng=rng,
             observers=observers,
-            backoff=(
-                float(configuration.pod_initial_backoff_seconds),
-                float(configuration.pod_max_backoff_seconds),
-            ),
+            backoff=(version.backoff.initial, version.backoff.maximum),
             instance=self.identity,
-            extenders=NO_EXTENDERS if extenders is None else extenders,
-            turns=None if extenders is None else turns,
         )
-        if extenders is not None:
-            extenders.hears = self.scheduler.observers
+        self._extenders.hears = self.scheduler.observers
+        started = version._replace(extending=self._extenders.in_use)
+        reconfiguring.install(self.scheduler, started)
         self.elector = self._elector(rng) if configuration.leader_election.leader_elect else None
+        self.reloader = None if sources is None else self._reloader(sources, interval, rng)
         self._services = tuple(services)
         self._stop = asyncio.Event()
         self._telling: asyncio.Future[None] | None = None
@@ -107,8 +106,7 @@ class Process:
             return FAILED
         finally:
             await self.server.close()
-            if self._extenders is not None:
-                await self._extenders.close()
+            await self._extenders.close()
 
     def stop(self) -> None:
         """End in good order; asked twice, end at once."""
@@ -136,6 +134,8 @@ class Process:
             asyncio.ensure_future(service(self)) for service in self._services
         ]
         tasks.append(asyncio.ensure_future(self._work()))
+        if self.reloader is not None:
+            tasks.append(asyncio.ensure_future(self.reloader.run()))
         calm = asyncio.ensure_future(self._calm_down())
         stop: asyncio.Future[Any] = asyncio.ensure_future(self._stop.wait())
         try:
@@ -156,7 +156,7 @@ class Process:
             return
         scheduler.active.clear()
         self.server.fence = elector.check
-        if self.configuration.delay_cache_until_active:
+        if self.in_force.configuration.delay_cache_until_active:
             await elector.acquire()
         running = asyncio.ensure_future(scheduler.run())
         holding = asyncio.ensure_future(self._hold(elector))
@@ -197,7 +197,7 @@ class Process:
             await self.elector.release()
 
     def _elector(self, rng: random.Random) -> Elector:
-        election = self.configuration.leader_election
+        election = self.in_force.configuration.leader_election
         terms = Terms(
             name=election.resource_name,
             namespace=election.resource_namespace,
@@ -215,6 +215,24 @@ class Process:
             told=self._told,
         )
 
+    def _reloader(self, sources: Sources, interval: float, rng: random.Random) -> Reloader:
+        election = self.in_force.configuration.leader_election
+        return Reloader(
+            sources,
+            self.scheduler,
+            self.in_force,
+            lease=about_lease(election.resource_namespace, election.resource_name),
+            interval=interval,
+            rng=rng,
+            extending=self._extenders.changed,
+        )
+
+    def again(self) -> None:
+        """Read the configuration again."""
+        if self.reloader is not None:
+            say(logging.INFO, "reading the configuration again")
+            self.reloader.again()
+
     def _told(self, sentence: str) -> None:
         """The election has something to say; who leads, and no longer leads, is an event, too."""
         say(logging.INFO, sentence)
@@ -230,6 +248,7 @@ class Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
         loop.add_signal_handler(signal.SIGUSR2, self.tell)
+        loop.add_signal_handler(signal.SIGHUP, self.again)
 
     async def _tell(self) -> None:
         for line in dump(self.scheduler.cache, self.scheduler.queue):

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import msgspec
 
 from moorage.config.canary import ProfileCanary
-from moorage.config.guarding import DEFAULT as DEFAULT_GUARD
 from moorage.config.guarding import PluginGuard
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin import Plugin

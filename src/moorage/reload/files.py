@@ -6,7 +6,7 @@ at every now and then, through all links, and what has changed is read only once
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,21 +20,24 @@ _MISSING: Final = (0, 0, 0)
 
 
 class Files:
-    """Files and folders of texts; `beside` are files whose content someone else reads."""
+    """Files and folders of texts, by the option that names them.
 
-    def __init__(self, option: str, paths: Iterable[str], beside: Iterable[Path] = ()) -> None:
-        self._option = option
-        self._paths = [Path(path) for path in paths]
+    `beside` are files whose content someone else reads.
+    """
+
+    def __init__(self, named: Mapping[str, Iterable[str]], beside: Iterable[Path] = ()) -> None:
+        self._paths = [(option, Path(path)) for option, paths in named.items() for path in paths]
         self._beside = list(beside)
 
     def read(self) -> list[Text]:
         """Every text; InputError where a file is not there."""
         problems: list[str] = []
         texts: list[Text] = []
-        for path in self._paths:
+        for option, path in self._paths:
             found = _files(path)
             if not found:
-                problems.append(f"{self._option} {path}: no such file, or no manifests in it")
+                inside = ", or no manifests in it" if path.is_dir() else ""
+                problems.append(f"{option} {path}: no such file{inside}")
             texts += [Text(str(file), file.read_bytes()) for file in found]
         if problems:
             raise InputError(problems)
@@ -47,7 +50,7 @@ class Files:
 
     def signature(self) -> Signature:
         """What tells whether anything has changed."""
-        listed = [file for path in self._paths for file in _files(path) or [path]]
+        listed = [file for _, path in self._paths for file in _files(path) or [path]]
         return tuple((str(file), *_stat(file)) for file in (*listed, *self._beside))
 
 

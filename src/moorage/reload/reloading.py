@@ -16,6 +16,7 @@ from contextlib import aclosing
 from typing import Final, NamedTuple, Protocol
 
 from moorage.api.meta import KubeObject
+from moorage.bind.recorder import EventType
 from moorage.config.problems import ConfigError
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.registry import Registry, RegistryError
@@ -90,11 +91,9 @@ class Reloader:
         self._refused: Reloaded | None = None
         self._restart: tuple[str, ...] = ()
         scheduler.about = self._about([])
-        in_force.facts |= {
-            "canaries": scheduler.canarying.shown,
-            "needsRestart": lambda: list(self._restart),
-            "refused": self._shown_refusal,
-        }
+        in_force.facts["canaries"] = scheduler.canarying.shown
+        in_force.facts["needsRestart"] = lambda: self._restart
+        in_force.facts["refused"] = self._shown_refusal
 
     def again(self) -> None:
         """Read again, whether or not anything has changed."""
@@ -228,7 +227,7 @@ class Reloader:
             note = IN_FORCE.format(told.generation, told.digest)
             if told.restart:
                 note += f"; these need a restart: {', '.join(told.restart)}"
-        kind = "Warning" if refused or told.restart else "Normal"
+        kind: EventType = "Warning" if refused or told.restart else "Normal"
         reason = "ConfigRefused" if refused else "ConfigReloaded"
         controller = next(iter(self._desk.profiles))
         self._desk.recorder.record(controller, about, kind, reason, "Reloading", note)

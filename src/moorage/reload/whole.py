@@ -9,7 +9,7 @@ from typing import Final, ParamSpec, TypeVar
 
 import msgspec
 
-from moorage.config import canary, decoding, loading, policy
+from moorage.config import canary, decoding, loading, moorage, policy
 from moorage.config.canary import Canaries, ProfileCanary
 from moorage.config.known import PluginInfo
 from moorage.config.loading import Loaded
@@ -23,7 +23,7 @@ from moorage.policies.adopting import adopt, adopt_into, is_adopted_by
 from moorage.reload import texts
 from moorage.reload.texts import Text
 
-KINDS: Final = (KIND, policy.KIND, canary.KIND)
+KINDS: Final = (KIND, moorage.KIND, policy.KIND, canary.KIND)
 UNAPPLIED: Final = (
     "no profile runs the plugin SchedulingPolicies, so SchedulingPolicy documents have no effect: "
     "enable it at multiPoint"
@@ -46,7 +46,8 @@ class Whole(msgspec.Struct, frozen=True):
 
     def digest(self, plugins: Iterable[str] = ()) -> str:
         """A short name for exactly this; `plugins` are digests of plugin files."""
-        parts = [decoding.encode(self.configuration), *map(decoding.encode, self.canaries)]
+        said = (self.configuration, self.loaded.moorage, *self.canaries)
+        parts = [decoding.encode(each) for each in said]
         raw = msgspec.json.encode([parts, list(plugins)], order="sorted")
         return hashlib.sha256(raw).hexdigest()[:12]
 
