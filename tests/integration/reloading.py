@@ -74,6 +74,8 @@ class Run:
     def __init__(self, plane: ControlPlane, folder: Path, *options: str) -> None:
         (self.port,) = free_ports(1)
         self.log = folder / "moorage.log"
+        self._read = 0
+        self._lines: list[Raw] = []
         command = [sys.executable, "-c", "from moorage.cli.main import main; main()", "run"]
         given = [f"--kubeconfig={plane.kubeconfig}", "--secure-port=0", f"--http-port={self.port}"]
         said = ["--v=4", "--log-format=json", "--reload-interval=0.05"]
@@ -88,13 +90,12 @@ class Run:
 
     def lines(self, *messages: str) -> list[Raw]:
         """The lines it has said so far, of these messages."""
-        found = []
-        for line in self.log.read_text(errors="replace").splitlines():
-            if line.startswith("{") and line.endswith("}"):
-                parsed = json.loads(line)
-                if parsed.get("msg") in messages:
-                    found.append(parsed)
-        return found
+        with open(self.log, "rb") as log:
+            log.seek(self._read)
+            *whole, rest = log.read().split(b"\n")
+            self._read = log.tell() - len(rest)
+        self._lines += [json.loads(line) for line in whole if line.startswith(b"{")]
+        return [line for line in self._lines if line["msg"] in messages]
 
     def verdict(self, number: int) -> Raw:
         """What became of the configuration that was read as the so-many-th, once it is known."""
