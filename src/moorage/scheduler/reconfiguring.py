@@ -63,6 +63,8 @@ def install(desk: "Scheduler", version: Version) -> frozenset[str]:
         name: _succeed(lineup.canaries.get(name), canary, unchanged=name not in changed)
         for name, canary in version.canaries.items()
     }
+    for name, canary in canaries.items():
+        succession.hand_over(after[name], canary.profile)
     changed |= _differing(lineup.canaries, canaries)
     if version.extending is not None:
         changed = frozenset(after)
