@@ -2,12 +2,16 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.deploy.tools import Raw, program, rendered, run
+from tests.deploy.tools import Raw, of_kind, program, rendered, run
 from tests.integration.control_plane import MISSING, ControlPlane, assets
+from tests.integration.grouping import BOTH_DIALECTS
 
+ACCOUNT = "/api/v1/namespaces/moorage-system/serviceaccounts/moorage/token"
 NAMESPACES = ("moorage-system", "monitoring")
 
 
@@ -43,7 +47,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
             pytest.fail(f"{MISSING}, and REQUIRE_KUBE=1")
         pytest.skip(MISSING)
     program("kubectl")
-    with ControlPlane(programs, tmp_path_factory.mktemp("cluster")) as plane:
+    with ControlPlane(programs, tmp_path_factory.mktemp("cluster"), *BOTH_DIALECTS) as plane:
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         plane.request("POST", path, permissive("servicemonitors", "ServiceMonitor"))
         plane.request("POST", path, permissive("prometheusrules", "PrometheusRule"))
@@ -67,3 +71,15 @@ def apply(plane: ControlPlane, manifests: str, *flags: str) -> str:
     """Have the API server take manifests, field by field as they are."""
     common = ("--server-side", "--force-conflicts", "--validate=strict", "-f", "-")
     return kubectl(plane, "apply", *common, *flags, text=manifests)
+
+
+@pytest.fixture(scope="session")
+def account(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kubeconfig of the scheduler's own service account, with the rights of the base."""
+    kinds = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+    rights = [obj for kind in kinds for obj in of_kind("base", kind)]
+    apply(cluster, yaml.safe_dump_all(rights))
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token = cluster.request("POST", ACCOUNT, review)["status"]["token"]
+    file = tmp_path_factory.mktemp("account") / "kubeconfig.yaml"
+    return cluster.write_kubeconfig(file, cluster.url, token)

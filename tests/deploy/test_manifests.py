@@ -16,12 +16,12 @@ from moorage.policies.network_latency import CONFIG_MAP
 from moorage.scheduler.following import FOLLOWED, OPTIONAL
 from moorage.scheduler.ganging import DIALECTS
 from moorage.serve.authorizing import ACCESS_REVIEWS, TOKEN_REVIEWS
-from moorage.watch.resources import EVENTS, PODS
+from moorage.watch.resources import EVENTS, NODES, PODS
 from tests.deploy.tools import DEPLOY, OVERLAYS, ROOT, Raw, objects, of_kind
 
 SCHEDULERS = OVERLAYS[:3]
 FILES = sorted(path.relative_to(DEPLOY) for path in DEPLOY.rglob("*.yaml"))
-READ = ("get", "list", "watch")
+FOLLOW = ("list", "watch")
 
 
 def allowed(rules: list[Raw]) -> set[tuple[str, str, str]]:
@@ -69,9 +69,11 @@ def test_a_scheduler_may_do_what_it_does_and_nothing_else() -> None:
     follows = {
         (resource.group, resource.plural, verb)
         for resource in (*FOLLOWED, *(resource for versions in OPTIONAL for resource in versions))
-        for verb in READ
+        for verb in FOLLOW
     }
-    writes = {
+    does = {
+        (PODS.group, "pods", "get"),
+        (NODES.group, "nodes", "get"),
         (PODS.group, "pods/binding", "create"),
         (PODS.group, "pods/status", "patch"),
         (PODS.group, "pods", "delete"),
@@ -86,7 +88,7 @@ def test_a_scheduler_may_do_what_it_does_and_nothing_else() -> None:
         (ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, "create"),
     }
 
-    assert allowed(role["rules"]) == follows | writes
+    assert allowed(role["rules"]) == follows | does
 
 
 @pytest.mark.parametrize("overlay", SCHEDULERS)

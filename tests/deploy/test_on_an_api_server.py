@@ -1,8 +1,6 @@
 """A real API server takes the manifests, and what they allow is enough and not more."""
 
 import asyncio
-import random
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,23 +8,18 @@ from typing import Any
 import pytest
 import yaml
 
-from moorage.clock import SystemClock
 from moorage.feeds.kube_metrics import NODE_METRICS
 from moorage.kube import kubeconfig
-from moorage.kube.leases import Elector, Terms
 from moorage.kube.server import KubeApiServer
 from moorage.serve.authorizing import Authorizer, Denied
 from moorage.watch.errors import Forbidden, NotFound
 from moorage.watch.resources import NODES, RESOURCES
-from tests.deploy.conftest import apply
+from tests.deploy.conftest import ACCOUNT, apply
 from tests.deploy.tools import OVERLAYS, Raw, of_kind, rendered
 from tests.integration.control_plane import ControlPlane, Refused
-from tests.integration.harness import eventually, running
-from tests.integration.making import node, pod
 
 pytestmark = pytest.mark.kube
 
-ACCOUNT = "/api/v1/namespaces/moorage-system/serviceaccounts/moorage/token"
 CUSTOM = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default"
 
 
@@ -35,112 +28,6 @@ def test_the_api_server_takes_every_object(cluster: ControlPlane, overlay: str) 
     said = apply(cluster, rendered(overlay), "--dry-run=server")
 
     assert said.count("serverside-applied (server dry run)") == rendered(overlay).count("\nkind: ")
-
-
-@pytest.fixture(scope="module")
-def account(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A kubeconfig of the scheduler's own service account, with the rights of the base."""
-    kinds = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
-    rights = [obj for kind in kinds for obj in of_kind("base", kind)]
-    apply(cluster, yaml.safe_dump_all(rights))
-    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    token = cluster.request("POST", ACCOUNT, review)["status"]["token"]
-    file = tmp_path_factory.mktemp("account") / "kubeconfig.yaml"
-    return cluster.write_kubeconfig(file, cluster.url, token)
-
-
-def storage(provisioner: str) -> Raw:
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": provisioner.rpartition("/")[2]},
-        "provisioner": provisioner,
-        "volumeBindingMode": "WaitForFirstConsumer",
-    }
-
-
-def claim(name: str, storage_class: str) -> Raw:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "storageClassName": storage_class,
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    }
-
-
-def volume(name: str, storage_class: str) -> Raw:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name},
-        "spec": {
-            "storageClassName": storage_class,
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "hostPath": {"path": "/data"},
-        },
-    }
-
-
-def using(name: str, claim_name: str) -> Raw:
-    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": claim_name}}]
-    return pod(name, volumes=volumes)
-
-
-def test_its_rights_suffice_to_schedule_preempt_and_bind_volumes(
-    cluster: ControlPlane, account: Path
-) -> None:
-    high = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "high"},
-        "value": 1000,
-    }
-    cluster.create(node("n1", cpu="2"), high)
-    cluster.create(storage("kubernetes.io/no-provisioner"), volume("disk", "no-provisioner"))
-    available = {"status": {"phase": "Available"}}
-    cluster.request("PATCH", "/api/v1/persistentvolumes/disk/status", available)
-    cluster.create(storage("example.com/made"), claim("found", "no-provisioner"))
-    cluster.create(claim("made", "made"), pod("low", cpu="1500m"))
-
-    async def story() -> list[tuple[str, str]]:
-        async with running(cluster, kubeconfig_file=account, agree=False) as scheduler:
-            await scheduler.placed("low")
-            await scheduler.create(pod("huge", cpu="64"))
-            await scheduler.condition("huge", "Unschedulable")
-            await scheduler.events("huge", "FailedScheduling")
-            await scheduler.create(pod("urgent", cpu="1500m", priorityClassName="high"))
-            await scheduler.placed("urgent")
-            await scheduler.events("low", "Preempted")
-            await scheduler.create(using("keeps", "found"), using("asks", "made"))
-            await eventually(bound_to(cluster, "found"), lambda: f"{scheduler.seen.failures}")
-            await eventually(selected_for(cluster, "made"), lambda: f"{scheduler.seen.failures}")
-            return scheduler.seen.failures
-
-    assert asyncio.run(story()) == []
-
-
-def bound_to(cluster: ControlPlane, claim_name: str) -> Any:
-    async def check() -> bool:
-        path = "/api/v1/persistentvolumes/disk"
-        found = await asyncio.to_thread(cluster.request, "GET", path)
-        return bool(found["spec"].get("claimRef", {}).get("name") == claim_name)
-
-    return check
-
-
-def selected_for(cluster: ControlPlane, claim_name: str) -> Any:
-    async def check() -> bool:
-        path = f"/api/v1/namespaces/default/persistentvolumeclaims/{claim_name}"
-        found = await asyncio.to_thread(cluster.request, "GET", path)
-        annotations = found["metadata"].get("annotations", {})
-        return "volume.kubernetes.io/selected-node" in annotations
-
-    return check
 
 
 @pytest.mark.parametrize(
@@ -234,29 +121,6 @@ def test_who_measures_and_who_reads(
     else:
         with pytest.raises(Forbidden):
             asyncio.run(act())
-
-
-def test_it_may_hold_its_lease(account: Path) -> None:
-    async def lead() -> tuple[bool, bool]:
-        server = KubeApiServer(kubeconfig.load([account]))
-        terms = Terms(name="moorage", namespace="moorage-system")
-        elector = Elector(
-            server,
-            terms,
-            "me",
-            clock=SystemClock(),
-            rng=random.Random(1),
-            monotonic=time.monotonic,
-        )
-        try:
-            await elector.acquire()
-            led = elector.leading
-            await elector.release()
-            return led, elector.leading
-        finally:
-            await server.close()
-
-    assert asyncio.run(lead()) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -199,8 +199,8 @@ class ControlPlane:
             for obj in objects:
                 ask(connection, self.token, "POST", path_of(obj), obj)
 
-    def clear(self) -> None:
-        """Delete everything tests create."""
+    def clear(self, keep: Container[str] = KEPT) -> None:
+        """Delete everything tests create; of namespaces, those not to be kept."""
         with contextlib.closing(self.connect()) as connection:
 
             def request(method: str, path: str, body: Any = None) -> Any:
@@ -217,8 +217,9 @@ class ControlPlane:
             for item in request("GET", classes)["items"]:
                 if not item["metadata"]["name"].startswith("system-"):
                     request("DELETE", f"{classes}/{item['metadata']['name']}")
-            for name in set(names) - set(KEPT):
-                self._delete_namespace(request, name)
+            for name in names:
+                if name not in keep:
+                    self._delete_namespace(request, name)
 
     def connect(self) -> http.client.HTTPSConnection:
         context = ssl.create_default_context(cafile=str(self.ca_file))

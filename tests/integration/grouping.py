@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from typing import Any
 
 import yaml
 
-from tests.integration.control_plane import ROOT, ControlPlane, Refused
+from tests.integration.control_plane import KEPT, ROOT, ControlPlane, Refused
 from tests.integration.harness import Running, eventually, running
 from tests.integration.making import Raw, pod
 
@@ -49,15 +49,22 @@ def _until_served(plane: ControlPlane, path: str) -> None:
         time.sleep(0.1)
 
 
-def clear(plane: ControlPlane) -> None:
-    """Delete pods, nodes and everything about groups and quotas."""
+def clear(plane: ControlPlane, keep: Container[str] = KEPT) -> None:
+    """Delete pods, nodes and everything about groups and quotas; and namespaces, but for some."""
     for plural in ("elasticquotas", "podgroups"):
         for found in plane.request("GET", f"/apis/{CUSTOM}/{plural}")["items"]:
             place, name = found["metadata"]["namespace"], found["metadata"]["name"]
             plane.request("DELETE", f"/apis/{CUSTOM}/namespaces/{place}/{plural}/{name}")
     with contextlib.suppress(Refused):
         plane.request("DELETE", OWN_GROUPS)
-    plane.clear()
+        for found in plane.request("GET", OWN_GROUPS)["items"]:
+            _let_go(plane, f"{OWN_GROUPS}/{found['metadata']['name']}")
+    plane.clear(keep)
+
+
+def _let_go(plane: ControlPlane, path: str) -> None:
+    """Take away the finalizer that a controller would."""
+    plane.request("PATCH", path, {"metadata": {"finalizers": None}})
 
 
 def group(name: str, members: int, annotations: dict[str, str] | None = None, **spec: Any) -> Raw:

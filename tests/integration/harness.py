@@ -143,11 +143,15 @@ async def running(
     *,
     kubeconfig_file: Path | None = None,
     request_seconds: float = 30.0,
+    sync: bool = True,
     agree: bool = True,
     observer: object = None,
     **settings: Any,
 ) -> AsyncIterator[Running]:
-    """Schedule in this process; at the end the cache must hold what the API server holds."""
+    """Schedule in this process; at the end the cache must hold what the API server holds.
+
+    Without `sync` it may be that not everything has been listed yet.
+    """
     known = registry.installed()
     loaded = load(configuration(**settings), known=registry.describe(known)).configuration
     selected = kubeconfig.load([kubeconfig_file or plane.kubeconfig])
@@ -168,7 +172,8 @@ async def running(
     task = asyncio.ensure_future(scheduler.run())
     under_test = Running(plane, scheduler, server, seen)
     try:
-        await eventually(_synced(scheduler, task), lambda: f"not synced: {seen.failures}")
+        if sync:
+            await eventually(_synced(scheduler, task), lambda: f"not synced: {seen.failures}")
         yield under_test
         if task.done():
             task.result()
