@@ -1,0 +1,5 @@
+"""`python -m moorage` is `moorage`."""
+
+from moorage.cli.main import main
+
+main()
