@@ -6,7 +6,6 @@ was when it began, as kube-scheduler's snapshot has it, and no row moves under i
 failed binding gives back is given back at once; that makes room, and never takes it.
 """
 
-import asyncio
 from collections.abc import Callable
 
 from moorage.extender.asking import Turns
@@ -18,7 +17,6 @@ class Deciding:
     def __init__(self, turns: Turns | None = None) -> None:
         self._turns = turns
         self._under_way = False
-        self._over = asyncio.Event()
         self._put_off: list[Callable[[], None]] = []
 
     def take_turns(self, turns: Turns | None) -> None:
@@ -30,12 +28,10 @@ class Deciding:
         if self._turns is None:
             return attempt()
         self._under_way = True
-        self._over.clear()
         try:
             return await self._turns.run(attempt)
         finally:
             self._under_way = False
-            self._over.set()
             put_off, self._put_off = self._put_off, []
             for work in put_off:
                 work()
@@ -46,8 +42,3 @@ class Deciding:
             self._put_off.append(work)
         else:
             work()
-
-    async def over(self) -> None:
-        """Return when no attempt is under way."""
-        while self._under_way:
-            await self._over.wait()
