@@ -14,7 +14,7 @@ import heapq
 import itertools
 import selectors
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -91,6 +91,20 @@ class VirtualClock:
         while (when := self.next_wake()) is not None and when <= target:
             self.advance_to_next()
         self._now = target
+
+
+async def within(clock: Clock, seconds: float, asking: Awaitable[T]) -> T:
+    """An answer that comes within so many seconds; later ones are a TimeoutError."""
+    answer = asyncio.ensure_future(asking)
+    timer = asyncio.ensure_future(clock.sleep(seconds))
+    try:
+        await asyncio.wait({answer, timer}, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise TimeoutError(f"no answer within {seconds:g} s")
+        return answer.result()
+    finally:
+        answer.cancel()
+        timer.cancel()
 
 
 def run_virtual(main: Coroutine[Any, Any, T], clock: VirtualClock) -> T:

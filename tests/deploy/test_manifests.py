@@ -16,7 +16,7 @@ from moorage.policies.network_latency import CONFIG_MAP
 from moorage.scheduler.following import FOLLOWED, OPTIONAL
 from moorage.scheduler.ganging import DIALECTS
 from moorage.serve.authorizing import ACCESS_REVIEWS, TOKEN_REVIEWS
-from moorage.watch.resources import EVENTS, NODES, PODS
+from moorage.watch.resources import EVENTS, LEASES, NODES, PODS
 from tests.deploy.tools import DEPLOY, OVERLAYS, ROOT, Raw, objects, of_kind
 
 SCHEDULERS = OVERLAYS[:3]
@@ -232,6 +232,39 @@ def test_nothing_else_is_written_to_the_api_server() -> None:
                     found.add((call.func.attr, ast.unparse(call.args[0])))
 
     assert found == {("patch", "VOLUMES"), ("patch", "CLAIMS"), ("bind", "pod.namespace")}
+
+
+def test_standing_in_takes_one_right_more() -> None:
+    """To read the Lease of each scheduler that the configuration names, and nothing else."""
+    overlay, own = "overlays/stand-in-for-kube-scheduler", objects("base")
+    added = [obj for obj in objects(overlay) if not any(_same(obj, one) for one in own)]
+    [role] = [obj for obj in added if obj["kind"] == "Role"]
+    [binding] = [obj for obj in added if obj["kind"] == "RoleBinding"]
+    [deployment] = of_kind(overlay, "Deployment")
+    [profile] = configuration(overlay, deployment).profiles
+    [other] = profile.stand_in_for
+    rule = {"apiGroups": [LEASES.group], "resources": [LEASES.plural], "verbs": ["get"]}
+
+    assert {obj["kind"] for obj in added} == {"Role", "RoleBinding", "ConfigMap"}
+    assert role["rules"] == [{**rule, "resourceNames": [other.lease_name]}]
+    assert role["metadata"]["namespace"] == other.lease_namespace
+    assert binding["metadata"]["namespace"] == other.lease_namespace
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    [subject] = binding["subjects"]
+    account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
+    assert (subject["name"], subject["namespace"]) == (account, "moorage-system")
+
+
+def _same(one: Raw, other: Raw) -> bool:
+    named = (("kind",), ("metadata", "namespace"), ("metadata", "name"))
+    return all(_at(one, path) == _at(other, path) for path in named)
+
+
+def _at(obj: Raw, path: tuple[str, ...]) -> object:
+    found: object = obj
+    for step in path:
+        found = found.get(step) if isinstance(found, dict) else None
+    return found
 
 
 def test_measuring_takes_few_rights_more() -> None:

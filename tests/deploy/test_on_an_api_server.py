@@ -52,6 +52,43 @@ def test_it_may_not_read_what_is_not_its_own(
         asyncio.run(read())
 
 
+def test_who_stands_in_may_read_the_lease_and_not_write_it(
+    cluster: ControlPlane, account: Path
+) -> None:
+    overlay = "overlays/stand-in-for-kube-scheduler"
+    rights = [
+        obj
+        for kind in ("Role", "RoleBinding")
+        for obj in of_kind(overlay, kind)
+        if obj["metadata"]["name"] == "moorage-stand-in"
+    ]
+    where = ("kube-system", "kube-scheduler")
+
+    async def read() -> Raw:
+        server = KubeApiServer(kubeconfig.load([account]))
+        try:
+            return await server.get(RESOURCES["leases"], *where)
+        finally:
+            await server.close()
+
+    async def write() -> None:
+        server = KubeApiServer(kubeconfig.load([account]))
+        try:
+            await server.patch(RESOURCES["leases"], *where, {"spec": {"holderIdentity": "me"}})
+        finally:
+            await server.close()
+
+    apply(cluster, yaml.safe_dump_all(rights))
+    try:
+        with pytest.raises(NotFound):
+            asyncio.run(read())
+        with pytest.raises(Forbidden):
+            asyncio.run(write())
+    finally:
+        path = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings"
+        cluster.request("DELETE", f"{path}/moorage-stand-in")
+
+
 def test_it_may_not_change_nodes(account: Path) -> None:
     async def write() -> None:
         server = KubeApiServer(kubeconfig.load([account]))

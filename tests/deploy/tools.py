@@ -18,6 +18,7 @@ OVERLAYS = (
     "overlays/several-schedulers",
     "overlays/monitoring",
     "overlays/measured",
+    "overlays/stand-in-for-kube-scheduler",
     "crds",
 )
 REMEDIES = {

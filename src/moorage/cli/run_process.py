@@ -86,6 +86,7 @@ class Process:
         started = version._replace(extending=self._extenders.in_use)
         reconfiguring.install(self.scheduler, started)
         self.elector = self._elector(rng) if configuration.leader_election.leader_elect else None
+        self.scheduler.standing.told, self.scheduler.standing.now = say, time.monotonic
         self.reloader = None if sources is None else self._reloader(sources, interval, rng)
         self._services = tuple(services)
         self._stop = asyncio.Event()

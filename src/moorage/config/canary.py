@@ -149,6 +149,9 @@ def _stable(
     if own not in ("", name):
         detail = forbidden(f"the profile is that of {name}; leave the name out")
         report.problem(("spec", "profile", "schedulerName"), detail)
+    if canary.spec.profile.stand_in_for:
+        detail = forbidden("a profile stands in for another scheduler, not a version of it")
+        report.problem(("spec", "profile", "standInFor"), detail)
     return ours.get(name)
 
 

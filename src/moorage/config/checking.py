@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from moorage.config import names
+from moorage.config import names, standing
 from moorage.config.places import Path, text
 from moorage.config.problems import Report, duplicate, invalid, required
 from moorage.config.resolving import Enabled
@@ -24,6 +24,7 @@ def check(configuration: SchedulerConfiguration, report: Report) -> None:
         detail = "should be an integer value greater than zero"
         report.problem(("parallelism",), invalid(configuration.parallelism, detail))
     _profiles(configuration.profiles, report)
+    standing.check(configuration, report)
     check_percentage(configuration.percentage_of_nodes_to_score, report, ())
     _backoff(configuration, report)
     _extenders(configuration.extenders, report)

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from moorage.config import defaults
+from moorage.config import defaults, standing
 from moorage.config.resolving import Enabled
 from moorage.config.types import (
     ALL,
@@ -32,7 +32,7 @@ def complete(given: SchedulerConfiguration) -> SchedulerConfiguration:
         percentage_of_nodes_to_score=(
             defaults.PERCENTAGE_OF_NODES_TO_SCORE if percentage is None else percentage
         ),
-        profiles=_named(given.profiles),
+        profiles=tuple(map(standing.complete, _named(given.profiles))),
         extenders=tuple(_extender(extender) for extender in given.extenders),
     )
 

@@ -82,6 +82,15 @@ class PluginConfig(ConfigStruct, frozen=True):
     args: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+class StandIn(ConfigStruct, frozen=True):
+    """Moorage's own: another scheduler whose pods a profile takes while its Lease is expired."""
+
+    scheduler_name: str = ""
+    lease_name: str = ""
+    lease_namespace: str = "kube-system"
+    without_lease: str = "Leave"
+
+
 class Profile(ConfigStruct, frozen=True):
     """How the pods of one schedulerName are scheduled."""
 
@@ -89,6 +98,7 @@ class Profile(ConfigStruct, frozen=True):
     percentage_of_nodes_to_score: Int32 | None = None
     plugins: Plugins = Plugins()
     plugin_config: tuple[PluginConfig, ...] = ()
+    stand_in_for: tuple[StandIn, ...] = ()
 
 
 class LeaderElection(ConfigStruct, frozen=True):

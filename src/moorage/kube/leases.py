@@ -9,7 +9,6 @@ since this replica last saw it change, by this replica's clock. Beyond client-go
 writes: whoever slept through its lease finds out before it writes, not after.
 """
 
-import asyncio
 import random
 import socket
 import uuid
@@ -19,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from moorage.clock import Clock
+from moorage.clock import Clock, within
 from moorage.watch.errors import ApiError, NotFound, Unreachable
 from moorage.watch.resources import LEASES
 from moorage.watch.surface import ApiServer, Raw
@@ -193,17 +192,10 @@ class Elector:
 
     async def _soon(self, asking: Awaitable[T]) -> T:
         """An answer that comes later than half the renew deadline is none, as in client-go."""
-        answer = asyncio.ensure_future(asking)
-        seconds = max(1.0, self.terms.renew_deadline / 2)
-        timer = asyncio.ensure_future(self._clock.sleep(seconds))
         try:
-            await asyncio.wait({answer, timer}, return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done():
-                raise Unreachable(f"no answer within {seconds:g} s")
-            return answer.result()
-        finally:
-            answer.cancel()
-            timer.cancel()
+            return await within(self._clock, max(1.0, self.terms.renew_deadline / 2), asking)
+        except TimeoutError as error:
+            raise Unreachable(str(error)) from None
 
     def _stamp(self) -> str:
         return datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

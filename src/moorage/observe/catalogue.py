@@ -339,6 +339,12 @@ CANARY_ROLLBACKS: Final = Metric(
 ACTIVE: Final = Metric(
     "moorage_active", "gauge", "1 where this replica schedules, 0 where it stands by."
 )
+STANDING_IN: Final = Metric(
+    "moorage_standing_in",
+    "gauge",
+    "1 while this replica takes the pods of another scheduler, whose Lease is expired.",
+    ("scheduler",),
+)
 SYNCED: Final = Metric("moorage_synced", "gauge", "1 once every resource has been listed.")
 FOLLOWED: Final = Metric(
     "moorage_followed_objects", "gauge", "Objects known, by resource.", ("resource",)

@@ -46,6 +46,12 @@ class Active(Protocol):
     def is_set(self) -> bool: ...
 
 
+class Standing(Protocol):
+    """Who is stood in for."""
+
+    def state(self) -> Mapping[str, bool]: ...
+
+
 class Source(Protocol):
     """The part of a scheduler that metrics read."""
 
@@ -67,6 +73,8 @@ class Source(Protocol):
     def profiles(self) -> Mapping[str, Profile]: ...
     @property
     def reflectors(self) -> Mapping[str, Reflector]: ...
+    @property
+    def standing(self) -> Standing: ...
     def room(self) -> Room: ...
 
 
@@ -86,6 +94,7 @@ def read(source: Source) -> Iterator[Family]:
     yield counter(catalogue.EVENTS_SENT, one(source.recorder.sent))
     yield counter(catalogue.EVENTS_DROPPED, one(source.recorder.dropped))
     yield gauge(catalogue.ACTIVE, one(source.active.is_set()))
+    yield gauge(catalogue.STANDING_IN, [((n,), on) for n, on in source.standing.state().items()])
     yield gauge(catalogue.SYNCED, one(source.synced))
     yield gauge(catalogue.OBSERVERS_OFF, one(len(source.observers.switched_off)))
     yield gauge(catalogue.FOLLOWED, known)

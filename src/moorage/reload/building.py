@@ -12,6 +12,7 @@ from moorage.queue.backoff import Backoff
 from moorage.reload.whole import Whole
 from moorage.scheduler.canary import Canary
 from moorage.scheduler.reconfiguring import Version
+from moorage.scheduler.stand_in import stand_ins
 from moorage.simulate.running import build_profiles
 
 
@@ -29,6 +30,7 @@ def version(
             each.spec.scheduler_name: _canary(each, configuration, known, guard)
             for each in found.canaries
         },
+        stand_ins=stand_ins(configuration),
     )
 
 

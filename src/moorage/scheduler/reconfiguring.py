@@ -22,6 +22,7 @@ from moorage.framework.extenders import Extenders
 from moorage.queue.backoff import Backoff
 from moorage.scheduler.canary import Canary
 from moorage.scheduler.queueing import attach, settings_for
+from moorage.scheduler.stand_in import StandIn
 from moorage.watch.reflector import Change
 from moorage.watch.resources import PODS
 
@@ -46,6 +47,7 @@ class Version(NamedTuple):
     canaries: Mapping[str, Canary] = {}
     extending: Extending | None = None
     """The extenders, where they are not those of the version before."""
+    stand_ins: tuple[StandIn, ...] = ()
 
 
 def install(desk: "Scheduler", version: Version) -> frozenset[str]:
@@ -76,8 +78,9 @@ def install(desk: "Scheduler", version: Version) -> frozenset[str]:
     lineup.generation, lineup.digest = version.generation, version.digest
     desk.backoff = version.backoff
     rejoin(desk, changed)
-    _let_go(desk, before.keys() - after.keys())
-    _look_up(desk, after.keys() - before.keys())
+    let_go(desk, before.keys() - after.keys())
+    look_up(desk, after.keys() - before.keys())
+    desk.standing.stand_in(version.stand_ins)
     return changed
 
 
@@ -115,7 +118,7 @@ def _differing(before: Mapping[str, Canary], after: Mapping[str, Canary]) -> fro
     return frozenset(name for name in names if before.get(name) is not after.get(name))
 
 
-def _let_go(desk: "Scheduler", gone: Container[str]) -> None:
+def let_go(desk: "Scheduler", gone: Container[str]) -> None:
     """Pods of profiles that are gone wait for nobody of ours."""
     for group in desk.groups:
         left = [pod.uid for pod in group.waiting.values() if pod.spec.scheduler_name in gone]
@@ -125,7 +128,7 @@ def _let_go(desk: "Scheduler", gone: Container[str]) -> None:
             desk.ganging.review(group)
 
 
-def _look_up(desk: "Scheduler", new: Container[str]) -> None:
+def look_up(desk: "Scheduler", new: Container[str]) -> None:
     """Pods that have waited for a profile that there was not."""
     for pod in list(desk.reflectors[PODS.plural].known.values()):
         if not isinstance(pod, Pod) or pod.spec.scheduler_name not in new:

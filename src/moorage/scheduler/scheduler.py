@@ -49,6 +49,7 @@ from moorage.scheduler.queueing import attach, queue_for
 from moorage.scheduler.quoting import Quoting
 from moorage.scheduler.rejecting import Rejecting
 from moorage.scheduler.reporting import Reporting
+from moorage.scheduler.standing import Standing
 from moorage.watch.resources import Resource
 from moorage.watch.surface import ApiServer
 
@@ -118,6 +119,7 @@ class Scheduler:
         self.preempting = Preempting(self)
         self.ledger = Ledger(self)
         self.quoting = Quoting(self)
+        self.standing = Standing(self)
         self._tasks: asyncio.TaskGroup | None = None
 
     @property
@@ -145,6 +147,7 @@ class Scheduler:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             self.following.start(tasks)
+            self.standing.start(tasks)
             tasks.create_task(self.recorder.run(), name="events")
             tasks.create_task(self._loop(), name="schedule")
 

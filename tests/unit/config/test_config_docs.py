@@ -18,6 +18,7 @@ STRUCTS: list[type[msgspec.Struct]] = [
     types.LeaderElection,
     types.ClientConnection,
     types.Profile,
+    types.StandIn,
     types.Plugins,
     types.PluginSet,
     types.PluginRef,

@@ -259,6 +259,7 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
         "moorage_version_attempt_duration_seconds",
         "moorage_canary_percent",
         "moorage_canary_rollbacks",
+        "moorage_standing_in",
         "moorage_loop_lag_seconds",
         "moorage_feed_age_seconds",
         "moorage_feed_reads",

@@ -49,11 +49,13 @@ def configuration(*profiles: Raw, **settings: Any) -> Raw:
 class ChangingWorld:
     """What a test sees: the cluster, the scheduler, and what was decided."""
 
+    cluster_type: type[MemoryCluster] = MemoryCluster
+
     def __init__(
         self, *objects: Objects, config: Raw, plugins: Iterable[type[Plugin]] = ()
     ) -> None:
         self.clock = VirtualClock(1000.0)
-        self.cluster = MemoryCluster(clock=self.clock, rng=random.Random(1))
+        self.cluster = self.cluster_type(clock=self.clock, rng=random.Random(1))
         self.known = registry.built_in()
         for plugin in plugins:
             self.known.add(plugin)
@@ -94,6 +96,9 @@ class ChangingWorld:
         made = version(found, self.known, generation, f"digest-{generation}")
         return install(self.scheduler, made)
 
+    def prepare(self) -> None:
+        """What is to be done before the scheduler runs."""
+
     def run(self, story: Callable[["ChangingWorld"], Awaitable[None]]) -> "ChangingWorld":
         """Run the scheduler while the story unfolds."""
 
@@ -110,6 +115,7 @@ class ChangingWorld:
                 observers=(self,),
                 backoff=(backoff.initial, backoff.maximum),
             )
+            self.prepare()
             running = asyncio.ensure_future(self.scheduler.run())
             await story(self)
             validate(self.scheduler.cache)
