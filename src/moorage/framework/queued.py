@@ -2,6 +2,7 @@
 
 import enum
 
+from moorage.api.pod import Pod
 from moorage.cache.podinfo import PodInfo
 
 
@@ -45,6 +46,7 @@ class QueuedPod:
         "info",
         "latest",
         "pending_plugins",
+        "seen_as",
         "sequence",
         "stands_for",
         "state",
@@ -56,6 +58,8 @@ class QueuedPod:
     def __init__(self, info: PodInfo, timestamp: float) -> None:
         self.info = info
         self.latest = info
+        self.seen_as: Pod | None = None
+        """The pod as it was judged in its last attempt, where a plugin had changed it."""
         self.timestamp = timestamp
         self.entered = timestamp
         self.first_attempt: float | None = None
@@ -74,6 +78,11 @@ class QueuedPod:
         self.sequence = 0
         self.stands_for: QueuedPod | None = None
         """The pod that is in the queue, where this one is only shown to QueueSort in its place."""
+
+    @property
+    def judged(self) -> Pod:
+        """The pod that plugins refused, and that their hints are about."""
+        return self.info.pod if self.seen_as is None else self.seen_as
 
     @property
     def is_ahead(self) -> bool:

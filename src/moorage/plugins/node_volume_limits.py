@@ -104,12 +104,17 @@ class NodeVolumeLimits(PreFilter, Filter, frozen=True):
     def events(self) -> tuple[EventHint, ...]:
         csi_node, claim = Resource.CSI_NODE, Resource.PERSISTENT_VOLUME_CLAIM
         detached = ClusterEvent(Resource.VOLUME_ATTACHMENT, Action.DELETE)
+        driver = Action.UPDATE | Action.DELETE
         return (
-            EventHint(ClusterEvent(csi_node, Action.ADD)),
+            EventHint(ClusterEvent(Resource.NODE, Action.ADD)),
+            EventHint(ClusterEvent(csi_node, Action.ADD | Action.DELETE)),
             EventHint(ClusterEvent(csi_node, Action.UPDATE), hints.after_csi_node_update),
             EventHint(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), hints.after_pod_deleted),
             EventHint(ClusterEvent(claim, Action.ADD), hints.after_claim_added),
             EventHint(detached, hints.after_detach),
+            EventHint(ClusterEvent(Resource.CSI_DRIVER, driver), hints.after_driver_change),
+            EventHint(ClusterEvent(Resource.STORAGE_CLASS, Action.DELETE)),
+            EventHint(ClusterEvent(Resource.PERSISTENT_VOLUME, Action.DELETE)),
         )
 
 

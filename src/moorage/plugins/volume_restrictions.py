@@ -103,9 +103,10 @@ def _in_use(cycle: Cycle) -> InUse:
 
 
 def after_pod_deleted(pod: Pod, deleted: Pod, _: None) -> Hint:
-    if deleted.namespace != pod.namespace:
-        return Hint.SKIP
-    shares_claim = not set(claims_by_name(pod)).isdisjoint(claims_by_name(deleted))
+    """Disks know no namespaces; claims do."""
+    shares_claim = deleted.namespace == pod.namespace and not set(claims_by_name(pod)).isdisjoint(
+        claims_by_name(deleted)
+    )
     return Hint.QUEUE if clash(pod, deleted) or shares_claim else Hint.SKIP
 
 

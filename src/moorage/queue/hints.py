@@ -6,6 +6,8 @@
    answered Pending.
 3. A hint that raises counts as `QUEUE`: better one attempt in vain than a pod forgotten.
 4. A wildcard event needs no hint. One that carries a pod concerns that pod alone.
+5. Where a plugin had changed the pod for its attempt, hints are asked about the pod as changed.
+   What it would change it to after an update of the pod is not known: that is worth an attempt.
 """
 
 import enum
@@ -14,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from moorage.api.pod import Pod
-from moorage.framework.events import ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.queued import QueuedPod
 from moorage.queue.reporting import Report, problem
 
@@ -82,10 +84,12 @@ class Hints:
         refused_by, pending = queued.refused_by, queued.pending_plugins
         if not refused_by:
             return Strategy.AFTER_BACKOFF
+        if queued.seen_as is not None and _changes_what_was_seen(heard.event):
+            return Strategy.AFTER_BACKOFF
         if heard.is_wildcard:
             mine = target(heard.event, new) in (None, queued.info.uid)
             return Strategy.AFTER_BACKOFF if mine else Strategy.SKIP
-        best, pod = Strategy.SKIP, queued.info.pod
+        best, pod = Strategy.SKIP, queued.judged
         for plugin, hints in heard.wanted.get(pod.spec.scheduler_name, _NOBODY).items():
             if plugin in refused_by and self._ask(plugin, hints, heard.name, pod, old, new):
                 if plugin in pending:
@@ -125,6 +129,11 @@ _NOBODY: Final[dict[str, tuple[EventHint, ...]]] = {}
 
 def _says_queue(entry: EventHint, pod: Pod, old: Any, new: Any) -> bool:
     return entry.hint is None or entry.hint(pod, old, new) is Hint.QUEUE
+
+
+def _changes_what_was_seen(event: ClusterEvent) -> bool:
+    """Whether the pod itself has changed, and more of it than its status."""
+    return event.resource is Resource.TARGET_POD and event.action is not Action.UPDATE
 
 
 def target(event: ClusterEvent, new: Any) -> str | None:

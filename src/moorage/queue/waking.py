@@ -125,7 +125,7 @@ class Waking:
         for (scheduler, plugin), classes in pool.refused.items():
             hints = heard.wanted.get(scheduler, {}).get(plugin)
             for pods in classes.values() if hints else ():
-                sample = next(iter(pods.values())).info.pod
+                sample = next(iter(pods.values())).judged
                 if self._hints.may_wake(hints or (), sample, old, new):
                     found.update(pods)
         return sorted(found.values(), key=_sequence)

@@ -111,6 +111,7 @@ class Ending:
         if nominated is not None:
             self._desk.preempting.make_room(cycle, profile, nominated)
         self._desk.preempting.look_again(cycle)
+        queued.seen_as = None if cycle.pod is queued.info.pod else cycle.pod
         if self.put_back(queued, rejected, pending):
             self._say_why(cycle, "Unschedulable", message)
 

@@ -32,6 +32,7 @@ def node(**labels: str) -> Node:
 
 
 SEEKING = pod("new", on="", podAffinity=[term()])
+SOCIAL = pod("web", on="", podAffinity=[term()])
 SHUNNING = pod("new", on="", podAntiAffinity=[term()])
 PLAIN = pod("new", on="")
 
@@ -56,6 +57,8 @@ def hint_for(resource: Resource, action: Action) -> HintFunction:
         pytest.param(SEEKING, pod("db"), pod(), Hint.QUEUE, id="a pod became wanted"),
         pytest.param(SEEKING, pod(), pod(), Hint.SKIP, id="a wanted pod stayed wanted"),
         pytest.param(SEEKING, pod(), None, Hint.SKIP, id="a wanted pod went"),
+        pytest.param(SOCIAL, pod(), None, Hint.QUEUE, id="one of the pod's own group went"),
+        pytest.param(SOCIAL, pod(), pod("db"), Hint.QUEUE, id="one left the pod's own group"),
         pytest.param(SHUNNING, pod(), None, Hint.QUEUE, id="a shunned pod went"),
         pytest.param(SHUNNING, pod("db"), None, Hint.SKIP, id="another pod went"),
         pytest.param(SHUNNING, pod(), pod("db"), Hint.QUEUE, id="a pod is shunned no more"),
@@ -90,7 +93,13 @@ def test_after_assigned_pod_change(
         pytest.param(SEEKING, None, node(), Hint.SKIP, id="a node in no zone came"),
         pytest.param(SEEKING, node(), node(zone="x"), Hint.QUEUE, id="a node got a zone"),
         pytest.param(SEEKING, node(zone="x"), node(zone="y"), Hint.QUEUE, id="a node moved"),
-        pytest.param(SEEKING, node(zone="x"), node(), Hint.SKIP, id="a node lost its zone"),
+        pytest.param(
+            SEEKING,
+            node(zone="x"),
+            node(),
+            Hint.QUEUE,
+            id="a node left its zone, and perhaps took one along that shunned the pod",
+        ),
         pytest.param(SEEKING, node(zone="x"), node(zone="x"), Hint.SKIP, id="a node stayed"),
         pytest.param(SHUNNING, None, node(), Hint.QUEUE, id="any node came, to a shunning pod"),
         pytest.param(
@@ -103,7 +112,10 @@ def test_after_assigned_pod_change(
             SHUNNING, node(zone="x"), node(zone="y"), Hint.QUEUE, id="a node moved, when shunning"
         ),
         pytest.param(
-            PLAIN, None, node(zone="x"), Hint.SKIP, id="a pod without terms does not care"
+            PLAIN, None, node(zone="x"), Hint.QUEUE, id="a node came, where nobody may shun the pod"
+        ),
+        pytest.param(
+            PLAIN, node(), node(zone="x"), Hint.SKIP, id="a node got a zone, and left nobody behind"
         ),
     ],
 )

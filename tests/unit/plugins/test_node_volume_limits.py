@@ -344,7 +344,9 @@ class TestHints:
             pytest.param(csi_node(d=1), csi_node(d=2), Hint.QUEUE, id="a raised limit"),
             pytest.param(csi_node(d=2), csi_node(d=1), Hint.SKIP, id="a lowered limit"),
             pytest.param(csi_node(), csi_node(d=1), Hint.QUEUE, id="a new driver"),
-            pytest.param(csi_node(d=1), csi_node(d=None), Hint.SKIP, id="a limit taken away"),
+            pytest.param(csi_node(d=1), csi_node(d=None), Hint.QUEUE, id="a limit taken away"),
+            pytest.param(csi_node(d=1), csi_node(), Hint.QUEUE, id="a driver taken away"),
+            pytest.param(csi_node(d=None), csi_node(d=1), Hint.SKIP, id="a first limit"),
         ],
     )
     def test_csi_node(self, old: CSINode, new: CSINode, want: Hint) -> None:

@@ -105,8 +105,11 @@ def capacity(**sizes: str) -> CSIStorageCapacity:
             hints.after_driver_change,
             driver(True, "csi.y"),
             driver(False, "csi.y"),
-            Hint.SKIP,
-            id="a driver the pod does not name",
+            Hint.QUEUE,
+            id="a driver that the pod's claims may need",
+        ),
+        pytest.param(
+            hints.after_driver_change, driver(True), None, Hint.QUEUE, id="the driver is gone"
         ),
         pytest.param(
             hints.after_capacity_change, None, capacity(capacity="1Gi"), Hint.QUEUE, id="a new pool"

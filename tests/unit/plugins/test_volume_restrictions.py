@@ -200,6 +200,11 @@ def test_a_trial_counts_claims_by_name_as_kube_scheduler_does() -> None:
         pytest.param(
             using("d", of_claim("data"), namespace="other"), Hint.SKIP, id="another namespace"
         ),
+        pytest.param(
+            using("d", EBS, namespace="other"),
+            Hint.QUEUE,
+            id="it had the disk, in another namespace",
+        ),
     ],
 )
 def test_hint_after_a_pod_was_deleted(deleted: PodBuilder, want: Hint) -> None:

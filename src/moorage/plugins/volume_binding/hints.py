@@ -23,7 +23,9 @@ def events() -> tuple[EventHint, ...]:
         EventHint(ClusterEvent(Resource.PERSISTENT_VOLUME, changed)),
         EventHint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
         EventHint(ClusterEvent(Resource.CSI_NODE, changed), after_csi_node_change),
-        EventHint(ClusterEvent(Resource.CSI_DRIVER, Action.UPDATE), after_driver_change),
+        EventHint(
+            ClusterEvent(Resource.CSI_DRIVER, Action.UPDATE | Action.DELETE), after_driver_change
+        ),
         EventHint(ClusterEvent(pool, changed), after_capacity_change),
     )
 
@@ -46,11 +48,13 @@ def after_csi_node_change(pod: Pod, old: CSINode | None, new: CSINode) -> Hint:
     return Hint.QUEUE if before != new.annotations.get(MIGRATED_PLUGINS, "") else Hint.SKIP
 
 
-def after_driver_change(pod: Pod, old: CSIDriver, new: CSIDriver) -> Hint:
-    """Only where the driver stops keeping account of space, and the pod names it itself."""
-    named = any(volume.csi and volume.csi.driver == new.name for volume in pod.spec.volumes)
-    stopped = old.spec.storage_capacity and not new.spec.storage_capacity
-    return Hint.QUEUE if named and stopped else Hint.SKIP
+def after_driver_change(pod: Pod, old: CSIDriver, new: CSIDriver | None) -> Hint:
+    """Only where the driver stops keeping account of space.
+
+    Whether it is the pod's driver is not asked: that its claims' storage classes would tell.
+    """
+    stopped = old.spec.storage_capacity and (new is None or not new.spec.storage_capacity)
+    return Hint.QUEUE if stopped else Hint.SKIP
 
 
 def after_capacity_change(
