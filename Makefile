@@ -11,7 +11,7 @@ help:
 	@echo 'make demo           schedule a small cluster in memory, and see why one pod waits'
 	@echo 'make test           every check: format, lint, types, imports, tests (builds Kubernetes once)'
 	@echo 'make check fast     the checks that need no Kubernetes'
-	@echo 'make kube           etcd, kube-apiserver, kube-scheduler and the oracle in .kube-assets'
+	@echo 'make kube           etcd, kube-apiserver, kube-scheduler, kubectl and the oracle in .kube-assets'
 	@echo 'make differential   random cases against kube-scheduler (CASES=1000 SEED=1)'
 	@echo 'make bench          throughput of the decision, a JSON line per kind (NODES=5000 PODS=3000)'
 	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
@@ -27,7 +27,7 @@ demo: $(READY)
 	@$(BIN)/moorage simulate $(DEMO)/cluster $(DEMO)/workloads \
 	    --config $(DEMO)/scheduler.yaml --plugin $(DEMO)/quiet_nodes.py --seed 7
 
-test: check fast kube-tests
+test: check kube fast kube-tests
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -30,8 +30,8 @@ READS = {"get", "list", "watch"}
 
 
 @contextlib.contextmanager
-def kube_scheduler(plane: ControlPlane, folder: Path) -> Iterator[None]:
-    """The real one, with its default configuration."""
+def kube_scheduler(plane: ControlPlane, folder: Path) -> Iterator[int]:
+    """The real one, with its default configuration; the answer is the port it listens on."""
     (port,) = free_ports(1)
     file = folder / "kube-scheduler.yaml"
     kubeconfig = str(plane.kubeconfig_of("kube-scheduler"))
@@ -49,7 +49,7 @@ def kube_scheduler(plane: ControlPlane, folder: Path) -> Iterator[None]:
         f"--authorization-kubeconfig={kubeconfig}",
     )
     try:
-        yield
+        yield port
     finally:
         plane.end("kube-scheduler", signal.SIGKILL)
 

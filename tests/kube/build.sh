@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Puts what Moorage is tested against in .kube-assets/bin: build.sh kube | oracle | bench-peer | kubectl
-#   kube        etcd, kube-apiserver, kube-scheduler and the oracle; nothing where KUBEBUILDER_ASSETS holds the first three
+#   kube        etcd, kube-apiserver, kube-scheduler, the oracle, and kubectl where none is installed; nothing where
+#               KUBEBUILDER_ASSETS holds the first three
 #   oracle      kube-scheduler's decisions on conformance cases
 #   bench-peer  kube-scheduler's throughput in process
 #   kubectl     to check manifests with, where none is installed
@@ -66,6 +67,7 @@ kube() {
 		echo "$version" >"$stamp"
 	fi
 	oracle
+	type -P kubectl >/dev/null || kubectl
 }
 
 # program NAME DIR PACKAGE: Go itself knows whether there is anything to do; without Go, what is there will do.
