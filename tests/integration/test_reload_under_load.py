@@ -101,9 +101,8 @@ def test_no_pod_is_lost_and_none_is_decided_by_half_a_configuration(
                 creating.result()
             wait_for(lambda: len(placed(plane)) == PODS, f"not all bound: {run.log}", 120)
             where = placed(plane)
-            decisions = run.lines("Scheduled")
             wait_for(lambda: len(run.lines("Bound")) == PODS, f"not all told: {run.log}")
-            bindings = run.lines("Bound")
+            decisions, bindings = run.lines("Scheduled"), run.lines("Bound")
             told = run.configz()
             counted = {
                 result: run.metric(f'moorage_config_reloads_total{{result="{result}"}}')

@@ -18,7 +18,7 @@ from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
 from moorage.observe.logs import Logs, say
 from moorage.observe.metrics import Metrics
-from moorage.reload.reloading import Sources
+from moorage.reload.sources import Sources
 from moorage.reload.whole import Whole
 from moorage.serve import wiring
 from moorage.serve.certificates import CertificateError, Certificates

@@ -28,7 +28,8 @@ from moorage.kube.leases import Elector, LeaseLost, Terms
 from moorage.kube.server import KubeApiServer
 from moorage.observe.logs import say
 from moorage.reload import building
-from moorage.reload.reloading import Reloader, Sources
+from moorage.reload.reloading import Reloader
+from moorage.reload.sources import Sources
 from moorage.reload.whole import Whole
 from moorage.scheduler import Scheduler, reconfiguring
 from moorage.scheduler.comparing import compare

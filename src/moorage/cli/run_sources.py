@@ -16,7 +16,7 @@ from moorage.observe.logs import say
 from moorage.reload import whole
 from moorage.reload.config_maps import ConfigMaps, Ref
 from moorage.reload.files import Files
-from moorage.reload.reloading import Sources
+from moorage.reload.sources import Sources
 from moorage.reload.whole import Whole
 from moorage.simulate.manifests import InputError
 from moorage.watch.errors import ApiError

@@ -51,16 +51,12 @@ class Version(NamedTuple):
 
 
 def install(desk: "Scheduler", version: Version) -> frozenset[str]:
-    """Put a version in force; the names of the profiles that are not what they were.
-
-    What a plugin of the new version raises is raised before anything has changed.
-    """
+    """Put a version in force; the names of the profiles that are not what they were."""
     lineup, before = desk.lineup, dict(desk.profiles)
     after = {
         name: succession.succeed(before.get(name), made) for name, made in version.profiles.items()
     }
     changed = frozenset(name for name, profile in after.items() if before.get(name) is not profile)
-    _check(desk, [*after.values(), *(each.profile for each in version.canaries.values())], version)
     canaries = {
         name: _succeed(lineup.canaries.get(name), canary, unchanged=name not in changed)
         for name, canary in version.canaries.items()
@@ -84,8 +80,10 @@ def install(desk: "Scheduler", version: Version) -> frozenset[str]:
     return changed
 
 
-def _check(desk: "Scheduler", profiles: list[Profile], version: Version) -> None:
-    """Ask plugins what they will be asked, while nothing depends on it."""
+def check(desk: "Scheduler", version: Version) -> None:
+    """Ask plugins what they will be asked when the version takes over, while nothing depends on
+    it; raises what they raise."""
+    profiles = [*version.profiles.values(), *(each.profile for each in version.canaries.values())]
     settings = settings_for(profiles, version.backoff, desk.groups)
     sorted(map(settings.sort_key, desk.queue))
 
