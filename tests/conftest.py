@@ -1,6 +1,10 @@
 """What holds for all tests."""
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("moorage", deadline=None)  # tests count work; none of them has a clock
+settings.load_profile("moorage")
 
 KUBE_SECONDS = 400.0
 """A control plane that starts in seconds may take minutes where everybody wants the processor."""

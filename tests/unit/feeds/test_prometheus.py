@@ -59,7 +59,7 @@ class FakePrometheus:
     async def serve(self, use: Callable[[str], Awaitable[T]], tls: ServerTls | None = None) -> T:
         app = web.Application()
         app.router.add_post("/api/v1/query", self.query)
-        runner = web.AppRunner(app)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
         context = tls.context if tls is not None else None
         await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
