@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar
 import click
 
 from moorage.config.problems import ConfigError
+from moorage.framework.registry import RegistryError
 from moorage.simulate.manifests import InputError
 
 P = ParamSpec("P")
@@ -23,7 +24,7 @@ def failing_clearly(command: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except (InputError, ConfigError) as error:
+        except (InputError, ConfigError, RegistryError) as error:
             for line in str(error).splitlines():
                 click.echo(f"error: {line}", err=True)
             sys.exit(BAD_INPUT)

@@ -7,6 +7,7 @@ from moorage.cli.bench_cmd import bench_command
 from moorage.cli.config_cmd import config_command
 from moorage.cli.evaluate_cmd import evaluate_command
 from moorage.cli.extender_cmd import extender_command
+from moorage.cli.plugin_cmd import plugin_command
 from moorage.cli.probe_cmd import probe_command
 from moorage.cli.run_cmd import run_command
 from moorage.cli.simulate_cmd import simulate_command
@@ -28,6 +29,7 @@ main.add_command(config_command)
 main.add_command(evaluate_command)
 main.add_command(extender_command)
 main.add_command(probe_command)
+main.add_command(plugin_command)
 main.add_command(run_command)
 main.add_command(simulate_command)
 

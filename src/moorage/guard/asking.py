@@ -189,10 +189,30 @@ def hinting(guard: Guard, function: Function) -> Function:
 
         return call
 
-    def events(self: Any) -> tuple[EventHint, ...]:
+    def checked(self: Any) -> tuple[EventHint, ...]:
+        answer = function(self)
+        if not (isinstance(answer, tuple) and all(isinstance(e, EventHint) for e in answer)):
+            raise Wrong(f"answered {answer!r}: answer a tuple of EventHint")
         return tuple(
             entry if entry.hint is None else entry._replace(hint=guarded(entry.hint))
-            for entry in function(self)
+            for entry in answer
         )
 
+    def events(self: Any) -> tuple[EventHint, ...]:
+        found: tuple[EventHint, ...] = guard.call(
+            guard.hook("Events", QUEUEING), None, checked, self
+        )
+        return found
+
     return events
+
+
+def describing(guard: Guard, function: Function) -> Function:
+    """What is asked once, when a profile is built."""
+    hook = guard.hook("Concerns", QUEUEING)
+
+    def concerns(self: Any) -> int:
+        found: int = guard.call(hook, None, function, self)
+        return found
+
+    return concerns

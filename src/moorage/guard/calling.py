@@ -87,7 +87,7 @@ class Guard:
         if not self.breaker.begin(hook.strand, unit, self._clock()):
             self.left_out += 1
             if self.terms.when_open is WhenOpen.FAIL:
-                raise PluginError(self.plugin, hook.point, off_text(self.breaker, self._clock()))
+                raise PluginError(self.plugin, hook.point, off_text(self.breaker))
             raise Off
         hook.unit, hook.used = unit, 0.0
         if before is not State.CLOSED and self.breaker.state is State.CLOSED:

@@ -73,10 +73,9 @@ def words(error: Exception) -> str:
     return said + place
 
 
-def off_text(breaker: Breaker, now: float) -> str:
+def off_text(breaker: Breaker) -> str:
     """Why a plugin is not asked."""
-    left = max(0.0, breaker.until - now)
     return (
-        f"it is switched off for another {left:.0f}s after too many failures, the last at "
+        f"it is switched off for a while after too many failures, the last at "
         f"{breaker.last_error}; mend it, or set pluginGuard.whenOpen to Ignore or Fallback"
     )

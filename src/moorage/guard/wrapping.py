@@ -37,6 +37,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "post_bind": asking.post_bind,
     "sign": asking.signing,
     "events": asking.hinting,
+    "concerns": asking.describing,
 }
 
 

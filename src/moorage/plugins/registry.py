@@ -2,12 +2,13 @@
 
 import pkgutil
 from collections.abc import Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from moorage.config.known import PluginInfo
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import points_of
-from moorage.framework.registry import Registry
+from moorage.framework.registry import Registry, RegistryError
 from moorage.plugins.default_binder import DefaultBinder
 from moorage.plugins.default_preemption import DefaultPreemption
 from moorage.plugins.dynamic_resources import DynamicResources
@@ -66,8 +67,19 @@ def installed() -> Registry:
     """The built-ins and what installed packages bring under the entry point group."""
     registry = built_in()
     for entry in entry_points(group=ENTRY_POINT):
-        registry.add(entry.load())
+        registry.add(_loaded(entry))
     return registry
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    try:
+        return entry.load()
+    except Exception as error:
+        package = entry.dist.name if entry.dist else "an installed package"
+        raise RegistryError(
+            f'plugin "{entry.name}" of {package} ({entry.value}) does not load: '
+            f"{type(error).__name__}: {error}; mend the package, or uninstall it"
+        ) from error
 
 
 def describe(registry: Mapping[str, type[Plugin]]) -> dict[str, PluginInfo]:

@@ -1,5 +1,7 @@
 """What a simulation shows: where pods went, why one did not, how full nodes are."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -59,13 +61,19 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
         return data
 
 
+def folded(errors: Iterable[str]) -> tuple[str, ...]:
+    """Every error once, in the order in which they first came, and how often it came."""
+    counts = Counter(errors)
+    return tuple(text if n == 1 else f"{text} ({n} times)" for text, n in counts.items())
+
+
 def report(simulation: Simulation) -> Report:
     """Tell how a simulation ended."""
     return Report(
         pods=_pods(simulation),
         nodes=_nodes(simulation.scheduler.cache),
         attempts=simulation.story.attempts,
-        errors=tuple(simulation.story.errors),
+        errors=folded(simulation.story.errors),
     )
 
 

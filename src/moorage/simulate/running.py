@@ -20,6 +20,7 @@ from moorage.feeds import wiring
 from moorage.feeds.feeds import Feeds
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
+from moorage.framework.verdicts import PluginError
 from moorage.guard import Guards
 from moorage.memory.cluster import MemoryCluster
 from moorage.memory.kubelet import Kubelet
@@ -36,6 +37,9 @@ START = 1_767_225_600.0
 
 _SETTLED_SECONDS = 12.0
 """Longer than the longest back-off: who has not come back by then waits for an event."""
+
+_PATIENCE = 10
+"""How many such spans attempts may fail before nobody waits for them to succeed any more."""
 
 
 class Simulation:
@@ -54,12 +58,15 @@ class Story:
         self.last: dict[str, Attempt] = {}
         self.errors: list[str] = []
         self.attempts = 0
+        self.decided = 0
 
     def attempted(self, attempt: Attempt) -> None:
         self.attempts += 1
         self.last[attempt.uid] = attempt
         if attempt.result is Result.ERROR:
             self.errors.append(f"{attempt.pod}: {attempt.message}")
+        else:
+            self.decided += 1
 
     def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
         """An extender was asked."""
@@ -76,17 +83,20 @@ def build_profiles(
     """Every profile of a configuration, ready to run; plugins that are not ours are guarded."""
     known = tacit.with_tacit(known)
     described = describe(known)
-    return {
-        configured.scheduler_name: profile.build(
-            tacit.enlist(resolve(configured, described), known),
-            known,
-            _percentage(configuration.percentage_of_nodes_to_score)
-            if configured.percentage_of_nodes_to_score is None
-            else _percentage(configured.percentage_of_nodes_to_score),
-            Guards(guard, configured.scheduler_name),
-        )
-        for configured in configuration.profiles
-    }
+    try:
+        return {
+            configured.scheduler_name: profile.build(
+                tacit.enlist(resolve(configured, described), known),
+                known,
+                _percentage(configuration.percentage_of_nodes_to_score)
+                if configured.percentage_of_nodes_to_score is None
+                else _percentage(configured.percentage_of_nodes_to_score),
+                Guards(guard, configured.scheduler_name),
+            )
+            for configured in configuration.profiles
+        }
+    except PluginError as error:
+        raise InputError([f"a profile cannot be built: {error}"]) from error
 
 
 def _percentage(given: int | None) -> int | None:
@@ -141,7 +151,7 @@ def simulate(
         )
         feeds = wiring.feeds(scheduler, feeding.reader_for(measured, cluster, clock))
         await feeds.prime()
-        await _until_settled(cluster, scheduler, clock, feeds)
+        await _until_settled(cluster, scheduler, clock, feeds, story)
         return Simulation(cluster, scheduler, story)
 
     try:
@@ -158,15 +168,27 @@ def _that_do_not_bind(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
 
 
 async def _until_settled(
-    cluster: MemoryCluster, scheduler: Scheduler, clock: VirtualClock, feeds: Feeds
+    cluster: MemoryCluster,
+    scheduler: Scheduler,
+    clock: VirtualClock,
+    feeds: Feeds,
+    story: Story,
 ) -> None:
-    """Let time pass until no attempt was made for longer than any back-off lasts."""
+    """Let time pass until no attempt was made for longer than any back-off lasts.
+
+    Attempts that only ever fail, as with a broken plugin, are watched for a while, and then given
+    up: they would go on for ever.
+    """
     running = asyncio.ensure_future(scheduler.run())
     beside = [asyncio.ensure_future(Kubelet(cluster).serve()), asyncio.ensure_future(feeds.run())]
-    seen = -1
+    seen, patience = -1, _PATIENCE
     while not running.done() and (seen != scheduler.attempts or _is_busy(cluster, scheduler)):
-        seen = scheduler.attempts
+        seen, decided = scheduler.attempts, story.decided
         await clock.sleep(_SETTLED_SECONDS)
+        in_vain = scheduler.attempts != seen and story.decided == decided
+        patience = patience - 1 if in_vain else _PATIENCE
+        if not patience:
+            break
     if running.done():
         running.result()
     for task in (running, *beside):

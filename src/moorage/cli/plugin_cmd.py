@@ -1,0 +1,141 @@
+"""`moorage plugin`: begin one, look at those that are found, check one before it is used."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from moorage import scaffold
+from moorage.cli import plugin_checking, plugin_finding, plugin_loading
+from moorage.cli.failing import failing_clearly
+from moorage.framework.points import points_of
+from moorage.scaffold.hooks import SAMPLES
+from moorage.scaffold.naming import Names
+from moorage.simulate.manifests import InputError
+
+
+@click.group("plugin", short_help="Begin, list and check plugins.")
+def plugin_command() -> None:
+    """Plugins: begin one, see which are found, check one before it is used.
+
+    \b
+    From nothing to a rule that runs:
+      moorage plugin new TenantZones
+      pytest tenant-zones
+      cd tenant-zones
+      moorage simulate example.yaml --config scheduler.yaml --plugin tenant_zones.py
+    """
+
+
+@plugin_command.command("new")
+@click.argument("name")
+@click.option(
+    "--point",
+    "points",
+    default="filter,score",
+    show_default=True,
+    metavar="POINT,...",
+    help=f"The extension points: {', '.join(SAMPLES)}.",
+)
+@click.option("--dir", "folder", metavar="DIR", help="Where to write; by default the name.")
+@click.option("--package", is_flag=True, help="A package to install, found by its entry point.")
+@failing_clearly
+def new_command(name: str, points: str, folder: str | None, package: bool) -> None:
+    """Write a plugin, its test, its configuration and a cluster to try it on.
+
+    All of it runs at once. NAME is that of the class: TenantZones, or tenant-zones. Nothing that is
+    there is overwritten.
+
+    \b
+    Examples:
+      moorage plugin new TenantZones
+      moorage plugin new QuietHours --point pre_enqueue
+      moorage plugin new TenantZones --package --dir acme/tenant-zones
+    """
+    try:
+        names = Names.of(name)
+    except ValueError as error:
+        raise InputError([str(error)]) from None
+    files = scaffold.make(names, _points(points), package=package)
+    target = Path(folder or names.package)
+    _write(target, files)
+    for file in files:
+        click.echo(target / file)
+    click.echo(_next_steps(target, names, package))
+
+
+def _points(given: str) -> list[str]:
+    points = [point.strip() for point in given.split(",") if point.strip()]
+    unknown = [point for point in points if point not in SAMPLES]
+    if unknown or not points:
+        wrong = ", ".join(unknown) or "nothing"
+        raise InputError([f"--point {wrong}: choose of {', '.join(SAMPLES)}"])
+    return list(dict.fromkeys(points))
+
+
+def _write(target: Path, files: dict[str, str]) -> None:
+    there = [str(target / file) for file in files if (target / file).exists()]
+    if there:
+        raise InputError([f"{file} is there already; give another --dir" for file in there])
+    for file, text in files.items():
+        path = target / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def _next_steps(target: Path, names: Names, package: bool) -> str:
+    found = f"{names.module}.py"
+    install = "  pip install .   # from then on it is found by its name\n" if package else ""
+    plugin = "" if package else f" --plugin {found}"
+    return (
+        f"\nNext:\n  cd {target}\n  pytest\n{install}"
+        f"  moorage simulate example.yaml --config scheduler.yaml{plugin}"
+    )
+
+
+@plugin_command.command("list")
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE.py|MODULE:CLASS",
+    help="A plugin to know besides the installed ones; may be repeated.",
+)
+@failing_clearly
+def list_command(plugins: tuple[str, ...]) -> None:
+    """Show every plugin that a configuration may name, and where it was found.
+
+    Built-in plugins, Moorage's own policies, those that installed packages bring (entry point group
+    `moorage.plugins`), and those given with --plugin.
+    """
+    known = plugin_loading.load(plugins)
+    table = Table(box=None, header_style="bold")
+    for column in ("plugin", "also known as", "extension points", "from"):
+        table.add_column(column, overflow="fold")
+    for plugin in sorted(set(known.values()), key=lambda found: found.plugin_name()):
+        aliases, points = ", ".join(plugin.aliases), ", ".join(sorted(points_of(plugin)))
+        table.add_row(plugin.plugin_name(), aliases, points, plugin_finding.source(plugin))
+    Console(width=None if Console().is_terminal else 200).print(table)
+
+
+@plugin_command.command("check")
+@click.argument("plugin", metavar="FILE.py|MODULE:CLASS")
+@failing_clearly
+def check_command(plugin: str) -> None:
+    """Check a plugin: that it loads, what it extends, and that every hook answers sensibly.
+
+    Each class is made with its defaults and run on a small cluster, as an attempt would run it. The
+    exit code is 2 if anything is wrong.
+
+    \b
+    Example:
+      $ moorage plugin check tenant_zones.py
+      TenantZones: filter (scalar), score (scalar)
+        arguments: zones (required), home = "west"
+    """
+    found = plugin_checking.check(plugin_finding.classes(plugin))
+    for line in found.lines:
+        click.echo(line)
+    if found.problems:
+        raise InputError([f"{plugin}: {problem}" for problem in found.problems])

@@ -1,0 +1,10 @@
+"""A new plugin with everything around it: the class, its test, a configuration, a small cluster.
+
+The law of this package: what it writes runs at once, under pytest and under `moorage simulate`,
+and is typed. It answers texts by file name; the command line writes them.
+"""
+
+from moorage.scaffold.making import make
+from moorage.scaffold.naming import Names
+
+__all__ = ["Names", "make"]

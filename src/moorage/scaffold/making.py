@@ -1,0 +1,211 @@
+"""The files of a new plugin."""
+
+from collections.abc import Sequence
+from textwrap import dedent
+
+from moorage.scaffold.hooks import SAMPLES
+from moorage.scaffold.naming import Names
+
+WIDTH = 100
+
+PLUGIN = '''"""{cls}: say here, in a sentence, what the rule is."""
+
+from moorage import {imports}
+
+REFUSED = "node(s) didn't have the value of {label} that the pod asks for"
+
+
+class {cls}({bases}):
+    """Fields are arguments: in the configuration they are written in camelCase, and checked."""
+
+    label: str = "{label}"
+    preferred: str = "yes"
+{hooks}'''
+
+FILTER_TEST = """
+
+def test_a_pod_that_asks_for_a_value_goes_where_it_is() -> None:
+    assert CLUSTER.place(pod("picky").labelled({{"{label}": "no"}})) == "plain"
+
+
+def test_a_pod_that_no_node_will_do_for_is_told_why() -> None:
+    lost = pod("lost").labelled({{"{label}": "elsewhere"}})
+
+    assert REFUSED in CLUSTER.why_not(lost)
+"""
+
+SCORE_TEST = """
+
+def test_nodes_with_the_preferred_value_score_highest() -> None:
+    assert CLUSTER.scores(pod("web"), "{cls}") == {{"special": 100, "plain": 0}}
+"""
+
+TEST = '''"""The rule of {cls}, on a cluster of two nodes; the engine is the real one."""
+
+from moorage.testing import Cluster, node, pod
+
+from {module} import {tested}
+
+CLUSTER = Cluster(
+    node("special").labelled({{"{label}": "yes"}}),
+    node("plain").labelled({{"{label}": "no"}}),
+    plugins=[{cls}()],
+)
+
+
+def test_a_pod_that_asks_for_nothing_is_placed() -> None:
+    assert CLUSTER.place(pod("web").requesting(cpu="500m")) in ("special", "plain")
+{more}'''
+
+CONFIG = """\
+# What kube-scheduler reads, with the plugin in it.
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: {package}
+  plugins:
+    multiPoint:
+      enabled:
+      - name: {cls}{disabled}
+  pluginConfig:
+  - name: {cls}
+    args:
+      label: {label}
+      preferred: "yes"
+---
+# What Moorage alone reads: how long the plugin may take, and what happens when it fails.
+apiVersion: moorage/v1
+kind: MoorageConfiguration
+pluginGuard:
+  plugins:
+  - name: {cls}
+    deadline: 100ms
+    whenOpen: Ignore
+"""
+
+DISABLED = """
+      disabled:
+      - name: PrioritySort"""
+
+EXAMPLE = """\
+# A cluster and a pod to try the plugin on.
+apiVersion: v1
+kind: Node
+metadata:
+  name: special
+  labels: {{"{label}": "yes"}}
+status:
+  allocatable: {{cpu: "4", memory: 16Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Node
+metadata:
+  name: plain
+  labels: {{"{label}": "no"}}
+status:
+  allocatable: {{cpu: "4", memory: 16Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: default
+spec:
+  schedulerName: {package}
+  containers:
+  - name: web
+    image: example.com/web:1
+    resources:
+      requests: {{cpu: 500m}}
+"""
+
+PYPROJECT = """\
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "{package}"
+version = "0.1.0"
+description = "A scheduling rule for Moorage"
+requires-python = ">=3.11"
+dependencies = ["moorage"]
+
+[project.entry-points."moorage.plugins"]
+{cls} = "{module}:{cls}"
+
+[tool.setuptools.packages.find]
+where = ["src"]
+
+[tool.pytest.ini_options]
+pythonpath = ["src"]
+"""
+
+
+def make(names: Names, points: Sequence[str], *, package: bool = False) -> dict[str, str]:
+    """The texts of a plugin that extends some points, by file name."""
+    words = {
+        "cls": names.cls,
+        "module": names.module,
+        "package": names.package,
+        "label": f"example.com/{names.package}",
+    }
+    plugin, test = _plugin(points, words), _test(points, words)
+    disabled = DISABLED if "queue_sort" in points else ""
+    beside = {
+        "scheduler.yaml": CONFIG.format(**words, disabled=disabled),
+        "example.yaml": EXAMPLE.format(**words),
+    }
+    if not package:
+        return {f"{names.module}.py": plugin, f"test_{names.module}.py": test, **beside}
+    return {
+        "pyproject.toml": PYPROJECT.format(**words),
+        f"src/{names.module}/__init__.py": plugin,
+        f"src/{names.module}/py.typed": "",
+        f"tests/test_{names.module}.py": test,
+        **beside,
+    }
+
+
+def _plugin(points: Sequence[str], words: dict[str, str]) -> str:
+    samples = [SAMPLES[point] for point in points]
+    imported = {name for sample in samples for name in (sample.base, *sample.imports)}
+    code = PLUGIN.format(
+        **words,
+        imports=_imports(sorted(imported, key=_order)),
+        bases=_bases(words["cls"], [sample.base for sample in samples]),
+        hooks="".join(sample.code for sample in samples),
+    )
+    return code if "filter" in points else _without_reason(code)
+
+
+def _test(points: Sequence[str], words: dict[str, str]) -> str:
+    more = FILTER_TEST if "filter" in points else ""
+    more += SCORE_TEST if "score" in points else ""
+    tested = f"REFUSED, {words['cls']}" if "filter" in points else words["cls"]
+    return TEST.format(**words, tested=tested, more=dedent(more).format(**words))
+
+
+def _without_reason(code: str) -> str:
+    return "".join(
+        line for line in code.splitlines(keepends=True) if not line.startswith("REFUSED")
+    ).replace("\n\n\n\n", "\n\n\n")
+
+
+def _imports(names: list[str]) -> str:
+    line = ", ".join(names)
+    if len(f"from moorage import {line}") <= WIDTH:
+        return line
+    return "(\n" + "".join(f"    {name},\n" for name in names) + ")"
+
+
+def _bases(cls: str, bases: list[str]) -> str:
+    line = ", ".join([*bases, "frozen=True"])
+    if len(f"class {cls}({line}):") <= WIDTH:
+        return line
+    return "\n" + "".join(f"    {base},\n" for base in [*bases, "frozen=True"])
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Constants, classes, functions: the order of sorted imports."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name.lower()
