@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -240,10 +240,16 @@ class Replica:
     """`moorage run` in a process of its own; what it says is in `log`."""
 
     def __init__(
-        self, folder: Path, name: str, config: Raw, kubeconfig_file: Path, *flags: str
+        self,
+        folder: Path,
+        name: str,
+        config: Raw,
+        kubeconfig_file: Path,
+        *flags: str,
+        beside: Iterable[Raw] = (),
     ) -> None:
         file = folder / f"{name}.yaml"
-        file.write_text(yaml.safe_dump(config))
+        file.write_text(yaml.safe_dump_all([config, *beside]))
         self.log = folder / f"{name}.log"
         self._command = [
             sys.executable,
@@ -284,10 +290,19 @@ def _environment() -> dict[str, str]:
 
 @contextlib.contextmanager
 def replica(
-    folder: Path, name: str, kubeconfig_file: Path, *flags: str, **settings: Any
+    folder: Path,
+    name: str,
+    kubeconfig_file: Path,
+    *flags: str,
+    beside: Iterable[Raw] = (),
+    **settings: Any,
 ) -> Iterator[Replica]:
-    """One `moorage run`, killed at the end unless it has ended."""
-    made = Replica(folder, name, configuration(**settings), kubeconfig_file, *flags)
+    """One `moorage run`, killed at the end unless it has ended.
+
+    `beside` are further documents of its configuration file.
+    """
+    config = configuration(**settings)
+    made = Replica(folder, name, config, kubeconfig_file, *flags, beside=beside)
     try:
         yield made
     finally:

@@ -28,7 +28,7 @@ def test_moorage_waits_for_an_extender_that_counts_and_goes_on_without_one_that_
 ) -> None:
     plane.create(node("a", cpu="64"), node("b"))
     with extender(filter=only_b) as fake:
-        url = {"extenders": [fake.config(httpTimeout="500ms")], "podMaxBackoffSeconds": 1}
+        url: Raw = {"extenders": [fake.config(httpTimeout="500ms")], "podMaxBackoffSeconds": 1}
         with replica(tmp_path, "counts", plane.kubeconfig, **url):
             plane.create(pod("before"))
             assert placed(plane, "before") == {"before": "b"}

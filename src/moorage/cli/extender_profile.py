@@ -1,17 +1,20 @@
 """The profile that answers for an extender, and the plugins of it that do."""
 
+import time
 from typing import NamedTuple
 
 from moorage.cli.configuration import configuration
 from moorage.cli.extender_options import Options
 from moorage.config import loading
 from moorage.config.known import PluginInfo
+from moorage.config.loading import Loaded
 from moorage.config.resolving import resolve
 from moorage.config.types import API_VERSION, KIND, Profile, SchedulerConfiguration
 from moorage.cycle import profile as profiles
 from moorage.cycle.profile import Profile as Built
 from moorage.extender import choosing
 from moorage.framework.registry import Registry
+from moorage.guard import Guards
 from moorage.plugins import registry
 from moorage.simulate.manifests import InputError
 
@@ -27,10 +30,12 @@ def choose(options: Options, known: Registry) -> Chosen:
     """The profile that was asked for; InputError where it has nothing to say."""
     described = registry.describe(known)
     loaded = _configuration(options, known, described)
-    configured = _named(loaded, options.profile)
+    configured = _named(loaded.configuration, options.profile)
     resolved = resolve(configured, described)
     _check(options, resolved.plugins)
-    whole = profiles.build(resolved, known)
+    guards = Guards(loaded.moorage.plugin_guard, configured.scheduler_name)
+    guards.clock = time.time
+    whole = profiles.build(resolved, known, guards=guards)
     chosen = choosing.restrict(resolved, whole, options.more)
     if not choosing.verbs(chosen):
         raise InputError(
@@ -43,11 +48,9 @@ def choose(options: Options, known: Registry) -> Chosen:
     return Chosen(whole, chosen)
 
 
-def _configuration(
-    options: Options, known: Registry, described: dict[str, PluginInfo]
-) -> SchedulerConfiguration:
+def _configuration(options: Options, known: Registry, described: dict[str, PluginInfo]) -> Loaded:
     if options.config is not None:
-        return configuration(options.config, known).configuration
+        return configuration(options.config, known)
     given = set(known) - set(registry.installed())
     enabled = [{"name": name} for name in sorted(given)]
     document = {
@@ -55,7 +58,7 @@ def _configuration(
         "kind": KIND,
         "profiles": [{"plugins": {"multiPoint": {"enabled": enabled}}}],
     }
-    return loading.load(document, known=described, source="--plugin").configuration
+    return loading.load(document, known=described, source="--plugin")
 
 
 def _named(loaded: SchedulerConfiguration, name: str) -> Profile:

@@ -106,9 +106,7 @@ def test_a_plugin_that_is_not_known_is_warned_of() -> None:
     text = KUBE + OURS.replace("LoadBalancing", "LoadBalncing")
     (warning,) = load(text, known=registry.known(), source="s.yaml").warnings
 
-    assert (
-        's.yaml: pluginGuard.plugins: plugin "LoadBalncing" is not known; did' in warning
-    )
+    assert 's.yaml: pluginGuard.plugins: plugin "LoadBalncing" is not known; did' in warning
 
 
 def test_what_is_printed_loads_again_as_the_same() -> None:
