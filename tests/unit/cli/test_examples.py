@@ -1,11 +1,14 @@
 """Every scenario in examples/ ends as its files say, whatever the seed."""
 
 import json
+import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from moorage.cli.main import main
@@ -16,11 +19,13 @@ SEEDS = (0, 1, 2)
 Pods = dict[str, dict[str, Any]]
 
 
-def run(scenario: str, seed: int) -> Pods:
+def run(
+    scenario: str, seed: int, config_file: Path | None = None, cluster: Path | None = None
+) -> Pods:
     """The pods as they ended, by `namespace/name`."""
     folder = EXAMPLES / scenario
-    given = [str(folder / "cluster"), str(folder / "workloads")]
-    config = ["--config", str(folder / "scheduler.yaml")]
+    given = [str(cluster or folder / "cluster"), str(folder / "workloads")]
+    config = ["--config", str(config_file or folder / "scheduler.yaml")]
     result = CliRunner().invoke(
         main, ["simulate", *given, *config, "--seed", str(seed), "-o", "json"]
     )
@@ -104,12 +109,119 @@ def test_mixed_workloads(seed: int) -> None:
     assert pods["shop/vision"]["node"] == "gpu-1"
 
 
-SCENARIOS = ("ai-platform", "cost", "finance", "latency", "mixed-workloads", "tenants")
+def places(pods: Pods, *prefixes: str) -> set[str]:
+    """Where the pods of some workloads are, those that wait left out."""
+    return {node for prefix in prefixes for node in nodes(pods, prefix) if node}
+
+
+def tenants_of(pods: Pods, node: str) -> set[str]:
+    return {pod["namespace"] for pod in pods.values() if pod["node"] == node}
+
+
+CORE = {"core-1", "core-2", "edge-1", "abroad-1"}
+SPOT = {"spot-1", "spot-2"}
+PROMISES: dict[str, dict[str, Callable[[Pods], bool]]] = {
+    "finance": {
+        "core business runs on core nodes": lambda pods: (
+            places(pods, "bank/payments", "bank/ledger") <= CORE
+        ),
+        "databases are not at the edge": lambda pods: (
+            places(pods, "bank/ledger") <= CORE - {"edge-1"}
+        ),
+        "data does not leave its region": lambda pods: "abroad-1" not in places(pods, "bank/"),
+        "what is not core runs on cheap nodes": lambda pods: (
+            not places(pods, "bank/reports") & CORE
+        ),
+    },
+    "ai-platform": {
+        "gpu work runs on gpu nodes": lambda pods: all(
+            node.startswith("gpu-") for node in places(pods, "ml/inference", "ml/tuning")
+        ),
+        "other work leaves gpu nodes alone": lambda pods: all(
+            node.startswith("cpu-") for node in places(pods, "ml/preprocessing")
+        ),
+        "a gpu node stays free for the next large job": lambda pods: (
+            len(places(pods, "ml/inference", "ml/tuning", "ml/pretraining")) == 2
+        ),
+    },
+    "tenants": {
+        "no node runs pods of two tenants": lambda pods: all(
+            len(tenants_of(pods, node)) <= 1 for node in places(pods, "")
+        ),
+        "better nodes go to tenants of a higher tier": lambda pods: (
+            tenants_of(pods, "gold-1") == {"acme"} and tenants_of(pods, "silver-1") == {"globex"}
+        ),
+    },
+    "cost": {
+        "what may be interrupted runs on spot instances": lambda pods: (
+            places(pods, "batch/encoding") <= SPOT
+        ),
+        "what may not runs on the cheapest that last": lambda pods: (
+            places(pods, "shop/web") <= {"m5-1", "m5-2"}
+        ),
+        "nothing costs more than the threshold": lambda pods: not places(pods, "batch/extravagant"),
+    },
+    "latency": {
+        "nobody is more than 10 ms from the database": lambda pods: all(
+            node[0] in "ab" for node in places(pods, "shop/orders")
+        ),
+        "most are in its zone": lambda pods: (
+            sum(nodes(pods, "shop/orders-")[node] for node in ("a-1", "a-2")) >= 4
+        ),
+    },
+    "mixed-workloads": {
+        "batch runs on spot nodes": lambda pods: places(pods, "reports/nightly") <= SPOT,
+        "services keep off nodes that are busy": lambda pods: (
+            places(pods, "shop/web") <= {"online-2", "online-3"}
+        ),
+        "gpu work runs on gpus": lambda pods: places(pods, "shop/vision") == {"gpu-1"},
+    },
+}
+
+
+@pytest.mark.parametrize("scenario", PROMISES)
+def test_every_promise_is_kept(scenario: str) -> None:
+    for seed in SEEDS:
+        pods = run(scenario, seed)
+        assert places(pods, "")
+        broken = [says for says, holds in PROMISES[scenario].items() if not holds(pods)]
+        assert broken == []
+
+
+@pytest.mark.parametrize("scenario", PROMISES)
+def test_without_the_policies_a_promise_is_broken(scenario: str, tmp_path: Path) -> None:
+    """So it is the policies that keep them, not chance."""
+    config = yaml.safe_load((EXAMPLES / scenario / "scheduler.yaml").read_text())
+    for profile in config["profiles"]:
+        profile.pop("plugins", None)
+        profile.pop("pluginConfig", None)
+    plain = tmp_path / "scheduler.yaml"
+    plain.write_text(yaml.safe_dump(config))
+
+    pods = run(scenario, 0, plain)
+
+    assert not all(holds(pods) for holds in PROMISES[scenario].values())
+
+
+def test_the_latencies_of_the_config_map_are_those_in_force(tmp_path: Path) -> None:
+    """As its README says: bring zone-c near, and pods go there."""
+    folder = tmp_path / "cluster"
+    shutil.copytree(EXAMPLES / "latency" / "cluster", folder)
+    table = folder / "latencies.yaml"
+    table.write_text(table.read_text().replace("zone-c: 25.0", "zone-c: 3.0"))
+
+    pods = run("latency", 0, cluster=folder)
+
+    assert any(node.startswith("c-") for node in places(pods, "shop/orders-"))
+
+
+SCENARIOS = tuple(PROMISES)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_the_readme_says_how_to_run_it(scenario: str) -> None:
+def test_the_readme_says_how_to_run_it_and_what_to_look_at(scenario: str) -> None:
     text, folder = (EXAMPLES / scenario / "README.md").read_text(), f"examples/{scenario}"
 
     given = f"{folder}/cluster {folder}/workloads --config {folder}/scheduler.yaml"
     assert f"moorage simulate {given}\n" in text
+    assert "What to look at:\n" in text
