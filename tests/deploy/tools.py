@@ -19,6 +19,7 @@ OVERLAYS = (
     "overlays/monitoring",
     "overlays/measured",
     "overlays/stand-in-for-kube-scheduler",
+    "overlays/extender",
     "crds",
 )
 REMEDIES = {
