@@ -2,7 +2,8 @@
 
 For each way: pods wait in the API server, a scheduler starts, and its bindings are watched. What
 counts is from the first binding to the last. One JSON line each; etcd, kube-apiserver, scheduler,
-extender and this script share the machine.
+extender and this script share the machine, so pods per second say what this machine can do, CPU per
+pod what scheduler and extender cost.
 
 | way | who schedules | where the rule runs |
 |---|---|---|
@@ -32,7 +33,14 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench.kube import FLAGS, NAMESPACE, Bindings, create_all, words  # noqa: E402 found here
+from bench.kube import (  # noqa: E402 found here
+    FLAGS,
+    NAMESPACE,
+    Bindings,
+    cpu_seconds,
+    create_all,
+    words,
+)
 from moorage.bench import kinds  # noqa: E402
 from moorage.kube import kubeconfig  # noqa: E402
 from moorage.kube.server import KubeApiServer  # noqa: E402
@@ -94,10 +102,10 @@ def scheduler(way: str, plane: ControlPlane, file: Path) -> Iterator[subprocess.
 
 
 @contextlib.contextmanager
-def extenders(way: str, plane: ControlPlane) -> Iterator[list[Any]]:
-    """The extender of a way, serving; none where there is none."""
+def extenders(way: str, plane: ControlPlane) -> Iterator[tuple[list[Any], list[int]]]:
+    """The extender of a way, serving, and its process; none where there is none."""
     if way in ("alone", "inside"):
-        yield []
+        yield [], []
         return
     config = plane.home / "extender.yaml"
     rule = "ByNode" if way == "loop" else "ByColumn"
@@ -105,7 +113,7 @@ def extenders(way: str, plane: ControlPlane) -> Iterator[list[Any]]:
     known = [] if way == "nodes" else [f"--kubeconfig={plane.kubeconfig}"]
     given = (f"--config={config}", f"--plugin={RULE}", "--http", *known)
     with serving(plane.home, *given) as extender:
-        yield [extender.stanza(ignorable=False, httpTimeout="30s")]
+        yield [extender.stanza(ignorable=False, httpTimeout="30s")], [extender.process.pid]
         extender.process.send_signal(signal.SIGTERM)
         extender.process.wait()
 
@@ -118,16 +126,12 @@ async def measure(
     seen = Bindings()
     watch = asyncio.ensure_future(seen.watch_pods(server))
     await asyncio.sleep(QUIET_SECONDS)
-    with extenders(way, plane) as named:
+    with extenders(way, plane) as (named, served):
         file = plane.home / f"{way}.yaml"
         rules = ["ByColumn"] if way == "inside" else []
         file.write_text(yaml.safe_dump(configuration(plane, named, rules)))
         with scheduler(way, plane, file) as process:
-            began = time.monotonic()
-            while len(seen.bound) < pods and time.monotonic() - began < TIMEOUT_SECONDS:
-                if process.poll() is not None:
-                    sys.exit(f"{way}: the scheduler ended: {plane.home / f'{way}.log'}")
-                await asyncio.sleep(0.02)
+            used = await _used(seen, process, served, pods)
     watch.cancel()
     await asyncio.gather(watch, return_exceptions=True)
     done = len(seen.bound)
@@ -138,8 +142,23 @@ async def measure(
         "pods": pods,
         "scheduled": done,
         "pods_per_s": round(rate, 1),
-        "ms_per_pod": round(1000 / rate, 2) if rate else None,
+        "scheduler_cpu_ms_per_pod": round(used[0] / max(done, 1) * 1000, 2),
+        "extender_cpu_ms_per_pod": round(used[1] / max(done, 1) * 1000, 2),
     }
+
+
+async def _used(
+    seen: Bindings, process: "subprocess.Popen[bytes]", served: list[int], pods: int
+) -> tuple[float, float]:
+    """The CPU seconds of scheduler and extender from the first binding to the last."""
+    began, first = time.monotonic(), (0.0, 0.0)
+    while len(seen.bound) < pods and time.monotonic() - began < TIMEOUT_SECONDS:
+        if process.poll() is not None:
+            sys.exit("the scheduler ended")
+        if not seen.bound:
+            first = (cpu_seconds(process.pid), cpu_seconds(*served))
+        await asyncio.sleep(0.02)
+    return cpu_seconds(process.pid) - first[0], cpu_seconds(*served) - first[1]
 
 
 async def main(given: argparse.Namespace, programs: Path) -> None:
