@@ -283,6 +283,14 @@ GUARD_SECONDS: Final = Metric(
     "Seconds spent in the hooks of custom plugins, every call counted.",
     ("plugin", "extension_point", "profile"),
 )
+EXTENDER_CALLS: Final = Metric(
+    "moorage_extender_call_duration_seconds",
+    "histogram",
+    "Seconds a call to an extender took, by its URL, the verb and the result: success, error or "
+    "timeout.",
+    ("extender", "verb", "result"),
+    _MS,
+)
 ERRORS: Final = Metric(
     "moorage_errors",
     "counter",

@@ -61,6 +61,7 @@ class Metrics:
         self._victims = Tallies(catalogue.PREEMPTION_VICTIMS.buckets).of()
         self._nominations = Tallies(catalogue.NOMINATION_DURATION.buckets).of()
         self._nominated: OrderedDict[str, float] = OrderedDict()
+        self._calls = Tallies(catalogue.EXTENDER_CALLS.buckets)
         self._errors: Counter[tuple[str, ...]] = Counter()
         self._plugin_errors: Counter[tuple[str, ...]] = Counter()
         self._flushed = 0
@@ -124,6 +125,9 @@ class Metrics:
         else:
             self._errors[(pod if pod.startswith("watch/") else type(error).__name__,)] += 1
 
+    def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
+        self._calls.of(extender, verb, result).observe(seconds)
+
     def reloaded(self, reloaded: Reloaded) -> None:
         self._reloads[(reloaded.outcome,)] += 1
         self.configured(reloaded.generation, reloaded.digest, reloaded.canaries)
@@ -158,6 +162,7 @@ class Metrics:
         yield counter(catalogue.AFTER_FLUSH, one(self._flushed))
         yield counter(catalogue.PLUGIN_ERRORS, self._plugin_errors.items())
         yield counter(catalogue.ERRORS, self._errors.items())
+        yield histogram(catalogue.EXTENDER_CALLS, self._calls.items())
         generation, digest = self._configuration
         yield gauge(catalogue.GENERATION, one(generation))
         if digest:

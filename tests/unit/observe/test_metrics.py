@@ -248,6 +248,7 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
     }
 
     assert lacking == {
+        "moorage_extender_call_duration_seconds",
         "scheduler_permit_wait_duration_seconds",
         "scheduler_inflight_events",
         "moorage_evictions",
@@ -363,6 +364,17 @@ def test_pods_that_only_time_brought_back_are_counted() -> None:
     metrics.bound(bound())
 
     assert value(read(metrics), "scheduler_pod_scheduled_after_flush_total") == 1
+
+
+def test_calls_to_extenders_are_timed_by_verb_and_result() -> None:
+    metrics = Metrics()
+    metrics.called("http://x", "filter", "success", 0.003)
+    metrics.called("http://x", "filter", "timeout", 1.0)
+
+    labels = {"extender": "http://x", "verb": "filter"}
+    name = "moorage_extender_call_duration_seconds_count"
+    assert value(read(metrics), name, **labels, result="success") == 1
+    assert value(read(metrics), name, **labels, result="timeout") == 1
 
 
 def test_what_fails_beside_attempts_is_counted_by_kind() -> None:
