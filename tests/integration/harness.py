@@ -30,7 +30,7 @@ from tests.integration.making import OURS, Raw
 
 T = TypeVar("T")
 LOOK_SECONDS = 0.02
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def configuration(**settings: Any) -> Raw:

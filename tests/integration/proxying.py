@@ -7,7 +7,7 @@ HttpProxy   passes requests on, except those that a test answers, delays or lets
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -34,6 +34,9 @@ class TcpProxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self.port = 0
+        self.cut_after: Iterator[int] = iter(())
+        """How many bytes of answers each new connection lives for; when these are up, for ever."""
+        self.broken_off = 0
 
     async def __aenter__(self) -> "TcpProxy":
         await self.open()
@@ -83,13 +86,24 @@ class TcpProxy:
             self._writers.add(upstream[1])
             async with asyncio.TaskGroup() as both:
                 both.create_task(_pump(reader, upstream[1]))
-                both.create_task(_pump(upstream[0], writer))
+                both.create_task(self._answer(upstream[0], writer))
         except* (OSError, asyncio.CancelledError):
             pass
         finally:
             for end in ends:
                 end.transport.abort()
                 self._writers.discard(end)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        left = next(self.cut_after, 0)
+        while left and (chunk := await reader.read(left)):
+            writer.write(chunk)
+            await writer.drain()
+            left -= len(chunk)
+            if not left:
+                self.broken_off += 1
+                raise ConnectionResetError("cut by intention")
+        await _pump(reader, writer)
 
 
 @contextlib.asynccontextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from moorage.observe.records import Bound
 from moorage.watch.errors import Gone
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, running
@@ -25,6 +26,7 @@ from tests.integration.proxying import (
     is_binding,
     status,
 )
+from tests.integration.recording import recorded
 
 pytestmark = pytest.mark.kube
 
@@ -269,14 +271,54 @@ def test_a_version_that_is_no_longer_kept_is_listed_anew(
     asyncio.run(main())
 
 
+class KillAt:
+    """Kills the API server as soon as so many pods are bound."""
+
+    def __init__(self, plane: ControlPlane, count: int) -> None:
+        self._plane = plane
+        self._left = count
+        self.killed = asyncio.Event()
+
+    def bound(self, bound: Bound) -> None:
+        self._left -= 1
+        if not self._left:
+            self._plane.end("kube-apiserver", signal.SIGKILL)
+            self.killed.set()
+
+
 def test_an_api_server_that_is_killed_and_comes_back(own_plane: ControlPlane) -> None:
+    """It dies while pods are being bound: some requests are never answered, whatever they did."""
+    names = [f"p{i}" for i in range(200)]
+    nodes = [node(f"n{i}", cpu="32", pods=200) for i in range(3)]
+
     async def main() -> None:
-        async with running(own_plane) as under_test:
-            await under_test.create(*NODES, *map(pod, NAMES[:10]))
-            await under_test.create(*map(pod, NAMES[10:]))
-            own_plane.end("kube-apiserver", signal.SIGKILL)
-            await asyncio.to_thread(own_plane.start_api_server)
-            await all_bound_once(under_test)
+        killer = KillAt(own_plane, 50)
+        own_plane.create(*nodes, *map(pod, names))
+        with recorded(own_plane) as record:
+            async with running(own_plane, observer=killer) as under_test:
+                await asyncio.wait_for(killer.killed.wait(), 60)
+                await asyncio.to_thread(own_plane.start_api_server)
+                await all_bound_once(under_test, names)
+            await asyncio.to_thread(
+                record.until, lambda now: len(now.placed) == len(names), "not all seen", 60
+            )
+        assert len(record.bindings) == len(names)
+
+    asyncio.run(main())
+
+
+def test_answers_that_break_off_in_the_middle(plane: ControlPlane, tmp_path: Path) -> None:
+    """Lists, watches and bindings of which only the beginning arrives."""
+
+    async def main() -> None:
+        async with TcpProxy(plane) as proxy:
+            proxy.cut_after = iter(range(1_500, 20_000, 200))
+            file = proxy.kubeconfig(tmp_path)
+            await asyncio.to_thread(plane.create, *NODES)
+            async with running(plane, kubeconfig_file=file) as under_test:
+                await under_test.create(*map(pod, NAMES))
+                await all_bound_once(under_test)
+        assert proxy.broken_off > 20
 
     asyncio.run(main())
 

@@ -3,6 +3,7 @@
 from collections.abc import Container
 
 from moorage.api.meta import KubeObject
+from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.queue.queue import SchedulingQueue
@@ -24,7 +25,7 @@ async def compare(
     still there when asked again is real. Pods we have assumed are ahead of the API server by
     intention.
     """
-    nodes = {node.name for node in await _all(server, NODES)}
+    nodes = {node.name: node for node in await _all(server, NODES) if isinstance(node, Node)}
     listed = [pod for pod in await _all(server, PODS) if isinstance(pod, Pod)]
     pods = {pod.uid: pod for pod in listed if not pod.is_terminal}
     found = _nodes(cache, nodes) + _pods(cache, pods)
@@ -44,11 +45,28 @@ async def _all(server: ApiServer, resource: Resource) -> list[KubeObject]:
             return items
 
 
-def _nodes(cache: Cache, held: set[str]) -> list[str]:
-    known = set(cache.table.row_of)
-    return [f"node {name} is not in the cache" for name in held - known] + [
-        f"node {name} is in the cache only" for name in known - held
-    ]
+def _nodes(cache: Cache, held: dict[str, Node]) -> list[str]:
+    known = cache.table.row_of
+    return (
+        [f"node {name} is not in the cache" for name in held.keys() - known.keys()]
+        + [f"node {name} is in the cache only" for name in known.keys() - held.keys()]
+        + [
+            f"node {name} is otherwise in the cache: {', '.join(parts)}"
+            for name in held.keys() & known.keys()
+            if (parts := _otherwise(cache.table.node(known[name]), held[name]))
+        ]
+    )
+
+
+def _otherwise(known: Node, held: Node) -> list[str]:
+    """What differs of a node, of that which is decided by."""
+    pairs = {
+        "labels": (known.labels, held.labels),
+        "taints": (known.taints, held.taints),
+        "unschedulable": (known.spec.unschedulable, held.spec.unschedulable),
+        "allocatable": (known.status.allocatable, held.status.allocatable),
+    }
+    return [part for part, (ours, theirs) in pairs.items() if ours != theirs]
 
 
 def _pods(cache: Cache, held: dict[str, Pod]) -> list[str]:
@@ -60,6 +78,8 @@ def _pods(cache: Cache, held: dict[str, Pod]) -> list[str]:
             found.append(f"pod {pod.key} is on node {node} and not in the cache")
         elif node and believed != node:
             found.append(f"pod {pod.key} is on node {node}, in the cache on {believed}")
+        elif node and (known := cache.pod(uid)) is not None and known.pod.labels != pod.labels:
+            found.append(f"pod {pod.key} is otherwise in the cache: labels")
         elif believed is not None and not node and uid not in cache.assumed:
             found.append(f"pod {pod.key} is on no node, in the cache on {believed}")
     for node, info in cache.pods():
