@@ -11,8 +11,10 @@ from moorage.cli.main import main
 from moorage.config.loading import load
 from moorage.config.types import SchedulerConfiguration
 from moorage.feeds.kube_metrics import NODE_METRICS
-from moorage.plugins.registry import known
+from moorage.plugins.registry import installed, known
 from moorage.policies.network_latency import CONFIG_MAP
+from moorage.reload import whole
+from moorage.reload.texts import Text
 from moorage.scheduler.following import FOLLOWED, OPTIONAL
 from moorage.scheduler.ganging import DIALECTS
 from moorage.serve.authorizing import ACCESS_REVIEWS, TOKEN_REVIEWS
@@ -234,6 +236,46 @@ def test_nothing_else_is_written_to_the_api_server() -> None:
     assert found == {("patch", "VOLUMES"), ("patch", "CLAIMS"), ("bind", "pod.namespace")}
 
 
+@pytest.mark.parametrize("overlay", [*SCHEDULERS, "overlays/policies"])
+def test_an_applied_change_reaches_running_replicas(overlay: str) -> None:
+    """The ConfigMap keeps its name, so that a kubelet mounts the new one where the old one was."""
+    for deployment in of_kind(overlay, "Deployment"):
+        pod = deployment["spec"]["template"]["spec"]
+        [volume] = [each for each in pod["volumes"] if each["name"] == "config"]
+        [container] = pod["containers"]
+        [mount] = [each for each in container["volumeMounts"] if each["name"] == "config"]
+
+        assert volume["configMap"]["name"].endswith("moorage-config")
+        assert "subPath" not in mount
+        assert f"--config={mount['mountPath']}/scheduler.yaml" in container["args"]
+
+
+def test_the_policies_of_the_cluster_are_followed_and_nothing_else_is() -> None:
+    overlay = "overlays/policies"
+    [deployment] = of_kind(overlay, "Deployment")
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    [ref] = [a.partition("=")[2] for a in container["args"] if a.startswith("--config-map=")]
+    namespace, _, name = ref.partition("/")
+    [role] = [r for r in of_kind(overlay, "Role") if r["metadata"]["name"] == "moorage-policies"]
+    [found] = [m for m in of_kind(overlay, "ConfigMap") if m["metadata"]["name"] == name]
+    scheduler = (DEPLOY / "components" / "policies" / "scheduler.yaml").read_bytes()
+    together = whole.load(
+        [Text("f", scheduler), Text("m", yaml.safe_dump(found).encode())], installed()
+    )
+
+    assert role["metadata"]["namespace"] == namespace == found["metadata"]["namespace"]
+    assert role["rules"] == [
+        {
+            "apiGroups": [""],
+            "resources": ["configmaps"],
+            "resourceNames": [name],
+            "verbs": ["get", "list", "watch"],
+        }
+    ]
+    assert [policy.name for policy in together.policies] == ["batch-policy", "default-policy"]
+    assert together.warnings == ()
+
+
 def test_standing_in_takes_one_right_more() -> None:
     """To read the Lease of each scheduler that the configuration names, and nothing else."""
     overlay, own = "overlays/stand-in-for-kube-scheduler", objects("base")
@@ -245,7 +287,7 @@ def test_standing_in_takes_one_right_more() -> None:
     [other] = profile.stand_in_for
     rule = {"apiGroups": [LEASES.group], "resources": [LEASES.plural], "verbs": ["get"]}
 
-    assert {obj["kind"] for obj in added} == {"Role", "RoleBinding", "ConfigMap"}
+    assert {obj["kind"] for obj in added} == {"Role", "RoleBinding"}
     assert role["rules"] == [{**rule, "resourceNames": [other.lease_name]}]
     assert role["metadata"]["namespace"] == other.lease_namespace
     assert binding["metadata"]["namespace"] == other.lease_namespace

@@ -1,17 +1,22 @@
 """A real API server takes the manifests, and what they allow is enough and not more."""
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from moorage.clock import SystemClock
 from moorage.feeds.kube_metrics import NODE_METRICS
 from moorage.kube import kubeconfig
 from moorage.kube.server import KubeApiServer
+from moorage.reload.config_maps import ConfigMaps, Ref
 from moorage.serve.authorizing import Authorizer, Denied
+from moorage.simulate.manifests import InputError
 from moorage.watch.errors import Forbidden, NotFound
 from moorage.watch.resources import NODES, RESOURCES
 from tests.deploy.conftest import ACCOUNT, apply
@@ -87,6 +92,41 @@ def test_who_stands_in_may_read_the_lease_and_not_write_it(
     finally:
         path = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings"
         cluster.request("DELETE", f"{path}/moorage-stand-in")
+
+
+def test_the_config_map_of_policies_can_be_followed_and_others_cannot(
+    cluster: ControlPlane, account: Path
+) -> None:
+    overlay = "overlays/policies"
+    wanted = [
+        obj
+        for kind in ("Role", "RoleBinding", "ConfigMap")
+        for obj in of_kind(overlay, kind)
+        if obj["metadata"]["name"] in {"moorage-policies", "scheduling-policies"}
+    ]
+    apply(cluster, yaml.safe_dump_all(wanted))
+
+    async def read(name: str) -> list[str]:
+        server, clock = KubeApiServer(kubeconfig.load([account])), SystemClock()
+        ref, failures = Ref("moorage-system", name), list[str]()
+        found = ConfigMaps([ref])
+        try:
+            await found.fetch(server, clock, lambda *_: None)
+            follow = found.follow(
+                ref, server, clock, random.Random(0), lambda _, error: failures.append(str(error))
+            )
+            async with aclosing(follow) as changes, asyncio.timeout(30):
+                await anext(changes)
+            assert failures == []
+            return [text.source for text in found.read()]
+        finally:
+            await server.close()
+
+    assert asyncio.run(read("scheduling-policies")) == [
+        "ConfigMap moorage-system/scheduling-policies"
+    ]
+    with pytest.raises(InputError, match="forbidden"):
+        asyncio.run(read("moorage-latencies"))
 
 
 def test_it_may_not_change_nodes(account: Path) -> None:

@@ -18,6 +18,7 @@ OVERLAYS = (
     "overlays/several-schedulers",
     "overlays/monitoring",
     "overlays/measured",
+    "overlays/policies",
     "overlays/stand-in-for-kube-scheduler",
     "overlays/extender",
     "crds",
