@@ -18,12 +18,17 @@ import yaml
 from moorage import Cycle, Filter, Node, Pod, Rejection, Score
 from moorage.clock import VirtualClock
 from moorage.config import documents, policy
+from moorage.config.durations import Duration
 from moorage.config.loading import load
 from moorage.config.types import KIND, SchedulerConfiguration
 from moorage.framework.registry import Registry
 from moorage.memory.cluster import MemoryCluster
 from moorage.plugins import registry
 from moorage.policies.adopting import adopt
+from moorage.policies.cost_optimization import CostOptimizationPlugin
+from moorage.policies.gpu_priority import GPUPriorityPlugin
+from moorage.policies.network_latency import NetworkLatencyPlugin
+from moorage.policies.prices import CostMetrics
 from moorage.policies.scheduling_policies import SchedulingPolicies
 from moorage.simulate import running, workloads
 from moorage.simulate.manifests import Manifest
@@ -121,11 +126,117 @@ def applied(block: Block) -> tuple[list[str], list[str]]:
 def test_every_block_is_of_use(block: Block) -> None:
     """Each of its documents is a configuration, policies, an object, or not ours."""
     taken, left = applied(block)
-    configurations = documents.find(block.text, KIND, block.where)
-    if configurations:
+    own = [raw for raw in block.objects if raw.get("kind") in (KIND, policy.KIND)]
+    if documents.find(block.text, KIND, block.where):
         assert running.build_profiles(configuration(block.text, block.where), known())
 
-    assert len(configurations) + len(taken) + len(left) >= len(block.objects)
+    assert len(own) + len(taken) + len(left) == len(block.objects) > 0
+
+
+def test_no_manifest_hides_in_another_kind_of_block() -> None:
+    for file in SEEDS.glob("*.txt"):
+        for kind, text in re.findall(
+            r"^[ \t]*```([^\n`]*)\n(.*?)^[ \t]*```",
+            file.read_text(encoding="utf-8"),
+            re.DOTALL | re.MULTILINE,
+        ):
+            assert kind in ("yaml", "yml") or "apiVersion:" not in text
+
+
+def test_what_config_maps_hold_is_of_use_too() -> None:
+    """A configuration, a policy, or something that is listed with its reason."""
+    held = Counter(
+        str(document["kind"])
+        for block in BLOCKS
+        for raw in block.objects
+        if raw.get("kind") == "ConfigMap"
+        for text in raw["data"].values()
+        for document in yaml.safe_load_all(text)
+    )
+
+    assert held == {KIND: 2, policy.KIND: 3, "Policy": 1}
+
+
+CONFIGURED = [block for block in BLOCKS if documents.find(block.text, KIND)]
+UNPREPARED = (
+    "running Score plugin 'InterPodAffinity': its PreScore is disabled, and without it there is "
+    "nothing to go by: enable both"
+)
+"""What becomes of pods by the one configuration that disables a PreScore its Score needs. With
+kube-scheduler they fail, too."""
+
+
+@pytest.mark.parametrize("block", CONFIGURED, ids=lambda block: block.where)
+def test_every_configuration_schedules(block: Block) -> None:
+    """A pod of each of its profiles is placed, and no plugin fails but for a reason."""
+    told = configuration(block.text, block.where)
+    names = [profile.scheduler_name for profile in told.profiles]
+    assert names
+    pods = [
+        Manifest(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": name, "labels": {"business-level": "core"}},
+                "spec": {"schedulerName": name, "containers": [{"name": "c", "image": "nginx"}]},
+            },
+            name,
+            1,
+        )
+        for name in names
+    ]
+    alone = msgspec.structs.replace(told, extenders=())
+
+    outcome = running.simulate([made("plain"), made("gpu", gpus="1"), *pods], alone, known())
+
+    if "- name: InterPodAffinity\n  pluginConfig" in block.text:
+        assert set(outcome.story.errors) == {f"default/{name}: {UNPREPARED}" for name in names}
+    else:
+        assert outcome.story.errors == []
+        assert all(pod.spec.node_name for pod in running.pods(outcome))
+
+
+def plugins_of(text: str) -> tuple[dict[str, Any], dict[str, int]]:
+    """The plugins of a block's only profile, as they run, and what their scores weigh."""
+    block = block_with(text)
+    (profile,) = running.build_profiles(configuration(block.text, block.where), known()).values()
+    return profile.plugins, {entry.name: entry.weight for entry in profile.score}
+
+
+def test_the_gpu_schedulers_arguments_are_in_force() -> None:
+    plugins, _ = plugins_of("gpuWeight")
+
+    assert plugins["GPUPriorityPlugin"] == GPUPriorityPlugin(gpu_weight=100)
+
+
+def test_the_cost_optimizers_arguments_are_in_force() -> None:
+    plugins, weights = plugins_of("CostOptimizationPlugin")
+
+    assert plugins["CostOptimizationPlugin"] == CostOptimizationPlugin(
+        cost_metrics=CostMetrics(cpu=0.05, memory=0.01, gpu=2.0),
+        prefer_spot_instances=True,
+        max_cost_threshold=10.0,
+    )
+    assert (weights["NodeResourcesFit"], weights["CostOptimizationPlugin"]) == (30, 70)
+
+
+def test_the_latency_schedulers_arguments_are_in_force() -> None:
+    plugins, weights = plugins_of("NetworkLatencyPlugin")
+
+    assert plugins["NetworkLatencyPlugin"] == NetworkLatencyPlugin(
+        max_latency_ms=10.0, latency_weight=100, measurement_interval=Duration.of_seconds(300)
+    )
+    assert [
+        weights[name]
+        for name in ("NetworkLatencyPlugin", "NodeAffinityPlugin", "LoadBalancingPlugin")
+    ] == [50, 30, 20]
+
+
+def test_the_readers_own_plugin_gets_its_arguments() -> None:
+    plugins, _ = plugins_of("CustomScorePlugin")
+
+    own = plugins["CustomScorePlugin"]
+    assert (own.weight_factor, own.enable_gpu) == (10, True)
 
 
 def test_nothing_is_left_out_unseen() -> None:
@@ -175,7 +286,9 @@ def block_with(text: str) -> Block:
 def made(name: str, gpus: str = "0", cpu_used: str = "0") -> Manifest:
     """A node of eight cores."""
     offered = {"cpu": "8", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": gpus}
-    metadata = {"name": name, "annotations": {"metrics.moorage.io/cpu": cpu_used}}
+    labels = {"kubernetes.io/arch": "amd64", "node-level": "core"}
+    says = {"metrics.moorage.io/cpu": cpu_used}
+    metadata = {"name": name, "labels": labels, "annotations": says}
     status = {"allocatable": offered}
     raw = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
     return Manifest(raw, name, 1)
