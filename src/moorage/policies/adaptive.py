@@ -1,7 +1,7 @@
 """AdaptiveSchedulingPlugin: weighs resources by what a namespace's pods are like."""
 
 from collections.abc import Hashable
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 import numpy as np
@@ -12,11 +12,14 @@ from moorage.cache.columns import Depends
 from moorage.cache.view import Nodes
 from moorage.config.durations import Duration
 from moorage.framework.cycle import Cycle
+from moorage.framework.plugin import Carried
 from moorage.framework.points import Score
 from moorage.framework.verdicts import MAX_SCORE
-from moorage.policies import loads, patterns, rounding
+from moorage.policies import loads, metrics, patterns, providers, rounding
 from moorage.policies.arguments import Count, Percent, Share
 from moorage.policies.patterns import ClusterState, Pattern, Workloads
+from moorage.policies.providers import UsageProvider
+from moorage.policies.sources import Source, UsageSource
 
 NAME: Final = "AdaptiveSchedulingPlugin"
 SPREAD: Final = "spread"
@@ -51,7 +54,9 @@ class AdaptiveSchedulingPlugin(Score, frozen=True):
 
     1. The weight of cpu is half cpu's part of what the namespace's pods ask for, half its part of
        what is scarce in the cluster; memory has the rest. Both stay within `minWeight` (20) and
-       `maxWeight` (80), and move by no more than `maxStep` (10) each `updateInterval` (1m).
+       `maxWeight` (80), and move by no more than `maxStep` (10) each `updateInterval` (1m). What is
+       scarce is what most nodes use, if `metricProvider` has told in the last `staleAfter` (5m), or
+       else what is asked for.
     2. Pods are spread, to nodes with more left; but packed, to nodes with less left, where most of
        the namespace's pods are jobs', or where the cluster is fuller than `packAbove` (0.8).
     3. With fewer than `minPods` (5) pods to learn from, cpu and memory weigh the same.
@@ -65,15 +70,23 @@ class AdaptiveSchedulingPlugin(Score, frozen=True):
     min_pods: Count = 5
     pack_above: Share = 0.8
     update_interval: Duration = Duration.of_seconds(60)
+    metric_provider: UsageProvider = UsageProvider()
+    stale_after: Duration = Duration.of_seconds(300)
 
     aliases = ("AdaptiveScheduling",)
     depends = Depends.USAGE
+    carried: ClassVar[Carried] = {metrics.STORE: None}
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:
+        faults = list(providers.faults(args, "cpuQuery", "memoryQuery"))
         if not args["minWeight"] <= _EVEN <= args["maxWeight"]:
-            return ["minWeight: 50 must be between minWeight and maxWeight"]
-        return []
+            faults.append("minWeight: 50 must be between minWeight and maxWeight")
+        return faults
+
+    def sources(self) -> tuple[Source, ...]:
+        nobody = self.metric_provider.type == providers.NONE
+        return () if nobody else (UsageSource(self.metric_provider),)
 
     def sign(self, cycle: Cycle) -> Hashable:
         strategy = self.strategy(cycle)
@@ -110,14 +123,16 @@ class AdaptiveSchedulingPlugin(Score, frozen=True):
         if pattern is None or seen < self.min_pods:
             why = f"{seen} pods seen, {self.min_pods} are needed to tell a pattern"
             return Strategy(namespace, _EVEN, _EVEN, SPREAD, why, now)
-        state = patterns.state_of(cycle.table)
+        believed = now - self.stale_after.seconds
+        state = patterns.state_of(cycle.table, metrics.columns(cycle.table, cycle.shared), believed)
         wanted = round(_WHOLE * (pattern.cpu + _scarcity(state)) / 2)
         weight = self._bounded(wanted, _EVEN if known is None else known.cpu_weight)
         goal, because = self._goal(pattern, state)
         why = (
             f"{seen} {pattern.name} pods ask for cpu and memory as {pattern.cpu:.0%} to "
             f"{1 - pattern.cpu:.0%}; of the cluster, {state.cpu:.0%} of cpu and {state.memory:.0%} "
-            f"of memory are asked for; so cpu should weigh {wanted}, and weighs {weight}; {because}"
+            f"of memory are {'in use' if state.measured else 'asked for'}; so cpu should weigh "
+            f"{wanted}, and weighs {weight}; {because}"
         )
         return Strategy(namespace, weight, _WHOLE - weight, goal, why, now)
 
@@ -130,15 +145,16 @@ class AdaptiveSchedulingPlugin(Score, frozen=True):
     def _goal(self, pattern: Pattern, state: ClusterState) -> tuple[Literal["spread", "pack"], str]:
         if pattern.batch > _MOSTLY:
             return PACK, f"packed, because {pattern.batch:.0%} are pods of jobs"
-        fullest = max(state)
+        fullest = max(state.cpu, state.memory)
         if fullest > self.pack_above:
             return PACK, f"packed, because the cluster is {fullest:.0%} full"
         return SPREAD, "spread"
 
 
 def _scarcity(state: ClusterState) -> float:
-    """Cpu's part of what is asked for of the cluster."""
-    return state.cpu / sum(state) if sum(state) else _MOSTLY
+    """Cpu's part of what is asked for of the cluster, or in use."""
+    both = state.cpu + state.memory
+    return state.cpu / both if both else _MOSTLY
 
 
 def _used(nodes: Nodes, resource: str, more: int) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from moorage.cache.podinfo import CPU, MEMORY, PodInfo
 from moorage.cache.table import NodeTable
+from moorage.policies.metrics import Columns
 
 BALANCED: Final = "balanced"
 CPU_HEAVY: Final = "cpu-heavy"
@@ -30,10 +31,11 @@ class Pattern(NamedTuple):
 
 
 class ClusterState(NamedTuple):
-    """The parts of all cpu and of all memory that are asked for."""
+    """The parts of all cpu and of all memory that are asked for, or in use where that is known."""
 
     cpu: float
     memory: float
+    measured: bool = False
 
 
 class Tally:
@@ -86,8 +88,20 @@ class Workloads:
         tally.batch += sign * (owner is not None and owner.kind == "Job")
 
 
-def state_of(table: NodeTable) -> ClusterState:
-    """How full the cluster is, by requests."""
+def state_of(table: NodeTable, measured: Columns, since: float) -> ClusterState:
+    """How full the cluster is: by what most of its nodes used lately, or by requests."""
+    rows = slice(0, table.rows)
+    alive = table.alive[rows]
+    usage = np.stack((measured.cpu[rows], measured.memory[rows]))
+    known = alive & ~np.isnan(usage).any(axis=0) & ~(measured.at[rows] < since)
+    if known.any() and known.sum() * 2 >= alive.sum():
+        offered = table.allocatable[[CPU, MEMORY], rows][:, known].sum(axis=1)
+        shares = usage[:, known].sum(axis=1) / np.maximum(offered, 1)
+        return ClusterState(float(shares[0]), float(shares[1]), True)
+    return _by_requests(table)
+
+
+def _by_requests(table: NodeTable) -> ClusterState:
     offered = table.allocatable[:, : table.rows].sum(axis=1)
     used = table.nonzero[:, : table.rows].sum(axis=1)
     shares = used / np.maximum(offered[[CPU, MEMORY]], 1)

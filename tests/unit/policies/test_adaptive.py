@@ -2,9 +2,11 @@
 
 import pytest
 
+from moorage.policies import metrics
 from moorage.policies.adaptive import AdaptiveSchedulingPlugin, Strategy
+from moorage.policies.metrics import Usage
 from moorage.testing import Cluster, PodBuilder, node, pod
-from tests.unit.policies.asking import at, plugin_of, scores, world
+from tests.unit.policies.asking import at, faults, plugin_of, scores, world
 
 QUICK = AdaptiveSchedulingPlugin(max_step=100)
 
@@ -130,8 +132,31 @@ def test_pods_that_leave_are_forgotten() -> None:
     assert learnt(cluster, now=60.0).why.startswith("0 pods seen")
 
 
+def test_what_nodes_use_counts_where_most_are_measured() -> None:
+    """Pods ask for little memory, but use nearly all there is of it."""
+    cluster = world(QUICK, node("a"), node("b"), *cpu_heavy())
+    store = metrics.store(cluster.profile.shared)
+
+    store.record("a", Usage(cpu=400.0, memory=15.0 * 2**30, at=1000.0))
+    measured = learnt(cluster, now=1000.0)
+
+    assert "of the cluster, 10% of cpu and 94% of memory are in use" in measured.why
+    assert measured.why.endswith("packed, because the cluster is 94% full")
+    stale = learnt(cluster, now=1301.0)
+    assert "of memory are asked for" in stale.why
+    assert stale.goal == "spread"
+
+
+def test_one_node_of_three_does_not_speak_for_all() -> None:
+    cluster = world(QUICK, node("a"), node("b"), node("c"), *cpu_heavy())
+
+    metrics.store(cluster.profile.shared).record("a", Usage(4000.0, 2.0**34, at=0.0))
+
+    assert "of memory are asked for" in learnt(cluster).why
+
+
 def test_bounds_leave_room_for_even_weights() -> None:
     fault = ["minWeight: 50 must be between minWeight and maxWeight"]
 
-    assert AdaptiveSchedulingPlugin.check({"minWeight": 60, "maxWeight": 80}) == fault
-    assert AdaptiveSchedulingPlugin.check({"minWeight": 0, "maxWeight": 100}) == []
+    assert faults(AdaptiveSchedulingPlugin, minWeight=60) == fault
+    assert faults(AdaptiveSchedulingPlugin, minWeight=0, maxWeight=100) == []
