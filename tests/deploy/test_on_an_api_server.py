@@ -22,9 +22,11 @@ from moorage.watch.resources import NODES, RESOURCES
 from tests.deploy.conftest import ACCOUNT, apply
 from tests.deploy.tools import OVERLAYS, Raw, of_kind, rendered
 from tests.integration.control_plane import ControlPlane, Refused
+from tests.integration.harness import wait_for
 
 pytestmark = pytest.mark.kube
 
+CLUSTER_ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 CUSTOM = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default"
 
 
@@ -226,6 +228,50 @@ def test_who_may_see_metrics_is_found_out_with_its_rights(
         return 200
 
     assert asyncio.run(check()) == want
+
+
+def test_prometheus_sees_metrics_by_the_role_of_the_monitoring_overlay_and_nothing_else(
+    cluster: ControlPlane, account: Path
+) -> None:
+    accounts = "/api/v1/namespaces/monitoring/serviceaccounts"
+    prometheus = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "prometheus-k8s", "namespace": "monitoring"},
+    }
+    role, binding = (
+        [obj for obj in of_kind("overlays/monitoring", kind) if _is_reader(obj)]
+        for kind in ("ClusterRole", "ClusterRoleBinding")
+    )
+    apply(cluster, yaml.safe_dump_all([prometheus, *binding]))
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token = cluster.request("POST", f"{accounts}/prometheus-k8s/token", review)["status"]["token"]
+
+    async def ask(path: str) -> bool:
+        server = KubeApiServer(kubeconfig.load([account]))
+        try:
+            await Authorizer(server.create).check(token, "get", path)
+        except Denied:
+            return False
+        finally:
+            await server.close()
+        return True
+
+    def allowed(path: str = "/metrics") -> bool:
+        return asyncio.run(ask(path))
+
+    assert not allowed()
+    apply(cluster, yaml.safe_dump_all(role))
+    try:
+        wait_for(allowed, "it may never see metrics")
+        assert not allowed("/configz")
+    finally:
+        cluster.request("DELETE", f"{CLUSTER_ROLES}/moorage-metrics-reader")
+    wait_for(lambda: not allowed(), "it may see metrics without the role")
+
+
+def _is_reader(obj: Raw) -> bool:
+    return bool(obj["metadata"]["name"] == "moorage-metrics-reader")
 
 
 def group(**spec: Any) -> Raw:
