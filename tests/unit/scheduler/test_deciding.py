@@ -18,6 +18,7 @@ from moorage.extender.asking import Turns
 from moorage.memory.cluster import MemoryCluster
 from moorage.observe.records import Attempt, Result
 from moorage.plugins import registry
+from moorage.policies.gang.membership import LABEL
 from moorage.scheduler import Scheduler
 from moorage.simulate.running import build_profiles
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
@@ -175,6 +176,58 @@ def test_a_pod_that_an_extender_refuses_is_tried_again_when_anything_changes() -
     first = live.attempts[0]
     assert first.result is Result.UNSCHEDULABLE
     assert first.message.startswith("0/1 nodes are available: 1 not by this extender.")
+
+
+def test_a_gang_is_placed_where_extenders_let_it() -> None:
+    """Extenders are asked about each pod of a group, in the middle of one transaction."""
+
+    async def main(live: Live) -> None:
+        live.apply(node("a"), node("b"), node("c"))
+        live.cluster.apply(
+            {
+                "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+                "kind": "PodGroup",
+                "metadata": {"name": "train", "namespace": "default"},
+                "spec": {"minMember": 3},
+            }
+        )
+        async with live:
+            live.apply(*(pod(f"p{i}").labelled({LABEL: "train"}) for i in range(3)))
+            await until(lambda: all(live.node_of(f"p{i}") for i in range(3)))
+
+    with extender(filter=only("b")) as fake:
+        live = Live(fake.config())
+        asyncio.run(main(live))
+
+    assert {live.node_of(f"p{i}") for i in range(3)} == {"b"}
+    assert len(fake.requests("filter")) == 3
+
+
+def test_a_gang_that_extenders_refuse_is_not_placed_in_part() -> None:
+    async def main(live: Live) -> None:
+        live.apply(node("a"))
+        live.cluster.apply(
+            {
+                "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+                "kind": "PodGroup",
+                "metadata": {"name": "train", "namespace": "default"},
+                "spec": {"minMember": 2},
+            }
+        )
+        async with live:
+            live.apply(*(pod(f"p{i}").labelled({LABEL: "train"}) for i in range(2)))
+            await until(lambda: live.attempts)
+            assert not live.scheduler.cache.assumed
+
+    def first_only(asked: Raw) -> Any:
+        return only("a" if asked["Pod"]["metadata"]["name"] == "p0" else "")(asked)
+
+    with extender(filter=first_only) as fake:
+        live = Live(fake.config())
+        asyncio.run(main(live))
+
+    assert {live.node_of(f"p{i}") for i in range(2)} == {""}
+    assert "not by this extender" in live.attempts[0].message
 
 
 def test_an_extender_binds() -> None:
