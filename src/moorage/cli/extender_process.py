@@ -26,6 +26,7 @@ from moorage.kube.server import KubeApiServer
 from moorage.observe.logs import say
 from moorage.scheduler import Scheduler
 from moorage.serve.certificates import CertificateError, Certificates, ServerTls
+from moorage.serve.server import REFRESH_SECONDS
 
 NOBODY: Final = "moorage-extender/nobody"
 """The scheduler name under which a cluster is followed: no pod has it, so none is ours."""
@@ -68,7 +69,10 @@ async def serve(options: Options, chosen: Chosen) -> None:
             client=cluster.client,
         )
         server = ExtenderServer(
-            answering, binding=_binding(options, answering, cluster), unready=cluster.unready
+            answering,
+            binding=_binding(options, answering, cluster),
+            unready=cluster.unready,
+            certified=bool(options.client_ca_file),
         )
         async with _listening(options, server):
             await _until(stop, cluster.following)
@@ -129,33 +133,52 @@ class _Watching:
 
 @contextlib.asynccontextmanager
 async def _listening(options: Options, server: ExtenderServer) -> AsyncIterator[None]:
+    """Listen for as long as the block lasts; a certificate that is renewed is read again."""
+    tls = _tls(options)
     runner = web.AppRunner(server.application(), shutdown_timeout=SHUTDOWN_SECONDS, access_log=None)
     await runner.setup()
+    refreshing = asyncio.ensure_future(_refresh(tls))
     try:
-        site = web.TCPSite(
-            runner, options.bind_address, options.port, ssl_context=_context(options)
-        )
-        try:
-            await site.start()
-        except OSError as error:
-            where = f"{options.bind_address}:{options.port}"
-            raise CannotServe(f"cannot listen on {where}: {error.strerror}") from error
+        await _listen(runner, options, None if tls is None else tls.context)
         port = runner.addresses[0][1]
         say(logging.INFO, "Serving", address=options.bind_address, port=port, tls=not options.http)
         yield
     finally:
+        refreshing.cancel()
         await runner.cleanup()
 
 
-def _context(options: Options) -> ssl.SSLContext | None:
+async def _listen(runner: web.AppRunner, options: Options, context: ssl.SSLContext | None) -> None:
+    site = web.TCPSite(runner, options.bind_address, options.port, ssl_context=context)
+    try:
+        await site.start()
+    except OSError as error:
+        where = f"{options.bind_address}:{options.port}"
+        raise CannotServe(f"cannot listen on {where}: {error.strerror}") from error
+
+
+async def _refresh(tls: ServerTls | None) -> None:
+    while tls is not None:
+        await asyncio.sleep(REFRESH_SECONDS)
+        try:
+            if tls.refresh():
+                say(logging.INFO, "Certificate read again")
+        except CertificateError as error:
+            say(logging.WARNING, "Certificate not read again", err=str(error))
+
+
+def _tls(options: Options) -> ServerTls | None:
+    """What to serve with. Clients may do without a certificate as far as probes go."""
     if options.http:
+        if options.client_ca_file:
+            raise CannotServe("--client-ca-file: of no use with --http: leave out one of them")
         return None
     given = Certificates(options.tls_cert_file, options.tls_private_key_file, options.cert_dir)
-    context = ServerTls(given, options.bind_address).context
+    tls = ServerTls(given, options.bind_address)
     if options.client_ca_file:
         try:
-            context.load_verify_locations(options.client_ca_file)
+            tls.context.load_verify_locations(options.client_ca_file)
         except (OSError, ssl.SSLError) as error:
             raise CertificateError(f"{options.client_ca_file}: {error}") from error
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context
+        tls.context.verify_mode = ssl.CERT_OPTIONAL
+    return tls

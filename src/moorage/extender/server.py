@@ -30,14 +30,19 @@ from moorage.observe.logs import say
 
 MOST_BYTES: Final = 2**30
 """A request may name thousands of nodes, each as a whole."""
-VERBS: Final = ("filter", "prioritize", "preempt", "bind")
 BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
 
+HEALTH: Final = ("/healthz", "/livez", "/readyz")
+
 Verb = Callable[[bytes], Awaitable[Any]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class ExtenderServer:
-    """Answers requests, one after the other. `unready` says why it cannot answer yet."""
+    """Answers requests, one after the other. `unready` says why it cannot answer yet.
+
+    With `certified`, all but health is for clients that showed a certificate.
+    """
 
     def __init__(
         self,
@@ -45,8 +50,10 @@ class ExtenderServer:
         *,
         binding: Binding | None = None,
         unready: Callable[[], str | None] = lambda: None,
+        certified: bool = False,
     ) -> None:
         self._answering = answering
+        self._certified = certified
         self._binding = binding
         self._unready = unready
         self.registry = CollectorRegistry()
@@ -66,7 +73,8 @@ class ExtenderServer:
 
     def application(self) -> web.Application:
         """The routes; verbs that are not served answer 404."""
-        app = web.Application(client_max_size=MOST_BYTES)
+        middlewares = [_certified_only] if self._certified else []
+        app = web.Application(client_max_size=MOST_BYTES, middlewares=middlewares)
         verbs: dict[str, Verb] = {
             "filter": self._filter,
             "prioritize": self._prioritize,
@@ -76,9 +84,8 @@ class ExtenderServer:
             verbs["bind"] = self._bind
         for verb, answer in verbs.items():
             app.router.add_post(f"/{verb}", self._handler(verb, answer))
-        app.router.add_get("/healthz", self._healthy)
-        app.router.add_get("/livez", self._healthy)
-        app.router.add_get("/readyz", self._ready)
+        for path in HEALTH:
+            app.router.add_get(path, self._ready if path == "/readyz" else self._healthy)
         app.router.add_get("/metrics", self._metrics)
         return app
 
@@ -128,6 +135,14 @@ class ExtenderServer:
     async def _metrics(self, request: web.Request) -> web.Response:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
         return web.Response(body=encode(self.registry), headers={"Content-Type": content_type})
+
+
+@web.middleware
+async def _certified_only(request: web.Request, handler: Handler) -> web.StreamResponse:
+    shown = request.get_extra_info("peercert")
+    if not shown and request.path not in HEALTH:
+        return web.Response(status=403, text="show a certificate of --client-ca-file")
+    return await handler(request)
 
 
 def _respond(verb: str, found: Any, why: str, status: int) -> web.Response:

@@ -1,0 +1,105 @@
+"""Moorage asks Moorage over TLS, each with a certificate that the other one checks."""
+
+import http.client
+import json
+import ssl
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from moorage.cli.main import main
+from tests.integration.extending import Serving, serving
+
+CHOOSING = Path(__file__).parents[2] / "examples" / "choosing"
+
+
+class Authority:
+    """Makes certificates for servers and clients."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.cert, self.key = folder / "ca.crt", folder / "ca.key"
+        self._openssl(
+            *("req", "-x509", "-subj", "/CN=authority", "-days", "1", *CURVE),
+            *("-keyout", self.key, "-out", self.cert),
+        )
+
+    def certify(self, name: str) -> tuple[Path, Path]:
+        cert, key, asked = (self.folder / f"{name}.{kind}" for kind in ("crt", "key", "csr"))
+        names = self.folder / f"{name}.names"
+        names.write_text(f"subjectAltName=DNS:{name},IP:127.0.0.1\n")
+        self._openssl("req", *CURVE, "-subj", f"/CN={name}", "-keyout", key, "-out", asked)
+        self._openssl(
+            *("x509", "-req", "-days", "1", "-CA", self.cert, "-CAkey", self.key),
+            *("-CAcreateserial", "-extfile", names, "-in", asked, "-out", cert),
+        )
+        return cert, key
+
+    def _openssl(self, *arguments: str | Path) -> None:
+        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
+
+def simulate(extender: Serving, folder: Path, **tls: Any) -> dict[str, Any]:
+    config = yaml.safe_load((CHOOSING / "extender" / "scheduler.yaml").read_text())
+    config["extenders"][0]["urlPrefix"] = f"https://127.0.0.1:{extender.port}"
+    config["extenders"][0]["tlsConfig"] = tls
+    file = folder / "scheduler.yaml"
+    file.write_text(yaml.safe_dump(config))
+    manifests = [str(CHOOSING / "cluster.yaml"), str(CHOOSING / "pods.yaml")]
+    given = ["simulate", *manifests, "--config", str(file), "-o", "json"]
+    result = CliRunner().invoke(main, given)
+    pods: dict[str, dict[str, Any]] = {
+        pod["name"]: pod for pod in json.loads(result.stdout)["pods"]
+    }
+    return pods["shop"]
+
+
+def test_only_clients_that_show_a_certificate_are_answered(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    served, shown = authority.certify("extender"), authority.certify("scheduler")
+    with serving(
+        tmp_path,
+        f"--plugin={CHOOSING / 'rule.py'}",
+        f"--tls-cert-file={served[0]}",
+        f"--tls-private-key-file={served[1]}",
+        f"--client-ca-file={authority.cert}",
+    ) as extender:
+        trusted = {"caFile": str(authority.cert)}
+        certified = {**trusted, "certFile": str(shown[0]), "keyFile": str(shown[1])}
+        assert simulate(extender, tmp_path, **certified)["node"] == "gold-new"
+        assert "code 403" in simulate(extender, tmp_path, **trusted)["message"]
+        assert asked(extender, "/readyz") == 200, "probes show no certificate"
+        assert asked(extender, "/metrics") == 403
+
+
+def asked(extender: Serving, path: str) -> int:
+    context = ssl._create_unverified_context()
+    connection = http.client.HTTPSConnection("127.0.0.1", extender.port, context=context)
+    connection.request("GET", path)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param((), "nowhere.crt: [Errno 2] No such file", id="that is not there"),
+        pytest.param(("--http",), "--client-ca-file: of no use with --http", id="without TLS"),
+    ],
+)
+def test_an_authority_of_no_use_is_named(given: tuple[str, ...], said: str) -> None:
+    rule = f"--plugin={CHOOSING / 'rule.py'}"
+    common = ["extender", "serve", rule, "--port=0", "--client-ca-file=nowhere.crt"]
+
+    result = CliRunner().invoke(main, [*common, *given])
+
+    assert result.exit_code == 2
+    assert said in result.output
