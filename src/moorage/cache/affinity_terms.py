@@ -31,9 +31,10 @@ class AffinityTerm(msgspec.Struct, frozen=True, cache_hash=True):
         meant = namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
         return meant and self.selector.matches(labels)
 
-    def matches_pod(self, pod: Pod) -> bool:
-        """Say whether a pod is meant where nothing is known of its namespace."""
-        return self.matches(pod.namespace, pod.labels, NO_LABELS)
+    def may_match(self, pod: Pod) -> bool:
+        """Say whether a pod may be meant, where nothing is known of its namespace's labels."""
+        meant = pod.namespace in self.namespaces or self.namespace_selector != selectors.NOTHING
+        return meant and self.selector.matches(pod.labels)
 
 
 Weighted = tuple[tuple[int, AffinityTerm], ...]

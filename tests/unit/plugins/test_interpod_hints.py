@@ -72,6 +72,15 @@ def hint_for(resource: Resource, action: Action) -> HintFunction:
             id="a pod that shunned the refused one went",
         ),
         pytest.param(
+            PLAIN,
+            pod(
+                podAntiAffinity=[{**term("new"), "namespaceSelector": {"matchLabels": {"a": "b"}}}]
+            ),
+            None,
+            Hint.QUEUE,
+            id="a pod went that may have shunned pods in the refused one's namespace",
+        ),
+        pytest.param(
             pod("new", on="", podAffinity=[term(operator="Like")]),
             None,
             pod("db"),

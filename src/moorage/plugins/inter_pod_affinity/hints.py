@@ -69,8 +69,8 @@ def _is_placed(pod: Pod) -> bool:
 
 
 def _all(terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
-    return bool(terms) and all(term.matches_pod(pod) for term in terms)
+    return bool(terms) and all(term.may_match(pod) for term in terms)
 
 
 def _any(terms: Iterable[AffinityTerm], pod: Pod) -> bool:
-    return any(term.matches_pod(pod) for term in terms)
+    return any(term.may_match(pod) for term in terms)
