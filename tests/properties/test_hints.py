@@ -207,6 +207,13 @@ def volume_update(here: Json, there: Json, dice: Dice) -> Json:
     return {**made, "status": there.get("status", {})}
 
 
+def capacity_update(here: Json, there: Json, dice: Dice) -> Json:
+    """Of a pool of storage, only how much is left may change."""
+    sizes = ("capacity", "maximumVolumeSize")
+    kept = {key: value for key, value in here.items() if key not in sizes}
+    return {**kept, **{key: there[key] for key in sizes if key in there}}
+
+
 def replaced(here: Json, there: Json, dice: Dice) -> Json:
     made = copy.deepcopy(there)
     made["metadata"] = {**there["metadata"], "name": here["metadata"]["name"]}
@@ -219,6 +226,7 @@ UPDATES: dict[str, Callable[[Json, Json, Dice], Json]] = {
     "nodes": node_update,
     "pods": pod_update,
     "persistentVolumes": volume_update,
+    "csiStorageCapacities": capacity_update,
 }
 
 

@@ -51,8 +51,15 @@ class Simulation:
         self.story = story
 
 
+def _outcome(attempt: Attempt) -> tuple[Result, str, str]:
+    return attempt.result, attempt.message, attempt.nominated
+
+
 class Story:
-    """An observer that keeps the last attempt at each pod, and every error."""
+    """An observer that keeps the last attempt at each pod, and every error.
+
+    `decided` counts the attempts that came to something new.
+    """
 
     def __init__(self) -> None:
         self.last: dict[str, Attempt] = {}
@@ -62,10 +69,10 @@ class Story:
 
     def attempted(self, attempt: Attempt) -> None:
         self.attempts += 1
-        self.last[attempt.uid] = attempt
+        before, self.last[attempt.uid] = self.last.get(attempt.uid), attempt
         if attempt.result is Result.ERROR:
             self.errors.append(f"{attempt.pod}: {attempt.message}")
-        else:
+        elif before is None or _outcome(before) != _outcome(attempt):
             self.decided += 1
 
     def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
@@ -176,8 +183,9 @@ async def _until_settled(
 ) -> None:
     """Let time pass until no attempt was made for longer than any back-off lasts.
 
-    Attempts that only ever fail, as with a broken plugin, are watched for a while, and then given
-    up: they would go on for ever.
+    Attempts that only ever fail, as with a broken plugin, or come to the same again and again, as
+    with victims that may not be evicted, are watched for a while, and then given up: they would go
+    on for ever.
     """
     running = asyncio.ensure_future(scheduler.run())
     beside = [asyncio.ensure_future(Kubelet(cluster).serve()), asyncio.ensure_future(feeds.run())]
