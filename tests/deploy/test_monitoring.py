@@ -33,7 +33,7 @@ SEEDS = {
     "KubeSchedulerUnschedulablePods",
     "KubeSchedulerPluginErrors",
 }
-OURS = {"MoorageFeedStale"}
+OURS = {"MoorageConfigRefused", "MoorageFeedStale"}
 ASKED = re.compile(r"\b((?:scheduler|moorage|process)_\w+|up)\{")
 
 

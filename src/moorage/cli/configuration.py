@@ -12,6 +12,8 @@ from moorage.reload import whole
 from moorage.reload.texts import Text
 from moorage.simulate.manifests import InputError
 
+NOT_HERE = "ProfileCanary documents are left out: only `moorage run` tries versions on some pods"
+
 
 def configuration(file: str | None, known: Registry) -> Loaded:
     """The configuration in a file, with its warnings said; without a file, kube's default.
@@ -26,4 +28,6 @@ def configuration(file: str | None, known: Registry) -> Loaded:
     found = whole.load([Text(file, path.read_bytes())], known)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
+    if found.canaries:
+        click.echo(f"warning: {file}: {NOT_HERE}", err=True)
     return found.loaded

@@ -1,6 +1,6 @@
 """Feeds for a scheduler: who reads what, and who hears of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Protocol
 
 from moorage.cache.cache import Cache
@@ -29,7 +29,7 @@ class Scheduler(Protocol):
     """As much of a scheduler as feeds need."""
 
     @property
-    def profiles(self) -> Mapping[str, Profile]: ...
+    def lineup(self) -> Iterable[Profile]: ...
     @property
     def server(self) -> ApiServer: ...
     @property
@@ -49,7 +49,7 @@ def feeds(scheduler: Scheduler, open: Open | None = None) -> Feeds:
         scheduler.wake()
 
     reading = reader_for(scheduler) if open is None else open
-    return Feeds(lambda: scheduler.profiles.values(), reading, scheduler.clock, arrived)
+    return Feeds(lambda: scheduler.lineup, reading, scheduler.clock, arrived)
 
 
 def reader_for(scheduler: Scheduler) -> Open:

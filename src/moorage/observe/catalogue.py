@@ -319,6 +319,11 @@ CONFIG_RELOADS: Final = Metric(
     "the one before stays, 'unchanged': it says the same.",
     ("result",),
 )
+CONFIG_REFUSED: Final = Metric(
+    "moorage_config_refused",
+    "gauge",
+    "1 while what was read last is not in force, because something is wrong with it.",
+)
 VERSION_ATTEMPTS: Final = Metric(
     "moorage_version_attempts",
     "counter",

@@ -67,6 +67,7 @@ class Metrics:
         self._flushed = 0
         self._configuration = (0, "")
         self._versions = Tallies(catalogue.VERSION_DURATION.buckets)
+        self._refused = False
         self._reloads: Counter[tuple[str, ...]] = Counter()
         self._percents: dict[tuple[str, ...], float] = {}
         self._rollbacks: Counter[tuple[str, ...]] = Counter()
@@ -130,6 +131,7 @@ class Metrics:
 
     def reloaded(self, reloaded: Reloaded) -> None:
         self._reloads[(reloaded.outcome,)] += 1
+        self._refused = reloaded.outcome == "refused"
         self.configured(reloaded.generation, reloaded.digest, reloaded.canaries)
 
     def rolled_back(self, rolled_back: RolledBack) -> None:
@@ -167,6 +169,7 @@ class Metrics:
         yield gauge(catalogue.GENERATION, one(generation))
         if digest:
             yield gauge(catalogue.CONFIGURATION_INFO, [((digest,), 1)])
+        yield gauge(catalogue.CONFIG_REFUSED, one(self._refused))
         yield counter(catalogue.CONFIG_RELOADS, self._reloads.items())
         versions = list(self._versions.items())
         attempts = [(labels, tally.count) for labels, tally in versions]

@@ -11,7 +11,9 @@ import yaml
 
 from moorage.bind.recorder import about_lease
 from moorage.cli.plugin_loading import Plugins
+from moorage.cli.run_extending import RunExtenders
 from moorage.clock import VirtualClock, run_virtual
+from moorage.extender.asking import Turns
 from moorage.memory.cluster import MemoryCluster
 from moorage.observe.metrics import Metrics
 from moorage.observe.records import Attempt, Reloaded
@@ -113,6 +115,7 @@ class World:
                 observers=(self, self.metrics),
             )
             install(self.scheduler, first.version)
+            self.extenders = RunExtenders(first.whole.configuration, self.clock)
             self.in_force = InForce(first.whole.configuration, digest=first.version.digest)
             self.reloader = Reloader(
                 sources,
@@ -121,7 +124,7 @@ class World:
                 lease=about_lease("kube-system", "moorage"),
                 interval=1.0,
                 rng=random.Random(0),
-                extending=lambda configuration: None,
+                extending=self.extenders.changed,
                 aside=inline,
             )
             self.apply(node("a"), node("b"))
@@ -134,6 +137,7 @@ class World:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await self.extenders.close()
 
         run_virtual(main(), self.clock)
         return self
@@ -376,3 +380,50 @@ def test_what_is_written_in_two_steps_is_read_as_one(tmp_path: Path, outcome: st
     seen = World(tmp_path).run(story)
 
     assert seen.outcomes == [("success", 2) if outcome == "good" else ("refused", 1)]
+
+
+def test_while_an_extender_is_asked_nothing_takes_over(tmp_path: Path) -> None:
+    """An attempt that waits for an extender began with one configuration, and ends with it."""
+
+    async def story(world: World) -> None:
+        deciding, turns, answered = world.scheduler.deciding, Turns(), asyncio.Event()
+        await world.clock.sleep(1)
+        world.scheduler.active.clear()
+        world.scheduler.wake()
+        deciding.take_turns(turns)
+
+        def attempt() -> bool:
+            before = world.scheduler.lineup.generation
+            turns.ask(answered.wait)
+            assert world.scheduler.lineup.generation == before
+            return True
+
+        asking = asyncio.ensure_future(deciding.run(attempt))
+        world.write(config("b"))
+        await world.clock.sleep(5)
+        assert world.outcomes == []
+        answered.set()
+        assert await asking
+        await world.clock.sleep(1)
+        turns.close()
+
+    assert World(tmp_path).run(story).outcomes == [("success", 2)]
+
+
+def test_other_extenders_are_asked_from_then_on(tmp_path: Path) -> None:
+    extender = {"urlPrefix": "http://127.0.0.1:1/", "filterVerb": "filter", "httpTimeout": "1s"}
+
+    async def story(world: World) -> None:
+        world.write(config("a", extenders=[extender]))
+        await world.clock.sleep(5)
+        world.apply(pod("web"))
+        await world.clock.sleep(1)
+        assert world.node_of("web") is None
+        world.write(config("a"))
+        await world.clock.sleep(30)
+        assert world.node_of("web") == "a"
+
+    seen = World(tmp_path).run(story)
+
+    assert seen.outcomes == [("success", 2), ("success", 3)]
+    assert "Post" in seen.attempts[0].message or "127.0.0.1:1" in seen.attempts[0].message
