@@ -20,6 +20,7 @@ from moorage.clock import SystemClock
 from moorage.extender.answering import Answering
 from moorage.extender.binding import Binding
 from moorage.extender.server import ExtenderServer
+from moorage.feeds import wiring
 from moorage.framework.cycle import Client
 from moorage.kube import incluster
 from moorage.kube.server import KubeApiServer
@@ -112,6 +113,7 @@ async def _cluster(options: Options, chosen: Chosen) -> AsyncIterator[Cluster]:
     )
     scheduler.active.clear()
     following = asyncio.ensure_future(scheduler.run())
+    feeding = asyncio.ensure_future(wiring.feeds(scheduler, beside=(chosen.profile,)).run())
 
     def unready() -> str | None:
         return None if scheduler.synced else NOT_SYNCED
@@ -119,8 +121,9 @@ async def _cluster(options: Options, chosen: Chosen) -> AsyncIterator[Cluster]:
     try:
         yield Cluster(scheduler.cache, server, PluginClient(server, clock), unready, following)
     finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
+        for task in (following, feeding):
+            task.cancel()
+        await asyncio.gather(following, feeding, return_exceptions=True)
         await server.close()
 
 

@@ -41,15 +41,19 @@ class Scheduler(Protocol):
     def wake(self) -> None: ...
 
 
-def feeds(scheduler: Scheduler, open: Open | None = None) -> Feeds:
-    """The feeds of a scheduler; `open` reads in place of the network."""
+def feeds(scheduler: Scheduler, open: Open | None = None, beside: Iterable[Profile] = ()) -> Feeds:
+    """The feeds of a scheduler's profiles, canaries included, and of some beside them.
+
+    `open` reads in place of the network.
+    """
+    others = tuple(beside)
 
     def arrived() -> None:
         scheduler.queue.move(MEASURED, None, None, scheduler.clock.now())
         scheduler.wake()
 
     reading = reader_for(scheduler) if open is None else open
-    return Feeds(lambda: scheduler.lineup, reading, scheduler.clock, arrived)
+    return Feeds(lambda: (*scheduler.lineup, *others), reading, scheduler.clock, arrived)
 
 
 def reader_for(scheduler: Scheduler) -> Open:

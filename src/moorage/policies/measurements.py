@@ -40,12 +40,15 @@ class Measurements(Generic[M]):
         """The measurements by row, brought up to date.  float64 (quantity, row)"""
         seen = self._log.version, table.node_log.version
         if self._seen != seen or self._columns.shape[1] != len(table.alive):
-            for row in self._changed(table):
-                node = table.nodes[row]
-                found = None if node is None else self._known.get(node.name)
-                self._columns[:, row] = found or self._unknown
+            rows = list(self._changed(table))
+            if rows:
+                self._columns[:, rows] = np.array([self._of(table, row) for row in rows]).T
             self._seen = seen
         return self._columns
+
+    def _of(self, table: NodeTable, row: int) -> M:
+        node = table.nodes[row]
+        return self._unknown if node is None else self._known.get(node.name, self._unknown)
 
     def _changed(self, table: NodeTable) -> set[int]:
         """The rows to look at: of nodes that were measured, and where another node moved in."""

@@ -1,0 +1,45 @@
+"""Who is fed: every profile that decides, canaries too, and profiles beside the scheduler's."""
+
+import random
+
+from moorage.api.meta import ObjectMeta
+from moorage.clock import VirtualClock, run_virtual
+from moorage.config.canary import CanarySpec, ProfileCanary
+from moorage.config.loading import load
+from moorage.cycle.profile import Profile
+from moorage.feeds import wiring
+from moorage.memory.cluster import MemoryCluster
+from moorage.plugins import registry
+from moorage.policies import metrics
+from moorage.scheduler import Scheduler
+from moorage.scheduler.canary import Canary
+from moorage.simulate.running import build_profiles
+from tests.unit.feeds.fakes import NOW, FakeReader, using
+from tests.unit.feeds.scheduling import CONFIGURATION
+
+
+def profile() -> Profile:
+    known = registry.installed()
+    loaded = load(CONFIGURATION, known=registry.describe(known)).configuration
+    (made,) = build_profiles(loaded, known).values()
+    return made
+
+
+def test_every_profile_that_decides_is_fed() -> None:
+    stable, canary, beside, stranger = (profile() for _ in range(4))
+    clock = VirtualClock(NOW)
+    cluster = MemoryCluster(clock=clock, rng=random.Random(0))
+
+    async def story() -> None:
+        profiles = {stable.scheduler_name: stable}
+        scheduler = Scheduler(cluster, profiles, clock=clock, rng=random.Random(0))
+        spec = CanarySpec(scheduler_name=stable.scheduler_name, percent=10.0)
+        given = ProfileCanary(metadata=ObjectMeta(name="next"), spec=spec)
+        scheduler.lineup.canaries[stable.scheduler_name] = Canary(given, canary)
+        reader = FakeReader(using("n1", 1.0))
+        await wiring.feeds(scheduler, lambda source: reader, beside=(beside,)).prime()
+
+    run_virtual(story(), clock)
+
+    fed = [each for each in (stable, canary, beside, stranger) if metrics.STORE in each.shared]
+    assert fed == [stable, canary, beside]
