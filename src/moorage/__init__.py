@@ -13,7 +13,7 @@ implements and whose fields are its arguments:
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.columns import Depends
-from moorage.cache.podinfo import PodInfo
+from moorage.cache.podinfo import Feature, PodInfo
 from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
@@ -61,6 +61,7 @@ __all__ = [
     "Depends",
     "Diagnosis",
     "EventHint",
+    "Feature",
     "Filter",
     "Hint",
     "Node",

@@ -5,12 +5,13 @@ the plugin out: `None`, mostly.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from moorage.api.meta import KubeObject
 from moorage.config.guarding import WhenOpen
 from moorage.framework.events import EventHint, Hint
-from moorage.framework.verdicts import SKIP, Rejection
+from moorage.framework.verdicts import SKIP, PluginError, Rejection
 from moorage.guard import answers
 from moorage.guard.answers import Wrong
 from moorage.guard.breaker import State
@@ -67,6 +68,21 @@ def explaining(guard: Guard, function: Function) -> Function:
         return guard.call(hook, pod, checked)
 
     return rejection
+
+
+def foreseeing(guard: Guard, function: Function) -> Function:
+    """`admits_all`: who is switched off foresees nothing."""
+    hook = guard.hook("Filter")
+
+    def admits_all(self: Any, cycle: Any, pod: Any) -> bool:
+        try:
+            guard.admit(hook, cycle)
+        except Off:
+            return False
+        seal(pod)
+        return bool(guard.call(hook, pod, function, self, cycle, pod))
+
+    return admits_all
 
 
 def scoring(guard: Guard, function: Function) -> Function:
@@ -205,6 +221,17 @@ def hinting(guard: Guard, function: Function) -> Function:
         return found
 
     return events
+
+
+def inheriting(guard: Guard, function: Function) -> Function:
+    """`inherit`: a plugin that fails to take over begins with nothing; a reload goes on."""
+    hook = guard.hook("Inherit", QUEUEING)
+
+    def inherit(self: Any, before: Any) -> None:
+        with suppress(PluginError):
+            guard.call(hook, None, function, self, before)
+
+    return inherit
 
 
 def describing(guard: Guard, function: Function) -> Function:

@@ -22,6 +22,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "remove_pod": asking.deciding("PreFilter"),
     "filter": asking.deciding("Filter"),
     "filter_all": rows.filter_all,
+    "admits_all": asking.foreseeing,
     "rejection": asking.explaining,
     "post_filter": asking.deciding("PostFilter"),
     "pre_score": asking.deciding("PreScore"),
@@ -38,6 +39,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "sign": asking.signing,
     "events": asking.hinting,
     "concerns": asking.describing,
+    "inherit": asking.inheriting,
 }
 
 

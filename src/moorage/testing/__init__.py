@@ -4,10 +4,22 @@
     assert cluster.place(pod("web").requesting(cpu="500m")) == "a"
     assert cluster.why_not(pod("huge").requesting(cpu="99")) == "0/2 nodes are available: ..."
 
+    assert schedule(node("a"), pod("web"), plugins=[MyPlugin()]).nodes == {"web": "a"}
+
 The engine is the real one: what holds here holds on a cluster.
 """
 
 from moorage.testing.builders import NodeBuilder, PodBuilder, node, pod
 from moorage.testing.cluster import Cluster, attempt
+from moorage.testing.running import Scheduled, schedule
 
-__all__ = ["Cluster", "NodeBuilder", "PodBuilder", "attempt", "node", "pod"]
+__all__ = [
+    "Cluster",
+    "NodeBuilder",
+    "PodBuilder",
+    "Scheduled",
+    "attempt",
+    "node",
+    "pod",
+    "schedule",
+]

@@ -44,9 +44,8 @@ class Cluster:
     ) -> None:
         self.cache = Cache()
         self.now = 0.0
-        guards = Guards(guard, SCHEDULER_NAME)
-        guards.clock = lambda: self.now
-        self.profile = _profile(list(plugins), alone, guards)
+        self.profile = profile_of(list(plugins), alone, guard)
+        self.profile.guards.clock = lambda: self.now
         self.random = random.Random(seed)
         for obj in objects:
             self.add(obj)
@@ -111,7 +110,8 @@ def attempt(
     return Cluster(*nodes, plugins=plugins).attempt(pod)
 
 
-def _profile(plugins: list[Plugin], alone: bool, guards: Guards) -> Profile:
+def profile_of(plugins: list[Plugin], alone: bool, guard: PluginGuard) -> Profile:
+    """kube-scheduler's default profile with some plugins, or these alone."""
     known = registry.built_in()
     described = registry.describe(known)
     configured = default(described).profiles[0]
@@ -119,12 +119,20 @@ def _profile(plugins: list[Plugin], alone: bool, guards: Guards) -> Profile:
     built = profile.build(resolved, known)
     if not plugins:
         return built
+    guards = Guards(guard, SCHEDULER_NAME)
     named = {type(plugin).plugin_name(): guards.rewrap(plugin) for plugin in plugins}
     points = {} if alone else dict(resolved.points)
     for name, plugin in named.items():
         for point in points_of(type(plugin)):
-            points[point] = (*points.get(point, ()), Enabled(name, 1))
+            points[point] = _placed(point, points.get(point, ()), Enabled(name, 1))
     extended = ResolvedProfile(resolved.scheduler_name, None, points, resolved.args)
     made = Profile(extended, {**built.plugins, **named})
     made.guards = guards
     return made
+
+
+def _placed(point: str, others: tuple[Enabled, ...], added: Enabled) -> tuple[Enabled, ...]:
+    """There is one order of the queue, and whoever binds by itself must be asked first."""
+    if point == "queueSort":
+        return (added,)
+    return (added, *others) if point == "bind" else (*others, added)

@@ -1,7 +1,9 @@
 """Whatever a custom plugin does, an attempt ends, and the error says whose fault it is."""
 
+import itertools
 import threading
 import time
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -33,10 +35,11 @@ from moorage.config.durations import Duration
 from moorage.config.guarding import PluginGuard, WhenOpen
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.framework.plugin import Plugin
-from moorage.framework.points import is_vector
+from moorage.framework.points import POINTS, is_vector
 from moorage.framework.verdicts import PluginError
 from moorage.guard import Guards, is_custom
 from moorage.guard.breaker import State
+from moorage.guard.wrapping import WRAPPERS
 from moorage.plugins.node_name import NodeName
 from moorage.testing import Cluster, node, pod
 
@@ -125,9 +128,16 @@ def test_who_takes_too_long_is_interrupted(plugin: Plugin, point: str) -> None:
     assert "pluginGuard.deadline" in said
 
 
-def test_a_deadline_is_each_attempts_own() -> None:
-    """Time is not carried from one attempt to the next."""
-    slow = Cluster(node("a"), plugins=[Trickles()], guard=SOON)
+class Quick(Filter, frozen=True):
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return None
+
+
+def test_a_deadline_is_each_attempts_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time is not carried from one attempt to the next: each call takes 30 of its 50 ms here."""
+    times = itertools.count(time.monotonic() + LONG, 0.03)
+    monkeypatch.setattr("moorage.guard.calling.now", lambda: next(times))
+    slow = Cluster(node("a"), plugins=[Quick()], guard=SOON)
 
     assert [slow.place(pod(f"p{i}")) for i in range(4)] == ["a"] * 4
 
@@ -472,6 +482,52 @@ def test_a_guarded_plugin_has_the_form_it_had(plugin: type[Filter], vector: bool
     assert made is not plugin
     assert (made.__name__, made.__module__) == (plugin.__name__, plugin.__module__)
     assert is_vector(made(), "filter_all") is vector
+
+
+ASKED_WHEN_LOADED = {"plugin_name", "origin", "check"}
+OURS = {"filter_each", "score_each"}
+
+
+def test_every_hook_there_is_goes_through_the_guard() -> None:
+    """A hook that is added to a point has to be added to the guard."""
+    hooks = {
+        name
+        for base in (Plugin, *POINTS.values())
+        for name, value in vars(base).items()
+        if not name.startswith("_") and isinstance(value, FunctionType | classmethod)
+    }
+
+    assert hooks - ASKED_WHEN_LOADED - OURS == set(WRAPPERS)
+
+
+class Foresees(Filter, frozen=True):
+    def admits_all(self, cycle: Cycle, pod: Pod) -> bool:
+        raise RuntimeError("cloudy")
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        return None
+
+
+class Inherits(Filter, frozen=True):
+    def inherit(self, before: "Inherits") -> None:
+        raise RuntimeError("nothing left")
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return None
+
+
+def test_foresight_that_fails_is_named() -> None:
+    assert "running Filter plugin 'Foresees': RuntimeError: cloudy" in complaint(Foresees())
+
+
+def test_a_plugin_that_cannot_take_over_begins_with_nothing() -> None:
+    tried = cluster(Inherits())
+    plugin = tried.profile.plugins["Inherits"]
+
+    plugin.inherit(plugin)
+
+    (guard,) = tried.profile.guards
+    assert guard.failures == {("Inherit", "raised"): 1}
 
 
 def test_ours_are_not_wrapped() -> None:

@@ -1,0 +1,144 @@
+"""The pages on plugins: nothing that can be written is missing, and what is shown works."""
+
+import inspect
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+from click.testing import CliRunner
+
+import moorage
+import moorage.testing
+from moorage.cli.main import main
+from moorage.config import guarding
+from moorage.config.loading import load
+from moorage.framework import points
+from moorage.framework.plugin import Plugin
+from moorage.scaffold.hooks import SAMPLES
+from tests.docs.pages import DOCS, ROOT, blocks
+
+FOLDER = DOCS / "plugins"
+TUTORIAL = DOCS / "plugins.md"
+REFERENCE = (FOLDER / "reference.md").read_text()
+ROWS = ("hook", "when", "how often", "answers", "cost", "an error", "switched off")
+FILES = {block.file: block.code for block in blocks(TUTORIAL, "python", "yaml") if block.file}
+EXAMPLE = ROOT / "examples" / "plugin-file"
+
+
+def hooks(point: type[Plugin]) -> list[str]:
+    """The signatures that a point's page must show."""
+    own = {n: f for n, f in vars(point).items() if inspect.isfunction(f)}
+    shown = {n: f for n, f in own.items() if not n.endswith("_each") and not n.startswith("_")}
+    return [
+        f"{n}({', '.join(list(inspect.signature(f).parameters)[1:])})" for n, f in shown.items()
+    ]
+
+
+def snake(point: str) -> str:
+    return re.sub("([A-Z])", lambda found: f"_{found[1].lower()}", point)
+
+
+@pytest.mark.parametrize("point", points.POINTS, ids=str)
+def test_every_extension_point_has_a_page_with_its_contract(point: str) -> None:
+    page = FOLDER / f"{snake(point)}.md"
+    text = page.read_text()
+
+    assert [row for row in ROWS if f"\n| {row} | " not in text] == []
+    beside = (FOLDER / "normalize.md").read_text() if point == "score" else ""
+    assert [hook for hook in hooks(points.POINTS[point]) if hook not in text + beside] == []
+    assert any(blocks(page, "python")), "an example that runs"
+    assert f"plugins/{snake(point)}.md" in TUTORIAL.read_text()
+
+
+@pytest.mark.parametrize("page", ["normalize", "events"])
+def test_what_is_no_point_of_its_own_has_a_page_too(page: str) -> None:
+    text = (FOLDER / f"{page}.md").read_text()
+
+    assert [row for row in ROWS if f"\n| {row} | " not in text] == []
+
+
+def test_a_plugin_of_every_point_can_be_begun() -> None:
+    assert {snake(point) for point in points.POINTS} == set(SAMPLES)
+
+
+@pytest.mark.parametrize("module", [moorage, moorage.testing], ids=lambda module: module.__name__)
+def test_every_public_name_is_in_the_reference(module: object) -> None:
+    names = getattr(module, "__all__", ())
+
+    assert [name for name in names if f"\n| `{name}` | " not in REFERENCE] == []
+
+
+def test_the_reference_names_nothing_else() -> None:
+    named = set(re.findall(r"^\| `(\w+)` \|", REFERENCE, re.MULTILINE))
+
+    assert named == {*moorage.__all__, *moorage.testing.__all__}
+
+
+@pytest.mark.parametrize("name", moorage.__all__)
+def test_every_public_name_explains_itself(name: str) -> None:
+    """`help(moorage.Filter)` says what it is; numbers need no saying."""
+    found = getattr(moorage, name)
+
+    assert isinstance(found, int) or inspect.getdoc(found)
+
+
+def test_the_settings_of_the_guard_are_on_the_page_on_safety() -> None:
+    text = (FOLDER / "safety.md").read_text()
+    fields = msgspec.structs.fields(guarding.PluginGuard)
+    assert [f.encode_name for f in fields if f"\n| `{f.encode_name}` | " not in text] == []
+    (block,) = blocks(FOLDER / "safety.md", "yaml")
+    kube = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n---\n"
+    assert load(kube + block.code).moorage.plugin_guard.of(("TenantZones",)).fallback_score == 50
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_the_files_of_the_tutorial_are_those_of_the_example(file: str) -> None:
+    assert (EXAMPLE / file).read_text() == FILES[file]
+
+
+def test_the_example_has_no_other_files() -> None:
+    there = {path.name for path in EXAMPLE.iterdir() if path.name != "__pycache__"}
+
+    assert there == set(FILES)
+
+
+def commands() -> list[list[str]]:
+    """What the tutorial lets its reader type."""
+    shown = (block.code.splitlines() for block in blocks(TUTORIAL, "console"))
+    return [shlex.split(line[2:]) for lines in shown for line in lines if line.startswith("$ ")]
+
+
+def test_the_commands_of_the_tutorial_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file, text in FILES.items():
+        (tmp_path / file).write_text(text)
+    tried = []
+    for program, *args in commands():
+        if program == "moorage":
+            result = CliRunner().invoke(main, args)
+            assert result.exit_code == 0, result.output
+            tried.append(args[0])
+        elif program == "pytest":
+            command = [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", *args]
+            assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+            tried.append(program)
+    assert tried == ["pytest", "plugin", "config", "simulate"]
+
+
+def test_the_kustomization_of_the_tutorial_mounts_what_it_names() -> None:
+    made = yaml.safe_load((EXAMPLE / "kustomization.yaml").read_text())
+    (patch,) = yaml.safe_load(made["patches"][0]["patch"])
+    file = patch["value"].removeprefix("--plugin=/etc/moorage/")
+
+    assert file in made["configMapGenerator"][0]["files"]
+    assert (EXAMPLE / made["resources"][0]).resolve() == ROOT / "deploy" / "base"
+    base = yaml.safe_load((ROOT / "deploy/base/scheduler/deployment.yaml").read_text())
+    container = base["spec"]["template"]["spec"]["containers"][0]
+    assert {"name": "config", "mountPath": "/etc/moorage", "readOnly": True} in container[
+        "volumeMounts"
+    ]
