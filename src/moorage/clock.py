@@ -109,12 +109,18 @@ async def within(clock: Clock, seconds: float, asking: Awaitable[T]) -> T:
 
 def run_virtual(main: Coroutine[Any, Any, T], clock: VirtualClock) -> T:
     """Run `main` on a new event loop where `clock` moves by itself when every task waits."""
-
-    def loop() -> asyncio.AbstractEventLoop:
-        return asyncio.SelectorEventLoop(_IdleSelector(clock))
-
-    with asyncio.Runner(loop_factory=loop) as runner:
+    with virtual_runner(clock) as runner:
         return runner.run(main)
+
+
+def virtual_runner(clock: VirtualClock) -> asyncio.Runner:
+    """A runner of such an event loop, for stories told in several parts: tasks live on in between.
+
+    Time passes while a part is told, and stands still until the next.
+    """
+    return asyncio.Runner(
+        loop_factory=lambda: asyncio.SelectorEventLoop(_IdleSelector(clock)),
+    )
 
 
 class _IdleSelector(selectors.DefaultSelector):

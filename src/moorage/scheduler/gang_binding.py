@@ -82,7 +82,7 @@ class GangBinding:
         try:
             while pending and self._is_enough():
                 done, _ = await asyncio.wait({*pending, timer}, return_when="FIRST_COMPLETED")
-                for task in done & pending:
+                for task in [task for task in tasks if task in done and task in pending]:
                     self._note(tasks[task], task)
                 pending -= done
                 if timer in done:
@@ -142,6 +142,7 @@ class GangBinding:
             desk.ending.undo(placement)
         for placement in released:
             self._put_back(placement)
+        self._ganging.holding.review(self._group)
         if whole:
             self._ganging.telling.scheduled(self._group)
         desk.binding -= len(self._placed)

@@ -111,25 +111,33 @@ class GangWorld:
         """Run the scheduler while the story unfolds; cache and queue are validated at the end."""
 
         async def main() -> None:
-            self.scheduler = Scheduler(
-                self.cluster,
-                self.profiles,
-                clock=self.clock,
-                rng=random.Random(self._seed),
-                observers=(self,),
-                backoff=self._backoff,
-            )
-            running = asyncio.ensure_future(self.scheduler.run())
-            kubelet = asyncio.ensure_future(self.kubelet.serve(self._stopping))
+            await self.start()
             await (story or settle)(self)
             self.validate()
-            if running.done():
-                running.result()
-            for task in (running, kubelet):
-                task.cancel()
-            await asyncio.gather(running, kubelet, return_exceptions=True)
+            await self.stop()
 
         run_virtual(main(), self.clock)
+
+    async def start(self) -> None:
+        """Let the scheduler and the kubelets run from now on."""
+        self.scheduler = Scheduler(
+            self.cluster,
+            self.profiles,
+            clock=self.clock,
+            rng=random.Random(self._seed),
+            observers=(self,),
+            backoff=self._backoff,
+        )
+        self._running = asyncio.ensure_future(self.scheduler.run())
+        self._kubelets = asyncio.ensure_future(self.kubelet.serve(self._stopping))
+
+    async def stop(self) -> None:
+        """End them; if the scheduler has ended by itself, that is an error."""
+        if self._running.done():
+            self._running.result()
+        for task in (self._running, self._kubelets):
+            task.cancel()
+        await asyncio.gather(self._running, self._kubelets, return_exceptions=True)
 
     def validate(self) -> None:
         validate(self.scheduler.cache)

@@ -2,6 +2,10 @@
 
 import pytest
 
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.framework.cycle import Cycle
+from moorage.framework.points import Bind
 from moorage.policies.gang import holds
 from moorage.policies.gang.holds import DURATION
 from moorage.testing import PodBuilder, node, pod
@@ -242,6 +246,31 @@ def test_the_rest_of_a_group_bound_in_part_is_kept_its_room() -> None:
 
     assert len(world.bound("train")) == 4
     assert "thief" not in world.bound()
+
+
+class Slow(Bind, frozen=True):
+    """Takes a second to bind one of the pods."""
+
+    async def bind(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        await cycle.shared["clock"].sleep(1.0 if pod.name == "train-1" else 0.0)
+        assert cycle.client is not None
+        await cycle.client.bind(pod.namespace, pod.name, pod.uid, node.name)
+
+
+def test_a_group_bound_in_part_of_which_nobody_waits_any_more_is_kept_nothing() -> None:
+    """A pod is deleted while it is being bound; those that are bound are all that is left."""
+    world = GangWorld(node("a"), group("train", 3), *members("train", 3))
+    world.profile.bind = [("Slow", Slow())]
+    world.profile.shared["clock"] = world.clock
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(0.5)
+        await world.cluster.delete(PODS, "default", "train-1", grace_period_seconds=0)
+        await world.clock.sleep(0.6)
+        assert len(world.bound("train")) == 2
+        assert len(world.scheduler.holds) == 0
+
+    world.run(story)
 
 
 def test_groups_rank_by_priority_then_arrival_then_name() -> None:
