@@ -1,6 +1,7 @@
 """Moorage asks extenders on a real API server, and does what kube-scheduler does with them."""
 
 import hashlib
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,12 @@ def test_moorage_waits_for_an_extender_that_counts_and_goes_on_without_one_that_
                 assert placed(plane, "waits") == {"waits": "b"}
         may_be = {"extenders": [fake.config(httpTimeout="500ms", ignorable=True)]}
         break_it(fake, how)
-        with replica(tmp_path, "ignorable", plane.kubeconfig, **may_be):
+        with replica(tmp_path, "ignorable", plane.kubeconfig, **may_be) as on:
             plane.create(pod("goes-on", cpu="60"))
             assert placed(plane, "goes-on") == {"goes-on": "a"}
+            plane.create(pod("last"))
+            on.send(signal.SIGTERM)
+            assert on.wait() == 0, on.said
 
 
 def break_it(fake: FakeExtender, how: str) -> None:

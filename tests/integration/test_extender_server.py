@@ -1,12 +1,15 @@
 """A stock kube-scheduler asks Moorage's plugins, and the pods it binds obey them."""
 
 import signal
+import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 import yaml
 
+from moorage.policies.providers import CPU_QUERY
 from tests.integration.control_plane import ControlPlane
 from tests.integration.extending import (
     THEIRS,
@@ -18,8 +21,9 @@ from tests.integration.extending import (
     pods,
     serving,
 )
-from tests.integration.harness import configuration
+from tests.integration.harness import configuration, wait_for
 from tests.integration.making import Raw, node, pod
+from tests.integration.test_measurements import Answers, addressed, profile
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(240)]
 
@@ -162,6 +166,34 @@ def test_candidates_for_preemption_obey_it_too(
 
     assert found["urgent"] == "a1"
     assert set(pods(plane)) == {"urgent", "on-b"}
+
+
+def test_policies_that_measure_are_fed(plane: ControlPlane, tmp_path: Path) -> None:
+    """The node that is busy by Prometheus' account is refused, though nothing runs there."""
+    cores = {"10.0.0.1:9100": "3.9", "10.0.0.2:9100": "0.1"}
+
+    def answer(path: str, body: str) -> Any:
+        values = cores if parse_qs(body)["query"][0] == CPU_QUERY else {}
+        result = [
+            {"metric": {"instance": name}, "value": [time.time(), value]}
+            for name, value in values.items()
+        ]
+        return {"status": "success", "data": {"resultType": "vector", "result": result}}
+
+    plane.create(addressed("busy", "10.0.0.1"), addressed("idle", "10.0.0.2"))
+    with Answers(answer, None) as prometheus:
+        address = f"http://127.0.0.1:{prometheus.port}"
+        provider = {"type": "Prometheus", "address": address, "interval": "300ms"}
+        file = tmp_path / "extender.yaml"
+        file.write_text(yaml.safe_dump(configuration(**profile(metricProvider=provider))))
+        follow = (f"--config={file}", f"--kubeconfig={plane.kubeconfig}")
+        with serving(tmp_path, *follow) as extender:
+            wait_for(lambda: "moorage_feed_reads_total{" in extender.get("/metrics"), "not fed")
+            with kube_scheduler(plane, tmp_path, extender.stanza(ignorable=False)):
+                plane.create(*(ours(f"p{i}") for i in range(4)))
+                found = placed(plane, *(f"p{i}" for i in range(4)))
+
+    assert set(found.values()) == {"idle"}
 
 
 def test_the_extender_binds(plane: ControlPlane, tmp_path: Path, rules: Path) -> None:

@@ -21,6 +21,7 @@ from moorage.extender.answering import Answering
 from moorage.extender.binding import Binding
 from moorage.extender.server import ExtenderServer
 from moorage.feeds import wiring
+from moorage.feeds.feeds import Feeds
 from moorage.framework.cycle import Client
 from moorage.kube import incluster
 from moorage.kube.server import KubeApiServer
@@ -47,6 +48,7 @@ class Cluster(NamedTuple):
     client: Client | None = None
     unready: Callable[[], str | None] = lambda: None
     following: "asyncio.Future[None] | None" = None
+    feeds: Feeds | None = None
 
 
 def follows(options: Options) -> bool:
@@ -75,6 +77,8 @@ async def serve(options: Options, chosen: Chosen) -> None:
             unready=cluster.unready,
             certified=bool(options.client_ca_file),
         )
+        if cluster.feeds is not None:
+            server.registry.register(cluster.feeds)
         async with _listening(options, server):
             await _until(stop, cluster.following)
     say(logging.INFO, "stopped")
@@ -102,7 +106,7 @@ def _binding(options: Options, answering: Answering, cluster: Cluster) -> Bindin
 
 @contextlib.asynccontextmanager
 async def _cluster(options: Options, chosen: Chosen) -> AsyncIterator[Cluster]:
-    """The cluster, followed for as long as the block lasts; without one, an empty cache."""
+    """The cluster, followed and measured for as long as the block lasts; or an empty cache."""
     if not follows(options):
         yield Cluster(Cache())
         return
@@ -112,14 +116,16 @@ async def _cluster(options: Options, chosen: Chosen) -> AsyncIterator[Cluster]:
         server, {NOBODY: chosen.whole}, clock=clock, rng=random.Random(), observers=(_Watching(),)
     )
     scheduler.active.clear()
+    feeds = wiring.feeds(scheduler, beside=(chosen.profile,))
     following = asyncio.ensure_future(scheduler.run())
-    feeding = asyncio.ensure_future(wiring.feeds(scheduler, beside=(chosen.profile,)).run())
+    feeding = asyncio.ensure_future(feeds.run())
 
     def unready() -> str | None:
         return None if scheduler.synced else NOT_SYNCED
 
     try:
-        yield Cluster(scheduler.cache, server, PluginClient(server, clock), unready, following)
+        client = PluginClient(server, clock)
+        yield Cluster(scheduler.cache, server, client, unready, following, feeds)
     finally:
         for task in (following, feeding):
             task.cancel()
