@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from click.testing import CliRunner
 
+from moorage.cli.main import main
 from tests.integration.control_plane import ControlPlane, free_ports
 from tests.integration.harness import configuration, scheduled_condition, wait_for
 from tests.integration.making import Raw
@@ -76,12 +78,8 @@ class Serving:
 
     def stanza(self, **changes: Any) -> Raw:
         """What it says is to be pasted into kube-scheduler's configuration, with changes."""
-        said = subprocess.run(
-            _command(*self.arguments, "--stanza"),
-            capture_output=True,
-            check=True,
-            env=_environment(),
-        )
+        said = CliRunner().invoke(main, ["extender", "serve", *self.arguments, "--stanza"])
+        assert said.exit_code == 0, said.output
         (found,) = yaml.safe_load(said.stdout)["extenders"]
         return {**found, "httpTimeout": "10s", **changes}
 
@@ -107,8 +105,8 @@ class Serving:
 
 
 def _command(*arguments: str) -> list[str]:
-    main = "from moorage.cli.main import main; main()"
-    return [sys.executable, "-c", main, "extender", "serve", *arguments]
+    program = "from moorage.cli.main import main; main()"
+    return [sys.executable, "-c", program, "extender", "serve", *arguments]
 
 
 def _environment() -> dict[str, str]:
