@@ -180,7 +180,7 @@ class EventRecorder:
                 await self._extend(event, series)
                 return
         with contextlib.suppress(AlreadyExists):  # sent before, and the answer lost
-            await self._server.create(EVENTS, self._body(controller, event, series.name))
+            await self._server.post(EVENTS, self._body(controller, event, series.name))
 
     async def _extend(self, event: _Event, series: _Series) -> None:
         count = {"count": series.count, "lastObservedTime": stamp(event.time)}
@@ -221,7 +221,7 @@ def cut(note: str) -> str:
 
 def stamp(seconds: float) -> str:
     """A Kubernetes MicroTime."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def _reference(obj: KubeObject) -> dict[str, str]:

@@ -3,7 +3,7 @@
     kubeconfig, incluster   where the API server is and who we are
     credentials, exec_plugin, impersonation, tls, proxies, access   how to prove it and get there
     sockets                 every socket, until it is closed
-    requests, answers, wire    short requests
+    requests, answers, secrecy, wire, wires   short requests
     sessions                long answers, answers without an end, proxies: aiohttp's part
     connection, refusals    both, and how a server refuses
     limits, sending         the pace of requests, and which are repeated

@@ -13,7 +13,8 @@ from moorage.kube.refusals import refusal
 from moorage.kube.requests import RequestWriter
 from moorage.kube.sessions import Sessions
 from moorage.kube.sockets import Sockets
-from moorage.kube.wire import Target, Wires
+from moorage.kube.wire import Target
+from moorage.kube.wires import Wires
 from moorage.watch.errors import Unauthorized
 
 POOL: Final = 64

@@ -120,8 +120,15 @@ class KubeApiServer:
 
     async def create(self, resource: Resource, object: Raw) -> Raw:
         """Create the object, in the namespace its metadata names; the answer is as stored."""
+        return _raw(await self._post(resource, object))
+
+    async def post(self, resource: Resource, object: Raw) -> None:
+        """Create the object; the answer is not read."""
+        await self._post(resource, object)
+
+    async def _post(self, resource: Resource, object: Raw) -> bytes:
         path = resource.path(object["metadata"].get("namespace", ""))
-        return _raw(await self._sender.once(resource, "POST", path, object))
+        return await self._sender.once(resource, "POST", path, object)
 
     async def update(self, resource: Resource, object: Raw, *, subresource: str = "") -> Raw:
         """Replace the object."""

@@ -11,7 +11,7 @@ from yarl import URL
 from moorage.kube.access import Access, Failed
 from moorage.kube.refusals import refusal
 from moorage.kube.sockets import Sockets
-from moorage.kube.wire import CONNECT_SECONDS
+from moorage.kube.wires import CONNECT_SECONDS
 
 CHUNK: Final = 1 << 18
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))

@@ -1,9 +1,8 @@
 """HTTP/1.1 for short requests: one after the other on connections that stay open.
 
 Binding a pod and telling of it are two small requests. A general client spends more on each of them
-than deciding where the pod goes costs; this one writes and reads bytes, and half of what it spends
-is TLS. It knows what an API server sends: a status, headers, and a body of known length, in chunks,
-or up to the end of the connection.
+than deciding where the pod goes costs; this one writes and reads bytes. It knows what an API server
+sends: a status, headers, and a body of known length, in chunks, or up to the end of the connection.
 
 A connection carries one request at a time. Whatever goes wrong with one, be it a time-out or a
 cancelled caller, ends the connection, so that no answer meets the wrong question.
@@ -12,14 +11,10 @@ cancelled caller, ends the connection, so that no answer meets the wrong questio
 import asyncio
 import socket
 import ssl
-from collections import deque
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from moorage.kube.answers import Answer, Reader
-from moorage.kube.sockets import Sockets, cut
-
-CONNECT_SECONDS: Final = 10.0
-IDLE_SECONDS: Final = 60.0
+from moorage.kube.secrecy import Secrecy
 
 
 class Target(NamedTuple):
@@ -35,97 +30,53 @@ class WireError(ConnectionError):
     """The connection broke, or made no sense."""
 
 
-class Wires:
-    """A pool: at most `limit` requests at once, the rest wait their turn."""
-
-    def __init__(self, limit: int, sockets: Sockets) -> None:
-        self._sockets = sockets
-        self._free: deque[Wire] = deque()
-        self._turns = asyncio.Semaphore(limit)
-        self._closed = False
-
-    async def ask(self, target: Target, request: bytes, seconds: float) -> Answer:
-        """One request and its answer, within so many seconds from when its turn comes."""
-        async with self._turns:
-            wire = self._open_wire(target) or await _connect(target, self._sockets)
-            try:
-                answer = await wire.ask(request, seconds)
-            except BaseException:
-                wire.close()
-                raise
-            self._keep(wire)
-            return answer
-
-    def close(self) -> None:
-        """Close every connection, also those that are free later."""
-        self._closed = True
-        while self._free:
-            self._free.pop().close()
-
-    def _open_wire(self, target: Target) -> "Wire | None":
-        """The connection used last that leads there; others wither."""
-        now = asyncio.get_running_loop().time()
-        while self._free:
-            wire = self._free.pop()
-            if wire.is_open and wire.target == target and now - wire.used < IDLE_SECONDS:
-                return wire
-            wire.close()
-        return None
-
-    def _keep(self, wire: "Wire") -> None:
-        if self._closed or not wire.is_open:
-            wire.close()
-        else:
-            self._free.append(wire)
-
-
-async def _connect(target: Target, sockets: Sockets) -> "Wire":
-    async with asyncio.timeout(CONNECT_SECONDS):
-        connected = await sockets.connect(target.host, target.port)
-        try:
-            return await _wire(target, connected)
-        except BaseException:
-            cut(connected)
-            raise
-
-
-async def _wire(target: Target, connected: socket.socket) -> "Wire":
-    _, wire = await asyncio.get_running_loop().create_connection(
-        lambda: Wire(target),
-        sock=connected,
-        ssl=target.context,
-        server_hostname=target.server_name if target.context is not None else None,
-    )
+async def wire_on(connected: socket.socket, target: Target) -> "Wire":
+    """A connection that is ready to be asked."""
+    loop = asyncio.get_running_loop()
+    _, wire = await loop.create_connection(lambda: Wire(target), sock=connected)
+    await wire.ready()
     return wire
 
 
 class Wire(asyncio.Protocol):
-    """One connection."""
+    """One connection; an answer that is awaited is due by `deadline`."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
         self.used = 0.0
+        self.deadline = 0.0
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
         self._answer: asyncio.Future[Answer] | None = None
         self._reader = Reader()
+        self._secrecy: Secrecy | None = None
+        self._agreed: asyncio.Future[None] | None = None
 
     @property
     def is_open(self) -> bool:
         transport = self._transport
         return transport is not None and not transport.is_closing()
 
+    async def ready(self) -> None:
+        """Return when TLS is agreed on, where there is any."""
+        target = self.target
+        if target.context is not None and self._transport is not None:
+            self._agreed = self._loop.create_future()
+            self._secrecy = Secrecy(target.context, target.server_name)
+            self._transport.write(self._secrecy.agree())
+            await self._agreed
+
     async def ask(self, request: bytes, seconds: float) -> Answer:
-        """Write, and wait for the answer."""
+        """Write, and wait for the answer; whoever calls sees to it that time runs out."""
         if self._transport is None or self._transport.is_closing():
             raise WireError("the connection is closed")
         self._answer = self._loop.create_future()
-        self._transport.write(request)
-        alarm = self._loop.call_later(seconds, self._time_out)
+        self.deadline = self._loop.time() + seconds
+        secrecy = self._secrecy
+        self._transport.write(request if secrecy is None else secrecy.seal(request))
         try:
             return await self._answer
         finally:
-            alarm.cancel()
             self._answer = None
 
     def close(self) -> None:
@@ -133,11 +84,46 @@ class Wire(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def time_out(self) -> None:
+        """The answer has not come in time."""
+        self._fail(TimeoutError())
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        if self._secrecy is None:
+            self._read(data)
+        else:
+            self._unseal(data, self._secrecy)
+
+    def _unseal(self, data: bytes, secrecy: Secrecy) -> None:
+        try:
+            plain = secrecy.open(data) if secrecy.ready else self._agree(data, secrecy)
+        except ssl.SSLError as error:
+            self._fail(error)
+            return
+        self._write(secrecy.rest())
+        if plain:
+            self._read(plain)
+        if secrecy.ended:
+            self.eof_received()
+            self.close()
+
+    def _agree(self, data: bytes, secrecy: Secrecy) -> bytes:
+        self._write(secrecy.agree(data))
+        if not secrecy.ready:
+            return b""
+        if self._agreed is not None and not self._agreed.done():
+            self._agreed.set_result(None)
+        return secrecy.open(b"")
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and data:
+            self._transport.write(data)
+
+    def _read(self, data: bytes) -> None:
         if self._answer is None:
             self.close()  # nobody asked
             return
@@ -150,7 +136,8 @@ class Wire(asyncio.Protocol):
                 self._settle(answer)
 
     def eof_received(self) -> None:
-        answer = self._reader.end() if self._answer is not None else None
+        cut = self._secrecy is not None and not self._secrecy.ended
+        answer = None if cut or self._answer is None else self._reader.end()
         if answer is not None:
             self._settle(answer)
             self.close()
@@ -166,10 +153,8 @@ class Wire(asyncio.Protocol):
         if answer.header(b"connection") == "close":
             self.close()
 
-    def _time_out(self) -> None:
-        self._fail(TimeoutError())
-
     def _fail(self, error: Exception) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(error)
+        for waiting in (self._agreed, self._answer):
+            if waiting is not None and not waiting.done():
+                waiting.set_exception(error)
         self.close()

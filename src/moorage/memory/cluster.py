@@ -116,6 +116,10 @@ class MemoryCluster:
         """The object as it is now."""
         return isolated(self.read(resource, namespace, name))
 
+    async def post(self, resource: Resource, object: Raw) -> None:
+        """Create the object."""
+        await self.create(resource, object)
+
     async def create(self, resource: Resource, object: Raw) -> Raw:
         """Create the object, in the namespace its metadata names; the answer is as stored."""
         return isolated(creating.create(self.registry, resource, isolated(object)).raw)

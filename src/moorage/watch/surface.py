@@ -109,6 +109,10 @@ class ApiServer(Protocol):
         """Create the object, in the namespace its metadata names; the answer is as stored."""
         ...
 
+    async def post(self, resource: Resource, object: Raw) -> None:
+        """Create the object; how it was stored is not asked."""
+        ...
+
     async def update(self, resource: Resource, object: Raw, *, subresource: str = "") -> Raw:
         """Replace the object. `Conflict`: its `resourceVersion` is not the current one."""
         ...

@@ -2,17 +2,21 @@
 
 import asyncio
 import gc
-import shutil
 import socket
 import ssl
-import subprocess
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any
 
 import pytest
+from aiohttp.client_proto import ResponseHandler
 
-from moorage.kube.answers import Answer
+from moorage.kube import connection
+from moorage.kube.kubeconfig import Cluster, Selected, User
+from moorage.kube.server import KubeApiServer
 from moorage.kube.sockets import AddressInfo, Sockets
-from moorage.kube.wire import Target, Wire, Wires
+from moorage.kube.wire import Target, Wire
+from moorage.kube.wires import Wires
+from moorage.watch.resources import PODS
 
 REQUEST = b"GET / HTTP/1.1\r\n\r\n"
 
@@ -22,27 +26,6 @@ def collected() -> Iterator[None]:
     """A socket that was left open warns here, and warnings are errors."""
     yield
     gc.collect()
-
-
-@pytest.fixture(scope="module")
-def certified(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """How a server proves itself, to those who take any proof."""
-    if shutil.which("openssl") is None:
-        pytest.skip("makes no certificates")
-    folder = tmp_path_factory.mktemp("certified")
-    files = ["-keyout", str(folder / "key"), "-out", str(folder / "crt")]
-    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    command = ["openssl", "req", "-x509", *curve, "-days", "1", "-subj", "/CN=a", *files]
-    subprocess.run(command, check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "crt", folder / "key")
-    return context
-
-
-def trusting() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
 
 
 class Kept(Sockets):
@@ -90,26 +73,43 @@ def play(
     asyncio.run(main())
 
 
-def test_a_request_that_is_cancelled_as_tls_is_agreed_on_leaves_no_socket(
-    certified: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+def selected(host: str, port: int) -> Selected:
+    cluster = Cluster(server=f"https://{host}:{port}", insecure_skip_tls_verify=True)
+    return Selected("here", "one", "a", cluster, User(token="t"), "")
+
+
+@pytest.mark.parametrize(
+    ("ask", "opened"),
+    [
+        pytest.param(lambda s: s.get(PODS, "d", "web"), Wire, id="a short request"),
+        pytest.param(lambda s: s.list_page(PODS), ResponseHandler, id="a list"),
+        pytest.param(
+            lambda s: anext(s.watch(PODS, resource_version="1")), ResponseHandler, id="a watch"
+        ),
+    ],
+)
+def test_a_request_that_is_cancelled_as_its_connection_opens_leaves_no_socket(
+    certified: ssl.SSLContext,
+    monkeypatch: pytest.MonkeyPatch,
+    ask: Callable[[KubeApiServer], Coroutine[Any, Any, object]],
+    opened: Any,
 ) -> None:
     """asyncio would say goodbye to the server, for up to half a minute, with nobody waiting."""
-    sockets, asking = Kept(), list[asyncio.Task[Answer]]()
-    connection_made = Wire.connection_made
+    sockets, asking = Kept(), list[asyncio.Task[object]]()
+    connection_made = opened.connection_made
 
-    def cancel(wire: Wire, transport: asyncio.BaseTransport) -> None:
-        connection_made(wire, transport)
+    def cancel(protocol: Any, transport: asyncio.BaseTransport) -> None:
+        connection_made(protocol, transport)
         asking[0].cancel()
 
-    monkeypatch.setattr(Wire, "connection_made", cancel)
+    monkeypatch.setattr(opened, "connection_made", cancel)
+    monkeypatch.setattr(connection, "Sockets", lambda: sockets)
 
     async def scenario(host: str, port: int) -> None:
-        wires = Wires(1, sockets)
-        target = Target(host, port, trusting(), "x")
-        asking.append(asyncio.create_task(wires.ask(target, REQUEST, 5.0)))
+        server = KubeApiServer(selected(host, port), qps=0)
+        asking.append(asyncio.create_task(ask(server)))
         await asyncio.wait(asking)
-        wires.close()
-        await sockets.close()
+        await server.close()
 
         assert [made.fileno() for made in sockets.made] == [-1]
 

@@ -7,7 +7,8 @@ import pytest
 
 from moorage.kube.answers import Answer, Reader
 from moorage.kube.sockets import Sockets
-from moorage.kube.wire import Target, WireError, Wires
+from moorage.kube.wire import Target, WireError
+from moorage.kube.wires import Wires
 
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nRetry-After: 7\r\n\r\nhello"
 CHUNKED = (
