@@ -39,6 +39,23 @@ def test_a_node_promised_to_a_pod_of_another_scheduler_is_kept_for_it(plane: Con
     play(plane, scenario)
 
 
+def test_one_process_schedules_under_several_names(plane: ControlPlane) -> None:
+    """Each profile takes the pods of its name, and says so in its name; all see the same nodes."""
+
+    async def scenario(under_test: Running) -> None:
+        pods = [pod(f"p{i}", scheduler=("day", "night")[i % 2], cpu="1") for i in range(4)]
+        await under_test.create(node("n1", cpu="4"), pod("theirs", scheduler="another"), *pods)
+        await under_test.placed(*(f"p{i}" for i in range(4)))
+        for i in range(4):
+            (event,) = await under_test.events(f"p{i}", "Scheduled")
+            assert event["reportingController"] == ("day", "night")[i % 2]
+        await under_test.create(pod("late", scheduler="night", cpu="1"))
+        await under_test.condition("late", "Unschedulable")
+        assert "nodeName" not in (await under_test.pods())["theirs"]["spec"]
+
+    play(plane, scenario, profiles=[{"schedulerName": "day"}, {"schedulerName": "night"}])
+
+
 def test_what_another_scheduler_binds_is_counted_at_once(plane: ControlPlane) -> None:
     async def scenario(under_test: Running) -> None:
         await under_test.create(node("n1", cpu="4"), pod("theirs", scheduler="another", cpu="3"))

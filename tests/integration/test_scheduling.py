@@ -1,6 +1,7 @@
 """The scheduler on a real API server: what is bound, where, and what is said about it."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,49 @@ def test_a_taint_repels_and_a_toleration_lets_in(plane: ControlPlane) -> None:
 
         placed = await under_test.placed("any", "tolerant")
         assert placed == {"any": "free", "tolerant": "tainted"}
+
+    play(plane, scenario)
+
+
+def test_a_node_that_is_asked_for_is_chosen_and_one_that_is_preferred_if_it_has_room(
+    plane: ControlPlane,
+) -> None:
+    async def scenario(under_test: Running) -> None:
+        def matching(*pools: str) -> dict[str, Any]:
+            return {"matchExpressions": [{"key": "pool", "operator": "In", "values": list(pools)}]}
+
+        terms = {"nodeSelectorTerms": [matching("b")]}
+        must = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+        rather = [{"weight": 100, "preference": matching("a")}]
+        prefer = {"preferredDuringSchedulingIgnoredDuringExecution": rather}
+        await under_test.create(
+            node("a", labels={"pool": "a"}, cpu="2"), node("b", labels={"pool": "b"}, cpu="32")
+        )
+        await under_test.create(pod("must", affinity={"nodeAffinity": must}))
+        await under_test.create(pod("first", cpu="1500m", affinity={"nodeAffinity": prefer}))
+        assert await under_test.placed("must", "first") == {"must": "b", "first": "a"}
+        await under_test.create(pod("second", cpu="1500m", affinity={"nodeAffinity": prefer}))
+
+        assert await under_test.placed("second") == {"second": "b"}
+
+    play(plane, scenario)
+
+
+def test_a_pod_goes_where_the_one_is_that_it_wants_to_be_near(plane: ControlPlane) -> None:
+    """It waits until there is one."""
+
+    async def scenario(under_test: Running) -> None:
+        nodes = [node(f"n{i}", labels={ZONE: f"z{i % 2}"}) for i in range(4)]
+        term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "db"}}}
+        near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        await under_test.create(*nodes, pod("web", affinity=near))
+        condition = await under_test.condition("web", "Unschedulable")
+        assert "4 node(s) didn't match pod affinity rules" in condition["message"]
+        await under_test.create(pod("db", labels={"app": "db"}, nodeSelector={HOSTNAME: "n3"}))
+
+        placed = await under_test.placed("web", "db")
+        assert placed["db"] == "n3"
+        assert placed["web"] in {"n1", "n3"}
 
     play(plane, scenario)
 

@@ -11,7 +11,7 @@ from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
-from moorage.framework.events import Action, ClusterEvent, Resource
+from moorage.framework.events import ASSIGNED_POD_ADD, Action, ClusterEvent, Resource
 from moorage.queue import changes
 from moorage.queue.queue import SchedulingQueue
 from moorage.scheduler.cooling import is_rejection
@@ -130,7 +130,8 @@ class Handler:
 
     def _tell(self, old: KubeObject | None, new: KubeObject | None) -> None:
         for event in changes.of(old, new):
-            self._queue.move(event, old, new, self._now())
+            before = None if event is ASSIGNED_POD_ADD else old  # new there
+            self._queue.move(event, before, new, self._now())
 
 
 def _live(obj: KubeObject | None) -> Pod | None:

@@ -20,6 +20,7 @@ from moorage import (
     Reserve,
     Wait,
 )
+from moorage.api.node import ZONE_LABEL
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.validation import validate
@@ -385,6 +386,23 @@ def test_a_gate_that_raises_is_reported() -> None:
     assert any(
         "BadGate" in failure and "the gate is stuck" in failure for failure in world.failures
     )
+
+
+def test_a_pod_that_waits_for_another_is_tried_when_we_have_bound_that_one() -> None:
+    """To those who wait the other is new on its node, though it was known before."""
+    term = {"topologyKey": ZONE_LABEL, "labelSelector": {"matchLabels": {"app": "db"}}}
+    near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    world = World(node("a").in_zone("z"), pod("web").with_spec(affinity=near))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(5)
+        assert world.node_of("web") is None
+        world.apply(pod("db").labelled(app="db"))
+        await world.clock.sleep(20)
+
+    world.run(story)
+
+    assert (world.node_of("db"), world.node_of("web")) == ("a", "a")
 
 
 def test_a_node_whose_kubelet_rejects_our_pod_is_left_alone_for_a_while() -> None:
