@@ -127,7 +127,7 @@ def moorage_run(plane: ControlPlane, folder: Path, *options: str) -> Iterator[Ru
     """A scheduler, killed at the end unless it has ended."""
     run = Run(plane, folder, *options)
     try:
-        wait_for(lambda: run.lines("scheduling") or run.process.poll(), f"see {run.log}")
+        wait_for(lambda: run.lines("Serving") or run.process.poll() is not None, f"see {run.log}")
         assert run.process.poll() is None, run.log.read_text()
         yield run
     finally:

@@ -157,12 +157,13 @@ def test_a_canary_that_fails_is_given_up_and_every_pod_is_bound(
     options = ("--config-map=kube-system/moorage", f"--plugin={plugin}")
     try:
         with moorage_run(plane, tmp_path, *options) as run:
+            labels = 'profile="moorage",version="v2"'
+            assert run.metric(f"moorage_canary_percent{{{labels}}}") == 50.0
             plane.create(*(pod(f"p{index}") for index in range(40)))
             wait_for(lambda: len(placed(plane)) == 40, f"not all bound: {run.log}", 60)
             (line,) = run.lines("Canary rolled back")
             (shown,) = run.configz()["canaries"]
             (event,) = wait_for(lambda: events(plane, "CanaryRolledBack"), "no event")
-            labels = 'profile="moorage",version="v2"'
             rollbacks = run.metric(f"moorage_canary_rollbacks_total{{{labels}}}")
     finally:
         remove(plane, "moorage")

@@ -16,7 +16,13 @@ def config_command() -> None:
 
 
 @config_command.command("check")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+)
 @click.option(
     "--plugin",
     "plugins",
@@ -32,13 +38,16 @@ def config_command() -> None:
     help="What to do about plugins that are not known; `warn` leaves them out.",
 )
 @failing_clearly
-def check_command(file: str, plugins: tuple[str, ...], unknown_plugins: UnknownPlugins) -> None:
+def check_command(
+    files: tuple[str, ...], plugins: tuple[str, ...], unknown_plugins: UnknownPlugins
+) -> None:
     """Check a configuration and print it with every default filled in.
 
     FILE is a KubeSchedulerConfiguration (v1, v1beta3 or v1beta2), alone, among other documents or
-    inside a ConfigMap; `-` reads standard input. The completed configuration goes to standard
-    output and can be used in FILE's place. Warnings go to standard error. If anything is wrong,
-    all of it is listed there, each with its place, and the exit code is 2.
+    inside a ConfigMap; `-` reads standard input. SchedulingPolicy and ProfileCanary documents are
+    checked with it, in the same file or in further ones. The completed configuration goes to
+    standard output and can be used in FILE's place. Warnings go to standard error. If anything is
+    wrong, all of it is listed there, each with its place, and the exit code is 2.
 
     \b
     Example:
@@ -56,11 +65,14 @@ def check_command(file: str, plugins: tuple[str, ...], unknown_plugins: UnknownP
       error: binpack.yaml:9: profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported
       value: "MostAlocated": supported values: "LeastAllocated", "MostAllocated", ...
     """
-    with click.open_file(file, "rb") as stream:
-        text = stream.read()
+    texts = [_read(file) for file in files]
     known = plugin_loading.load(plugins)
-    source = "" if file == "-" else file
-    found = whole.load([Text(source, text)], known, unknown_plugins=unknown_plugins)
+    found = whole.load(texts, known, unknown_plugins=unknown_plugins)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
     click.echo(dumping.dump_all(found.loaded), nl=False)
+
+
+def _read(file: str) -> Text:
+    with click.open_file(file, "rb") as stream:
+        return Text("" if file == "-" else file, stream.read())

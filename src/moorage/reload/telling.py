@@ -43,7 +43,7 @@ class Telling:
         warnings: tuple[str, ...] = (),
     ) -> Outcome:
         """A configuration took over, was refused, or said nothing new."""
-        in_force, canaries = self._in_force, self._desk.lineup.canaries
+        in_force = self._in_force
         told = Reloaded(
             outcome,
             in_force.generation,
@@ -52,7 +52,7 @@ class Telling:
             message,
             self.restart if outcome == "success" else (),
             warnings,
-            tuple((name, each.given.name, each.percent) for name, each in canaries.items()),
+            self._desk.canarying.percents(),
         )
         self._refused = told if outcome == "refused" else None
         self._desk.observers.reloaded(told)

@@ -71,6 +71,11 @@ class Canarying:
         if desk.about is not None:
             desk.recorder.record(name, desk.about, "Warning", "CanaryRolledBack", "Reloading", note)
 
+    def percents(self) -> tuple[tuple[str, str, float], ...]:
+        """Every canary: its profile, its name, and the share of pods it decides for."""
+        canaries = self._desk.lineup.canaries
+        return tuple((name, each.given.name, each.percent) for name, each in canaries.items())
+
     def shown(self) -> list[dict[str, Any]]:
         """Every canary, for `/configz`."""
         return [canary.shown() for canary in self._desk.lineup.canaries.values()]

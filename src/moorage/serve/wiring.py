@@ -37,6 +37,7 @@ def server(
     """
     held = configuration if isinstance(configuration, InForce) else InForce(configuration)
     held.tell(metrics.configured)
+    metrics.configured(held.generation, held.digest, scheduler.canarying.percents())
     watchdog = Watchdog(scheduler)
     metrics.follow(scheduler)
     metrics.lag = watchdog.lag

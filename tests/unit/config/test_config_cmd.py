@@ -108,3 +108,20 @@ def test_help_teaches_with_an_example() -> None:
     result = CliRunner().invoke(config_command, ["check", "--help"])
 
     assert "moorage config check binpack.yaml" in result.stdout
+
+
+def test_policies_and_canaries_of_other_files_are_checked_with_it(tmp_path: Path) -> None:
+    file, more = tmp_path / "s.yaml", tmp_path / "more.yaml"
+    file.write_text(GOOD)
+    more.write_text(
+        "apiVersion: scheduling.k8s.io/v1\nkind: SchedulingPolicy\nmetadata: {name: x}\n"
+        "spec: {resourceWeights: {cpu: 0}}\n---\n"
+        "apiVersion: moorage/v1\nkind: ProfileCanary\nmetadata: {name: v2}\n"
+        "spec: {schedulerName: default-scheduler, percent: 200}\n"
+    )
+
+    result = CliRunner().invoke(config_command, ["check", str(file), str(more)])
+
+    assert result.exit_code == 2
+    assert f"error: {more}:4: spec.resourceWeights.cpu: Invalid value: 0" in result.stderr
+    assert f"error: {more}:9: spec.percent: Invalid value: 200.0" in result.stderr
