@@ -1,7 +1,7 @@
 """The workloads that throughput is measured on.
 
 Nodes have 32 cores, 256 GiB, room for 110 pods, and stand in 3 zones. Pod i carries the label
-app = a(i mod 10).
+app = a(i mod 10); in gangs, eight pods in a row make a group.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from typing import Any, Final
 from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
+from moorage.policies.gang.membership import LABEL
 
 Raw = dict[str, Any]
 
@@ -131,6 +132,21 @@ def _gpu(index: int) -> Raw:
     return _raw(index, requests, {"affinity": affinity, "tolerations": tolerations})
 
 
+def _member(index: int) -> Raw:
+    """Eight pods in a row are a group."""
+    raw = _varied(index)
+    raw["metadata"]["labels"][LABEL] = f"gang-{index // GROUP_SIZE}"
+    return raw
+
+
+def raw_group(name: str, members: int) -> Raw:
+    """A group that needs all of its pods, as an API server sends it."""
+    return {
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": name},
+        "spec": {"minMember": members},
+    }
+
+
 def _never_fits(index: int) -> Raw:
     """Every other pod is too large for any node."""
     return _raw(index, {"cpu": "64", "memory": "1Gi"}) if index % 2 else _varied(index)
@@ -143,7 +159,7 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "antiaffinity": _antiaffinity,
     "affinity": _affinity,
     "preemption": _preemption,
-    "gang": _varied,
+    "gang": _member,
     "churn": _varied,
     "gpu": _gpu,
     "unschedulable": _never_fits,

@@ -12,20 +12,23 @@ import numpy as np
 
 from moorage import garbage
 from moorage.api.pod import Pod
-from moorage.bench import kinds
+from moorage.bench import ganging, kinds
+from moorage.bench.ganging import Gangs
 from moorage.cache.cache import Cache
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.policies.gang.directory import Directory
 from moorage.queue.backoff import Backoff
 from moorage.queue.queue import SchedulingQueue
 from moorage.scheduler.placing import Placement, place
 from moorage.scheduler.queueing import queue_for
 
 
-class Result(msgspec.Struct, frozen=True):
-    """One line of output. `p99_ms` and `max_ms` are of single attempts, which hold the loop.
+class Result(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of output. `p99_ms` and `max_ms` are of single attempts, which hold the loop: of
+    one pod or, where there are `gangs`, of a whole one. `gangs_scheduled` are those placed whole.
 
     `pods_per_s` counts from popping a pod to assuming it; what it takes to read and queue pods
     before is in `enqueue_ms_per_pod`.
@@ -46,6 +49,9 @@ class Result(msgspec.Struct, frozen=True):
     rows_per_attempt: float
     start_s: float
     enqueue_ms_per_pod: float
+    gangs: int = 0
+    gangs_scheduled: int = 0
+    gangs_per_s: float | None = None
 
 
 class Bench(NamedTuple):
@@ -55,6 +61,7 @@ class Bench(NamedTuple):
     queue: SchedulingQueue
     profile: Profile
     pods: list[Pod]
+    groups: Directory
     start_s: float
 
 
@@ -69,8 +76,9 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
             cache.put_pod(kinds.resident(kind, index, f"node-{index // 4}"))
     start_s = time.perf_counter() - began
     arriving = [kinds.pod(kind, index) for index in range(pods)]
-    queue = queue_for(profiles.values(), lambda: 0.0, Backoff())
-    return Bench(cache, queue, next(iter(profiles.values())), arriving, start_s)
+    groups = ganging.directory(profiles, arriving)
+    queue = queue_for(profiles.values(), lambda: 0.0, Backoff(), groups)
+    return Bench(cache, queue, next(iter(profiles.values())), arriving, groups, start_s)
 
 
 def run(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed: int) -> Result:
@@ -78,20 +86,24 @@ def run(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed:
     bench = prepare(kind, nodes, pods, profiles)
     rng = random.Random(seed)
     placed: Counter[str] = Counter()
-    seconds = np.zeros(pods)
+    times: list[float] = []
+    gangs = Gangs(bench.cache, bench.queue, bench.profile, bench.groups)
+    whole = decided = 0
     enqueued = _enqueue(bench)
     garbage.calm()
     cpu = time.process_time()
     began = time.perf_counter()
-    for index in range(pods):
+    while decided < pods:
         start = time.perf_counter()
-        node = _decide(bench, rng)
-        seconds[index] = time.perf_counter() - start
-        if node:
-            placed[node] += 1
-        if kind == "churn" and index % 10 == 9:
-            _churn(bench, index)
+        nodes_of = gangs.decide(rng) if bench.groups.in_use else [_decide(bench, rng)]
+        times.append(time.perf_counter() - start)
+        placed.update(filter(None, nodes_of))
+        whole += all(nodes_of)
+        decided += len(nodes_of)
+        if kind == "churn" and decided % 10 == 0:
+            _churn(bench, decided - 1)
     elapsed, cpu = time.perf_counter() - began, time.process_time() - cpu
+    seconds, groups = np.array(times), len(bench.groups)
     return Result(
         kind=kind,
         nodes=nodes,
@@ -108,6 +120,9 @@ def run(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed:
         rows_per_attempt=round(bench.profile.columns.rows_recomputed / pods, 1),
         start_s=round(bench.start_s, 3),
         enqueue_ms_per_pod=round(1000 * enqueued / pods, 4),
+        gangs=groups,
+        gangs_scheduled=whole if groups else 0,
+        gangs_per_s=round(groups / elapsed, 1) if groups else None,
     )
 
 

@@ -48,7 +48,7 @@ class Attempting:
     def rejoin(self) -> None:
         """Other profiles are in force."""
         profiles = self._desk.profiles
-        self._profiles = {name: _alone(profile) for name, profile in profiles.items()}
+        self._profiles = {name: alone(profile) for name, profile in profiles.items()}
 
     def attempt(self, group: Group, popped: QueuedPod) -> None:
         """Place enough of a group's pods, and begin to bind them; or none, and say why."""
@@ -217,7 +217,7 @@ def too_small(choice: Choice, needed: int) -> Misfit:
     return Misfit(min(largest.room, needed), needed, domain=largest.name)
 
 
-def _alone(profile: Profile) -> Profile:
+def alone(profile: Profile) -> Profile:
     """The same profile, but no pod makes room for itself: that is decided for the group."""
     quiet = copy.copy(profile)
     quiet.post_filter = []

@@ -57,3 +57,25 @@ def test_start_up_is_measured_to_the_first_decision() -> None:
     line = json.loads(result.stdout)
     assert line["total_s"] >= line["decode_s"]
     assert (line["nodes"], line["pods"]) == (20, 100)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "placed", "gangs"),
+    [
+        pytest.param(30, 44, 44, 6, id="of eight, and the rest"),
+        pytest.param(1, 160, 104, 20, id="whole or not at all, where a node takes 110 pods"),
+    ],
+)
+def test_gangs_are_counted_as_such(nodes: int, pods: int, placed: int, gangs: int) -> None:
+    asked = ["--kind", "gang", "--nodes", str(nodes), "--pods", str(pods)]
+    line = json.loads(CliRunner().invoke(main, ["bench", *asked]).stdout)
+
+    assert (line["scheduled"], line["gangs"]) == (placed, gangs)
+    assert line["gangs_scheduled"] == -(-placed // 8)
+    assert line["gangs_per_s"] > 0
+
+
+def test_other_workloads_say_nothing_of_gangs() -> None:
+    told = CliRunner().invoke(main, ["bench", "--kind", "varied", "--nodes", "3", "--pods", "8"])
+
+    assert not [name for name in json.loads(told.stdout) if "gang" in name]
