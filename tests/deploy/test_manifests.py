@@ -332,7 +332,7 @@ def test_measuring_takes_few_rights_more() -> None:
         ("ClusterRole", "moorage-prober"): [
             {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}
         ],
-        ("Role", "moorage-latencies"): [{**latencies, "verbs": ["get"]}],
+        ("Role", "moorage-latencies"): [{**latencies, "verbs": ["get", "watch"]}],
         ("Role", "moorage-prober"): [{**latencies, "verbs": ["get", "patch"]}],
     }
     [written] = [m for m in of_kind(overlay, "ConfigMap") if m["metadata"]["name"] == name]

@@ -1,6 +1,7 @@
 """A real API server takes the manifests, and what they allow is enough and not more."""
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
@@ -170,6 +171,7 @@ def measuring(cluster: ControlPlane, account: Path, tmp_path_factory: Any) -> di
         pytest.param("prober", "write another", False, id="but no other ConfigMap"),
         pytest.param("prober", "ask metrics", False, id="nor asks what nodes use"),
         pytest.param("scheduler", "read latencies", True, id="the scheduler reads latencies"),
+        pytest.param("scheduler", "watch latencies", True, id="and watches them"),
         pytest.param("scheduler", "write latencies", False, id="and does not write them"),
         pytest.param("scheduler", "ask metrics", True, id="it asks what nodes use"),
     ],
@@ -181,9 +183,20 @@ def test_who_measures_and_who_reads(
 
     async def act() -> None:
         server = KubeApiServer(kubeconfig.load([measuring[who]]))
+
+        async def watch() -> None:
+            """Nothing happens there, so nothing is heard: but nobody says no."""
+            version = (await server.get(maps, *here))["metadata"]["resourceVersion"]
+            watching = server.watch(maps.one("/".join(here)), resource_version=version)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await anext(watching)
+            await watching.aclose()
+
         actions: dict[str, Callable[[], Awaitable[object]]] = {
             "list nodes": lambda: server.list_page(NODES),
             "read latencies": lambda: server.get(maps, *here),
+            "watch latencies": watch,
             "write latencies": lambda: server.patch(maps, *here, {"data": {"n1": "{}"}}),
             "write another": lambda: server.patch(maps, "kube-system", "kube-root-ca.crt", {}),
             "ask metrics": lambda: server.get(NODE_METRICS, "", ""),

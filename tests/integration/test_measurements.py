@@ -243,7 +243,7 @@ def test_latencies_that_probers_measure_are_obeyed(plane: ControlPlane, tmp_path
     plane.request("PATCH", f"{CONFIG_MAPS}/latencies", {"data": {"a1": None, "b1": None}})
     plane.request("PATCH", f"{CONFIG_MAPS}/latencies", {"data": {"table": json.dumps(far)}})
     plugins = {"multiPoint": {"enabled": [{"name": "NetworkLatencyPlugin", "weight": 10}]}}
-    args = {"latencyConfigMap": "default/latencies", "measurementInterval": "1s"}
+    args = {"latencyConfigMap": "default/latencies"}
     settings: Raw = {"schedulerName": OURS, "plugins": plugins}
     settings["pluginConfig"] = [{"name": "NetworkLatencyPlugin", "args": args}]
     database = pod("db", labels={"app": "db"}, nodeSelector={"kubernetes.io/hostname": "b1"})

@@ -1,12 +1,16 @@
 """One feed: a source that is read now and again, and what it said last."""
 
+import asyncio
 import logging
-from typing import Any
+from typing import Any, Final
 
 from moorage.clock import Clock
-from moorage.feeds.readings import FeedError, Reader, Reading
+from moorage.feeds.readings import FeedError, Reader, Reading, Watched
 from moorage.observe.logs import say
 from moorage.policies.sources import Source
+
+SETTLE_SECONDS: Final = 1.0
+"""How long to let whoever changes a source finish."""
 
 
 class Feed:
@@ -50,6 +54,24 @@ class Feed:
         if self.reading is not None and has.get(self.source) is not self.reading:
             self.reading.write(shared)
             has[self.source] = self.reading
+
+    async def pause(self) -> None:
+        """Wait until the source is to be read again: its time has come, or it has changed."""
+        if not isinstance(self._reader, Watched):
+            await self._clock.sleep(self.source.seconds)
+            return
+        due = asyncio.ensure_future(self._clock.sleep(self.source.seconds))
+        news = asyncio.ensure_future(self._reader.changed())
+        try:
+            await asyncio.wait({due, news}, return_when=asyncio.FIRST_COMPLETED)
+            if news.done() and not news.exception() and news.result():
+                await self._clock.sleep(min(SETTLE_SECONDS, self.source.seconds))
+            else:
+                await due
+        finally:
+            due.cancel()
+            news.cancel()
+            await asyncio.gather(due, news, return_exceptions=True)
 
     async def close(self) -> None:
         """Nobody wants it any more."""

@@ -119,13 +119,13 @@ class Feeds:
 
     async def _follow(self, feed: Feed) -> None:
         if feed.reading is not None:
-            await self._clock.sleep(feed.source.seconds)
+            await feed.pause()
         while True:
             news = await feed.poll()
             self._hand_out()
             if news:
                 self._arrived()
-            await self._clock.sleep(feed.source.seconds)
+            await feed.pause()
 
     def _hand_out(self) -> None:
         """Give every profile what its plugins asked for."""

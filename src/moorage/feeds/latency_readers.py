@@ -1,6 +1,7 @@
 """Latencies from a ConfigMap or a file."""
 
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Final
 
@@ -22,12 +23,28 @@ NOT_ALLOWED: Final = "it may not be read: add the component deploy/components/la
 
 
 class ConfigMapLatencies:
-    """Reads every document of one ConfigMap."""
+    """Reads every document of one ConfigMap, and watches it."""
 
     def __init__(self, source: LatencyConfigMap, server: ApiServer, clock: Clock) -> None:
         self._source = source
         self._server = server
         self._clock = clock
+        self._version = ""
+
+    async def changed(self) -> bool:
+        """Return True when the ConfigMap is another than was read; False where the watch ends."""
+        key = CONFIG_MAPS.key(self._source.namespace, self._source.config_map)
+        if not self._version:
+            return False
+        watching = self._server.watch(CONFIG_MAPS.one(key), resource_version=self._version)
+        try:
+            async with aclosing(watching) as events:
+                async for event in events:
+                    if event.type != "BOOKMARK":
+                        return True
+        except ApiError:
+            return False
+        return False
 
     async def read(self) -> Latencies:
         """What is believed of all that was measured."""
@@ -41,6 +58,7 @@ class ConfigMapLatencies:
             raise FeedError(f"{place}: {NOT_ALLOWED} ({error})") from None
         except ApiError as error:
             raise FeedError(f"{place}: {error}") from None
+        self._version = str(found["metadata"].get("resourceVersion") or "")
         data = {f"{place}, data[{key}]": text for key, text in (found.get("data") or {}).items()}
         documents = list(_readable(data))
         now = self._clock.now()

@@ -1,6 +1,6 @@
 """What was read, on its way to the store of a profile."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -80,4 +80,13 @@ class Reader(Protocol):
 
     async def close(self) -> None:
         """Nobody will read any more."""
+        ...
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A reader that knows when its source says something else."""
+
+    async def changed(self) -> bool:
+        """Return True when the source has changed since it was read; False: nobody can tell."""
         ...

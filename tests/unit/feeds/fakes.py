@@ -24,7 +24,7 @@ class FakeServer:
         self.asked.append(resource.path(namespace, name))
         if isinstance(self.answer, Exception):
             raise self.answer
-        return self.answer
+        return {"metadata": {}, **self.answer}
 
 
 class FakeReader:

@@ -1,19 +1,23 @@
 """Latencies from ConfigMaps and files."""
 
 import asyncio
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from moorage.clock import VirtualClock
+from moorage.clock import VirtualClock, run_virtual
+from moorage.feeds.feed import SETTLE_SECONDS, Feed
 from moorage.feeds.latency_readers import (
+    CONFIG_MAPS,
     MISSING,
     NOT_ALLOWED,
     ConfigMapLatencies,
     FileLatencies,
 )
 from moorage.feeds.readings import FeedError
+from moorage.memory.cluster import MemoryCluster
 from moorage.policies.sources import LatencyConfigMap, LatencyFile
 from moorage.watch.errors import Forbidden, NotFound, Unreachable
 from tests.unit.feeds.fakes import NOW, FakeServer
@@ -105,3 +109,28 @@ def test_a_file_is_read_each_time(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(FeedError, match=r"latencies.yaml: No such file or directory"):
         asyncio.run(reader.read())
+
+
+def test_a_config_map_that_changes_is_read_at_once() -> None:
+    """Well before its turn, which would be in half a minute."""
+    clock = VirtualClock(NOW)
+    cluster = MemoryCluster(clock=clock, rng=random.Random(0))
+    table = {"metadata": {"namespace": "ns", "name": "map"}, "data": {"t": measured(0, b=2)}}
+    cluster.add(CONFIG_MAPS, table)
+    source = LatencyConfigMap("ns", "map", 30.0, TEN_MINUTES)
+    feed = Feed(source, ConfigMapLatencies(source, cluster, clock), clock)
+
+    async def story() -> tuple[float, float]:
+        await feed.poll()
+        pausing = asyncio.ensure_future(feed.pause())
+        await clock.sleep(3.0)
+        await cluster.patch(CONFIG_MAPS, "ns", "map", {"data": {"t": measured(0, b=9)}})
+        await pausing
+        heard = clock.now() - NOW
+        await feed.poll()
+        await feed.pause()
+        return heard, clock.now() - NOW - heard
+
+    assert run_virtual(story(), clock) == (3.0 + SETTLE_SECONDS, 30.0)
+    assert feed.reading is not None
+    assert feed.reading.values == {("a", "b"): 9.0}
