@@ -3,8 +3,9 @@
 import asyncio
 
 from moorage.api.pod import Pod
+from moorage.bind.preparing import PREEMPTED
 from moorage.clock import Clock
-from moorage.framework.verdicts import Rejection, unschedulable
+from moorage.framework.verdicts import Rejection, SchedulingError, unschedulable
 
 TIMED_OUT = "rejected due to timeout after waiting {} at plugin {}"
 
@@ -26,6 +27,11 @@ class WaitingPod:
 
     def reject(self, plugin: str, reason: str) -> None:
         self._settle(unschedulable(reason).by(plugin))
+
+    def preempt(self) -> None:
+        """The place is needed for another pod; this one is retried after a back-off."""
+        if not self._answer.done():
+            self._answer.set_exception(SchedulingError(PREEMPTED))
 
     def _settle(self, answer: Rejection | None) -> None:
         if not self._answer.done():

@@ -41,7 +41,10 @@ class Ending:
             refused = await binding.wait_for_permits(cycle, node, waits, desk.waiting, desk.clock)
             if refused is None:
                 desk.queue.done(queued.info.uid)
-                refused = await binding.bind(profile, cycle, node)
+                preparing = binding.prepare(profile, cycle, node)
+                refused = await desk.preparing.run(queued.info.uid, preparing)
+            if refused is None:
+                await binding.commit(profile, cycle, node)
         except SchedulingError as error:
             cycle.timer.step("", "Error")
             self.undo(placement)

@@ -3,8 +3,8 @@
 1. All victims but one are evicted at once; then the last, so that whoever waits for them can tell
    by that one whether all are gone or going.
 2. If one cannot be evicted the last is spared: the preemptor will have to choose again.
-3. A victim that only waits for permission is sent back to the queue, not deleted; one that is gone
-   already is fine, and nothing is said of it.
+3. A victim that waits for permission, or is being made ready, is sent back to the queue, not
+   deleted; one that is gone already is fine, and nothing is said of it.
 """
 
 import asyncio
@@ -61,9 +61,7 @@ class Evicting:
         """Mark one victim, delete it, say so; False where the API server refuses."""
         desk = self._desk
         note = f"Preempted by {order.what} {order.preemptor.uid} on node {order.node}"
-        waiting = desk.waiting.get(victim.uid)
-        if waiting is not None:
-            waiting.reject("DefaultPreemption", "preempted")
+        if self._calls_back(victim):
             way, result, note = "memory", "evicted", note + IN_MEMORY
         else:
             way, result = (
@@ -76,6 +74,14 @@ class Evicting:
                 order.scheduler, victim, "Normal", "Preempted", "Preempting", note, order.preemptor
             )
         return result != "failed"
+
+    def _calls_back(self, victim: Pod) -> bool:
+        """Send back a victim that is not bound yet; False where there is no such victim."""
+        waiting = self._desk.waiting.get(victim.uid)
+        if waiting is None:
+            return self._desk.preparing.call_back(victim.uid)
+        waiting.preempt()
+        return True
 
     async def _remove(self, order: Order, victim: Pod) -> Result:
         server, now = self._desk.server, self._desk.clock.now()

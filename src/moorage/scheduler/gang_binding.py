@@ -111,7 +111,8 @@ class GangBinding:
         return await binding.wait_for_permits(cycle, node, waits, desk.waiting, desk.clock)
 
     async def _prepare(self, placement: Placement) -> Rejection | None:
-        return await binding.prepare(placement.profile, placement.cycle, placement.node)
+        work = binding.prepare(placement.profile, placement.cycle, placement.node)
+        return await self._desk.preparing.run(_uid(placement), work)
 
     async def _commit(self, placement: Placement) -> None:
         async with self._slots:

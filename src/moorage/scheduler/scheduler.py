@@ -16,6 +16,7 @@ from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.bind.client import PluginClient
 from moorage.bind.permits import WaitingPods
+from moorage.bind.preparing import Preparing
 from moorage.bind.recorder import EventRecorder
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
@@ -92,7 +93,7 @@ class Scheduler:
         )
         self.extenders, self.deciding = extenders, Deciding(turns)
         self.ordering = Ordering(self.lineup, self.cache, self.queue)
-        self.waiting = WaitingPods()
+        self.waiting, self.preparing = WaitingPods(), Preparing()
         self.observers = Observers(observers)
         self.recorder = EventRecorder(server, clock, instance=instance)
         self.reporting = Reporting(self)

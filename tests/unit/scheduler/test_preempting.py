@@ -6,6 +6,9 @@ import pytest
 
 from moorage.api.pod import Pod
 from moorage.api.policy import PodDisruptionBudget
+from moorage.framework.cycle import Cycle
+from moorage.framework.points import Permit, PreBind
+from moorage.framework.verdicts import Wait
 from moorage.memory.cluster import MemoryCluster
 from moorage.observe.records import Result
 from moorage.scheduler.loop_guard import LoopGuard
@@ -568,10 +571,6 @@ class Rivals(MemoryCluster):
 
 
 def test_a_pod_that_waits_for_permission_is_sent_back_and_not_deleted() -> None:
-    from moorage.framework.cycle import Cycle
-    from moorage.framework.points import Permit
-    from moorage.framework.verdicts import Wait
-
     class Holds(Permit, frozen=True):
         def permit(self, cycle: Cycle, pod: Pod, node: Any) -> Wait | None:
             return Wait(600.0) if pod.name == "patient" else None
@@ -590,3 +589,28 @@ def test_a_pod_that_waits_for_permission_is_sent_back_and_not_deleted() -> None:
     assert world.events("patient", "Preempted") == [
         "Preempted by pod default/vip on node a (in scheduler memory)."
     ]
+    assert world.scheduler.room().evictions == {("memory", "evicted"): 1}
+    assert world.condition("patient")["reason"] == "Unschedulable", "it was tried again"
+
+
+def test_a_pod_that_is_being_made_ready_is_called_back_and_not_deleted() -> None:
+    class Slowly(PreBind, frozen=True):
+        async def pre_bind(self, cycle: Cycle, pod: Pod, node: Any) -> None:
+            if pod.name == "patient" and cycle.client is not None:
+                await cycle.client.wait_until(lambda: False, 600.0)
+
+    world = GangWorld(*one_core("a"), pod("patient").requesting(cpu="1"), plugins=(Slowly,))
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(5)
+        assert world.scheduler.binding == 1
+        world.apply(high("vip"))
+        await settle(world)
+
+    world.run(story)
+
+    assert world.bound() == {"vip": "a"}
+    assert "patient" in names(world)
+    assert world.scheduler.binding == 0
+    assert world.scheduler.room().evictions == {("memory", "evicted"): 1}
+    assert world.condition("patient")["reason"] == "Unschedulable", "it was tried again"
