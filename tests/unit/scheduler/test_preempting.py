@@ -590,7 +590,7 @@ def test_a_pod_that_waits_for_permission_is_sent_back_and_not_deleted() -> None:
         "Preempted by pod default/vip on node a (in scheduler memory)."
     ]
     assert world.scheduler.room().evictions == {("memory", "evicted"): 1}
-    assert len([a for a in world.attempts if a.pod == "default/patient"]) == 2, "tried again"
+    assert len({a.id for a in world.attempts if a.pod == "default/patient"}) == 2, "tried again"
 
 
 def test_a_pod_that_is_being_made_ready_is_called_back_and_not_deleted() -> None:
@@ -613,4 +613,4 @@ def test_a_pod_that_is_being_made_ready_is_called_back_and_not_deleted() -> None
     assert "patient" in names(world)
     assert world.scheduler.binding == 0
     assert world.scheduler.room().evictions == {("memory", "evicted"): 1}
-    assert len([a for a in world.attempts if a.pod == "default/patient"]) == 2, "tried again"
+    assert len({a.id for a in world.attempts if a.pod == "default/patient"}) == 2, "tried again"
