@@ -239,3 +239,24 @@ def test_the_packaged_example_installs_and_is_found(tmp_path: Path) -> None:
 
 def test_the_tests_of_the_packaged_example_pass() -> None:
     its_tests_pass(EXAMPLE)
+
+
+def test_an_installed_plugin_that_does_not_load_is_named(tmp_path: Path) -> None:
+    """Every command says which package is at fault, instead of falling over it."""
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[moorage.plugins]\nMine = nowhere:Mine\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "moorage.cli.main", "plugin", "list"],
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{tmp_path}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert (
+        'error: plugin "Mine" of broken (nowhere:Mine) does not load: ModuleNotFound' in done.stderr
+    )
+    assert "Traceback" not in done.stderr
