@@ -109,6 +109,11 @@ def test_of_runs_within_runs_the_innermost_late_one_is_named(overdue: Watchdog) 
     assert raised.value.run is outer
 
 
+def hang(watching: Watchdog, run: Run) -> None:
+    watching.enter(run, time.monotonic() + 0.02)
+    threading.Event().wait(30)
+
+
 def test_the_thread_sleeps_when_there_is_nothing_to_watch_and_wakes_when_there_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -123,8 +128,7 @@ def test_the_thread_sleeps_when_there_is_nothing_to_watch_and_wakes_when_there_i
         while not made._idle:
             assert time.monotonic() < deadline
         with pytest.raises(Overdue):
-            made.enter(run, time.monotonic() + 0.02)
-            threading.Event().wait(30)
+            hang(made, run)
         made.leave(run)
     finally:
         signal.signal(signal.SIGURG, before)

@@ -57,6 +57,6 @@ def test_a_plugin_that_fails_costs_its_pods_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_equal_seeds_end_alike(seed: int) -> None:
-    objects = [*(node(f"n{i}") for i in range(5)), *(pod(f"p{i}") for i in range(9))]
+    nodes, pods = [node(f"n{i}") for i in range(5)], [pod(f"p{i}") for i in range(9)]
 
-    assert schedule(*objects, seed=seed).nodes == schedule(*objects, seed=seed).nodes
+    assert schedule(*nodes, *pods, seed=seed).nodes == schedule(*nodes, *pods, seed=seed).nodes
