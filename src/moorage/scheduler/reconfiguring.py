@@ -102,12 +102,14 @@ def rejoin(desk: "Scheduler", changed: Container[str]) -> None:
 
 
 def _succeed(before: Canary | None, after: Canary, *, unchanged: bool) -> Canary:
-    """A canary that stays the same goes on counting, and one that was given up stays so."""
+    """A canary that stays the same stays given up, and beside the same version goes on counting."""
     if before is None or before.given != after.given:
         return after
-    if unchanged and succession.is_same(before.profile, after.profile):
+    if not succession.is_same(before.profile, after.profile):
+        return after
+    if unchanged:
         return before
-    after.given_up, after.results = before.given_up, before.results
+    after.given_up = before.given_up
     return after
 
 

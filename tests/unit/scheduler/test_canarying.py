@@ -8,6 +8,7 @@ from moorage import Cycle, Filter, Node, Pod, Rejection
 from moorage.framework.verdicts import unresolvable
 from moorage.observe.metrics import Metrics
 from moorage.observe.records import Result
+from moorage.plugins import registry
 from moorage.scheduler.canary import share
 from moorage.testing import node, pod
 from tests.unit.policies.gang_world import group, members
@@ -22,6 +23,19 @@ class OnlyOn(Filter, frozen=True):
 
     def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
         return None if node.name == self.node else unresolvable(f"only on {self.node}")
+
+
+class Mended(Filter, frozen=True):
+    """The same plugin, of another class, as after its file was changed."""
+
+    node: str = "a"
+
+    @classmethod
+    def plugin_name(cls) -> str:
+        return "OnlyOn"
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return None
 
 
 def canary(name: str, to: str, percent: float, **spec: Any) -> dict[str, Any]:
@@ -172,6 +186,37 @@ def test_one_that_was_given_up_stays_so_until_it_is_changed() -> None:
 
     assert seen.node_of("three") == "b"
     assert len(seen.rollbacks) == 1
+
+
+def test_one_whose_plugin_was_mended_is_tried_again() -> None:
+    given = canary("v2", "nowhere", 100, rollback={"minPods": 5})
+
+    async def story(world: ChangingWorld) -> None:
+        world.change(BASE, given)
+        world.apply(*(pod(f"one-{index}") for index in range(10)))
+        await world.clock.sleep(30)
+        assert len(world.rollbacks) == 1
+        world.known = registry.built_in()
+        world.known.add(Mended)
+        world.change(BASE, given)
+        world.apply(pod("two"))
+        await world.clock.sleep(5)
+
+    assert world().run(story).attempts[-1].version == "v2"
+
+
+def test_beside_another_stable_version_counting_begins_anew() -> None:
+    given = canary("v2", "b", 50)
+
+    async def story(world: ChangingWorld) -> None:
+        world.change(BASE, given)
+        world.apply(*(pod(f"one-{index}") for index in range(20)))
+        await world.clock.sleep(5)
+        world.change(configuration(profile(OURS, "OnlyOn")), given)
+        (shown,) = world.scheduler.canarying.shown()
+        assert {found["attempts"] for found in shown["versions"].values()} == {0}
+
+    world().run(story)
 
 
 def test_one_that_stays_the_same_goes_on_counting_over_a_reload() -> None:
