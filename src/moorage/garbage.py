@@ -2,6 +2,15 @@
 
 Whatever the cache believes lives long. Left alone, Python's collector looks through all of it again
 and again, for tens of milliseconds at a time, and finds nothing.
+
+The law: once everything has been listed, what is there is left out of collections for good, and
+young objects are looked at seventy times less often. That is safe because what is believed holds no
+circles: a pod or node that is replaced is freed the moment nobody refers to it, frozen or not.
+Circles arise in what is made later, in attempts that fail and in errors, and are collected as
+before. Whoever lets the cache refer to itself breaks the law; tests/unit/test_garbage.py notices.
+
+Measured in `moorage run`, 1,000 nodes and 2,000 pods bound: 160 collections, 220 to 260 ms in all
+and up to 95 ms at once become one of 20 ms; the freezing itself takes some 100 ms, once.
 """
 
 import gc
