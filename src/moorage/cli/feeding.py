@@ -13,6 +13,6 @@ def service(metrics: Metrics) -> Callable[[Process], Awaitable[None]]:
     async def feed(process: Process) -> None:
         feeds = wiring.feeds(process.scheduler)
         metrics.registry.register(feeds)
-        await feeds.run()
+        await wiring.run(process.scheduler, feeds)
 
     return feed

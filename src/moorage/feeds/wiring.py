@@ -1,7 +1,7 @@
 """Feeds for a scheduler: who reads what, and who hears of it."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
@@ -24,6 +24,8 @@ from moorage.policies.sources import (
 from moorage.queue.queue import SchedulingQueue
 from moorage.watch.surface import ApiServer
 
+SYNC_LOOK_SECONDS: Final = 0.05
+
 
 class Scheduler(Protocol):
     """As much of a scheduler as feeds need."""
@@ -38,7 +40,16 @@ class Scheduler(Protocol):
     def cache(self) -> Cache: ...
     @property
     def queue(self) -> SchedulingQueue: ...
+    @property
+    def synced(self) -> bool: ...
     def wake(self) -> None: ...
+
+
+async def run(scheduler: Scheduler, feeds: Feeds) -> None:
+    """Feed for ever, once the nodes are known whose names and addresses measurements go by."""
+    while not scheduler.synced:
+        await scheduler.clock.sleep(SYNC_LOOK_SECONDS)
+    await feeds.run()
 
 
 def feeds(scheduler: Scheduler, open: Open | None = None, beside: Iterable[Profile] = ()) -> Feeds:

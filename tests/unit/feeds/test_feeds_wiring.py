@@ -1,5 +1,6 @@
 """Who is fed: every profile that decides, canaries too, and profiles beside the scheduler's."""
 
+import asyncio
 import random
 
 from moorage.api.meta import ObjectMeta
@@ -11,6 +12,7 @@ from moorage.feeds import wiring
 from moorage.memory.cluster import MemoryCluster
 from moorage.plugins import registry
 from moorage.policies import metrics
+from moorage.policies.sources import Source
 from moorage.scheduler import Scheduler
 from moorage.scheduler.canary import Canary
 from moorage.simulate.running import build_profiles
@@ -43,3 +45,33 @@ def test_every_profile_that_decides_is_fed() -> None:
 
     fed = [each for each in (stable, canary, beside, stranger) if metrics.STORE in each.shared]
     assert fed == [stable, canary, beside]
+
+
+def test_feeds_begin_once_the_nodes_are_known() -> None:
+    """Answers of Prometheus are told to nodes by address: without nodes there is nobody to tell."""
+    clock = VirtualClock(NOW)
+    cluster = MemoryCluster(clock=clock, rng=random.Random(0))
+    made = profile()
+    begun: list[bool] = []
+
+    async def story() -> None:
+        scheduler = Scheduler(
+            cluster, {made.scheduler_name: made}, clock=clock, rng=random.Random(0)
+        )
+
+        def open(source: Source) -> FakeReader:
+            begun.append(scheduler.synced)
+            return FakeReader(using("n1", 1.0))
+
+        feeding = asyncio.ensure_future(wiring.run(scheduler, wiring.feeds(scheduler, open)))
+        await clock.sleep(5.0)
+        assert begun == []
+        scheduling = asyncio.ensure_future(scheduler.run())
+        await clock.sleep(5.0)
+        for task in (feeding, scheduling):
+            task.cancel()
+        await asyncio.gather(feeding, scheduling, return_exceptions=True)
+
+    run_virtual(story(), clock)
+
+    assert begun == [True]
