@@ -26,7 +26,7 @@ class Wires:
         self._closed = False
 
     async def ask(self, target: Target, request: bytes, seconds: float) -> Answer:
-        """One request and its answer, within so many seconds from when its turn comes."""
+        """One request and its answer, within so many seconds of its turn, or a tenth more."""
         async with self._turns:
             wire = self._open_wire(target) or await _connect(target, self._sockets)
             self._asked.add(wire)
