@@ -51,6 +51,24 @@ def lacking(table: NodeTable, wanted: ResourceList, own: Iterable[PodInfo]) -> s
     return " ".join(parts)
 
 
+def short_in(table: NodeTable, rows: NDArray[np.intp], pods: Sequence[PodInfo]) -> str:
+    """Which resources some nodes have too little of for all of these pods."""
+    parts = []
+    for index, wanted in _sums(pods).items():
+        name = table.resources.values[index]
+        free = np.zeros(len(rows), dtype=np.int64)
+        if index < len(table.allocatable):
+            free = (table.allocatable[index, rows] - table.requested[index, rows]).clip(min=0)
+        total = int(free.sum())
+        if total < wanted:
+            parts.append(
+                f"{name}: the {len(pods)} needed ask for {amount(name, wanted)}, "
+                f"{amount(name, total)} is free there on {int((free > 0).sum())} nodes: "
+                f"{amount(name, wanted - total)} more is needed."
+            )
+    return " ".join(parts)
+
+
 def _sums(infos: Iterable[PodInfo]) -> dict[int, int]:
     total: dict[int, int] = {}
     for info in infos:

@@ -4,6 +4,8 @@ import copy
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import NodeTable
 from moorage.cycle import attempt, gang_domains, gang_shortage, gangs
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.gang_domains import Choice
@@ -102,7 +104,8 @@ class Attempting:
         self, choice: Choice, members: list[QueuedPod], needed: int, trying: Trying[P]
     ) -> Whole[P] | Misfit:
         """Try one domain after the other; of those that are too small, tell of the best."""
-        table, best = self._desk.cache.table, too_small(choice, needed)
+        table = self._desk.cache.table
+        best = too_small(choice, [queued.info for queued in members][:needed], table)
         for domain in (*choice.domains, *((None,) if choice.anywhere else ())):
             nodes = None if domain is None else frozenset(table.node(r).name for r in domain.rows)
             tried = partial(trying.attempt_one, nodes=nodes)
@@ -209,12 +212,14 @@ def describe(group: Group, misfit: Misfit) -> str:
     return f"{text} Pod {misfit.blocker.cycle.pod.key}: {misfit.explanation}"
 
 
-def too_small(choice: Choice, needed: int) -> Misfit:
+def too_small(choice: Choice, pods: list[PodInfo], table: NodeTable) -> Misfit:
     """What is to be said if no domain is tried at all."""
+    needed = len(pods)
     if not choice.too_small:
         return Misfit(0, needed, explanation="No node has the label that it is to be packed by.")
     largest = max(choice.too_small, key=lambda domain: domain.room)
-    return Misfit(min(largest.room, needed), needed, domain=largest.name)
+    why = gang_shortage.short_in(table, largest.rows, pods)
+    return Misfit(min(largest.room, needed), needed, explanation=why, domain=largest.name)
 
 
 def alone(profile: Profile) -> Profile:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import BASE_RESOURCES
 from moorage.simulate.running import Simulation, pods
@@ -90,17 +91,19 @@ def _pods(simulation: Simulation) -> tuple[PodReport, ...]:
                 scheduler=pod.spec.scheduler_name,
                 node=pod.spec.node_name,
                 score=last.score if last and last.node and last.feasible > 1 else None,
-                message=(last.message if last else _unattempted(gated)) if waits else "",
+                message=(last.message if last else _unattempted(pod, gated)) if waits else "",
                 attempts=last.attempts if last else 0,
             )
         )
     return tuple(told)
 
 
-def _unattempted(queued: Any) -> str:
+def _unattempted(pod: Pod, queued: Any) -> str:
+    """Why a pod waits that was not the one to be attempted: of a group, one is, for all of it."""
     if queued is None:
         return "no profile of this scheduler is its own; it is left alone"
-    return queued.gated_reason or "not attempted"
+    told = (c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.message)
+    return next(told, "") or queued.gated_reason or "not attempted"
 
 
 def _nodes(cache: Cache) -> tuple[NodeReport, ...]:

@@ -63,7 +63,10 @@ def test_a_group_that_fits_in_no_single_domain_waits_and_says_which_comes_closes
 
     assert world.bound() == {}
     message = world.status("train")["conditions"][0]["message"]
-    assert message == f"PodGroup default/train: 3 of the 4 pods needed fit in {ZONE}=b."
+    assert message == (
+        f"PodGroup default/train: 3 of the 4 pods needed fit in {ZONE}=b. cpu: the 4 needed ask "
+        "for 4, 3 is free there on 1 nodes: 1 more is needed."
+    )
 
 
 def test_room_that_comes_while_a_group_backs_off_is_not_overlooked() -> None:
