@@ -115,10 +115,12 @@ class Turns:
         """
         loop = asyncio.get_running_loop()
         guarded = loop.get_debug()
-        loop.set_debug(False)
+        if guarded:
+            loop.set_debug(False)
         self._to_decision.release()
         self._to_loop.acquire()
-        loop.set_debug(guarded)
+        if guarded:
+            loop.set_debug(True)
 
     def _settled(self) -> Any:
         if self._error is not None:
