@@ -7,10 +7,11 @@
 3. All are asked for scores at once; one that fails adds nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from moorage.api.node import Node
 from moorage.cache.table import NodeTable
 from moorage.cycle.filtering import Mask
 from moorage.cycle.scoring import Scoring
@@ -52,10 +53,10 @@ def _ask(
     cycle: Cycle, extender: Extender, rows: list[int], said: dict[int, Rejection]
 ) -> list[int]:
     """The rows one extender leaves; what it says of others is put down."""
-    nodes = {cycle.table.node(row).name: row for row in rows}
+    nodes = _nodes(cycle.table, rows)
     try:
-        answer = extender.filter(cycle.pod, [cycle.table.node(row) for row in rows])
-        left = [nodes[name] for name in dict.fromkeys(answer.names)]
+        answer = extender.filter(cycle.pod, nodes)
+        left = _rows(answer.names, [node.metadata.name for node in nodes], rows)
     except KeyError as error:
         detail = f"claims a filtered node {error} which is not found in the input node list"
         failure = ExtenderError(f'extender "{extender.name}" {detail}')
@@ -68,6 +69,19 @@ def _ask(
         raise failure
     cycle.extenders.skipped(extender, "filter", failure)
     return rows
+
+
+def _nodes(table: NodeTable, rows: list[int]) -> list[Node]:
+    known = table.nodes
+    return [node for row in rows if (node := known[row]) is not None]
+
+
+def _rows(answered: Sequence[str], asked: list[str], rows: list[int]) -> list[int]:
+    """The rows of the names that were answered; KeyError where one was not asked about."""
+    if answered == asked:
+        return rows
+    row_of = dict(zip(asked, rows, strict=True))
+    return [row_of[name] for name in dict.fromkeys(answered)]
 
 
 def _refusals(table: NodeTable, answer: Filtered) -> Iterable[tuple[int, Rejection]]:
@@ -83,9 +97,10 @@ def _refusals(table: NodeTable, answer: Filtered) -> Iterable[tuple[int, Rejecti
 
 def prioritize(cycle: Cycle, scored: Scoring, keep: bool) -> None:
     """Add what extenders give to the nodes' scores."""
-    nodes = [scored.nodes.node(position) for position in range(scored.nodes.count)]
+    nodes = _nodes(cycle.table, scored.nodes.index.tolist())
     for name, scores in cycle.extenders.prioritize(cycle.pod, nodes):
-        part = np.fromiter((scores.get(node.name, 0) for node in nodes), np.int64, len(nodes))
+        given = [scores.get(node.metadata.name, 0) for node in nodes]
+        part = np.array(given, dtype=np.int64)
         scored.add(part)
         if keep:
             scored.parts[name] = part

@@ -12,6 +12,7 @@ else. The asking is done by an event loop on a thread of its own.
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -59,8 +60,8 @@ class Turns:
     """Runs decisions in turn with the event loop that calls `run`, one at a time."""
 
     def __init__(self) -> None:
-        self._to_loop = threading.Semaphore(0)
-        self._to_decision = threading.Semaphore(0)
+        self._to_loop: SimpleQueue[None] = SimpleQueue()
+        self._to_decision: SimpleQueue[None] = SimpleQueue()
         self._decide: Callable[[], Any] | None = None
         self._asked: Work[Any] | None = None
         self._outcome: Any = None
@@ -83,8 +84,8 @@ class Turns:
     def ask(self, work: Work[T]) -> T:
         """Called by a decision: let the loop await this, and go on with what comes of it."""
         self._asked = work
-        self._to_loop.release()
-        self._to_decision.acquire()
+        self._to_loop.put(None)
+        self._to_decision.get()
         answer: T = self._settled()
         return answer
 
@@ -92,7 +93,7 @@ class Turns:
         """End the thread; no decision may be under way."""
         if self._thread is not None:
             self._decide = None
-            self._to_decision.release()
+            self._to_decision.put(None)
             self._thread.join()
             self._thread = None
 
@@ -117,8 +118,8 @@ class Turns:
         guarded = loop.get_debug()
         if guarded:
             loop.set_debug(False)
-        self._to_decision.release()
-        self._to_loop.acquire()
+        self._to_decision.put(None)
+        self._to_loop.get()
         if guarded:
             loop.set_debug(True)
 
@@ -131,11 +132,11 @@ class Turns:
 
     def _serve(self) -> None:
         while True:
-            self._to_decision.acquire()
+            self._to_decision.get()
             if self._decide is None:
                 return
             try:
                 self._outcome, self._error = self._decide(), None
             except BaseException as error:
                 self._error = error
-            self._to_loop.release()
+            self._to_loop.put(None)

@@ -33,7 +33,7 @@ class Bodies:
     def args(self, pod: Pod, nodes: Sequence[Node], *, by_name: bool) -> bytes:
         """A pod and its candidates."""
         if by_name:
-            names = [node.name for node in nodes]
+            names = [node.metadata.name for node in nodes]
             return self._encoder.encode(wire.ExtenderArgs(pod=self._raw(pod), node_names=names))
         listed = wire.NodeList(items=[self._node(node) for node in nodes])
         return self._encoder.encode(wire.ExtenderArgs(pod=self._raw(pod), nodes=self._raw(listed)))

@@ -73,10 +73,12 @@ class HttpExtender:
         """What it adds to the score of each node, its weight counted."""
         verb, args = self.given.prioritize_verb, self._args(pod, nodes)
         found = await self.sender.send(verb, args, list[wire.HostPriority])
-        scores: dict[str, int] = {}
-        for host in found:
-            more = host.score * self.given.weight * SCALE
-            scores[host.host] = scores.get(host.host, 0) + more
+        factor = self.given.weight * SCALE
+        scores = {host.host: host.score * factor for host in found}
+        if len(scores) < len(found):  # what is said twice of a node counts twice
+            scores = dict.fromkeys(scores, 0)
+            for host in found:
+                scores[host.host] += host.score * factor
         return scores
 
     def preempt(
