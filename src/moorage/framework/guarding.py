@@ -40,11 +40,13 @@ class GuardedPlugin(Protocol):
 class Guarding(Protocol):
     """Whoever watches the plugins of a profile.
 
-    `tell` hears when one is switched off or on, and `clock` tells when: the scheduler sets them.
+    `tell` hears when one is switched off or on, `clock` tells the time, and `sleep` lets it pass:
+    the scheduler sets them.
     """
 
     tell: Any
     clock: Any
+    sleep: Any
 
     @property
     def settings(self) -> Any:
@@ -63,6 +65,7 @@ class Unguarded:
 
     tell: Any = None
     clock: Any = None
+    sleep: Any = None
     settings: Any = None
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:

@@ -5,17 +5,15 @@ the plugin out: `None`, mostly.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from moorage.api.meta import KubeObject
 from moorage.config.guarding import WhenOpen
-from moorage.framework.events import EventHint, Hint
-from moorage.framework.verdicts import SKIP, PluginError, Rejection
+from moorage.framework.verdicts import Rejection
 from moorage.guard import answers
 from moorage.guard.answers import Wrong
 from moorage.guard.breaker import State
-from moorage.guard.calling import BINDING, QUEUEING, Guard, Hook, Off
+from moorage.guard.calling import BINDING, DECIDING, QUEUEING, Guard, Hook, Off
 from moorage.guard.sealing import seal
 
 Function = Callable[..., Any]
@@ -36,17 +34,17 @@ def ask(guard: Guard, hook: Hook, function: Function, *args: Any) -> Any:
     return guard.call(hook, args[2], checked)
 
 
-def deciding(point: str) -> Wrapper:
-    """A hook that is called within an attempt."""
+def asked(point: str, strand: str = DECIDING, left_out: Any = None) -> Wrapper:
+    """A hook that is called within an attempt, or while its pod is bound."""
 
     def wrap(guard: Guard, function: Function) -> Function:
-        hook = guard.hook(point)
+        hook = guard.hook(point, strand)
 
         def call(self: Any, cycle: Any, *args: Any) -> Any:
             try:
                 guard.admit(hook, cycle)
             except Off:
-                return None
+                return left_out
             return ask(guard, hook, function, self, cycle, *args)
 
         return call
@@ -122,32 +120,6 @@ def undoing(guard: Guard, function: Function) -> Function:
     return unreserve
 
 
-def pre_flight(guard: Guard, function: Function) -> Function:
-    hook = guard.hook("PreBindPreFlight", BINDING)
-
-    def pre_bind_pre_flight(self: Any, cycle: Any, *args: Any) -> Any:
-        try:
-            guard.admit(hook, cycle)
-        except Off:
-            return SKIP
-        return ask(guard, hook, function, self, cycle, *args)
-
-    return pre_bind_pre_flight
-
-
-def post_bind(guard: Guard, function: Function) -> Function:
-    hook = guard.hook("PostBind", BINDING)
-
-    def call(self: Any, cycle: Any, *args: Any) -> Any:
-        try:
-            guard.admit(hook, cycle)
-        except Off:
-            return None
-        return ask(guard, hook, function, self, cycle, *args)
-
-    return call
-
-
 def pre_enqueue(guard: Guard, function: Function) -> Function:
     hook = guard.hook("PreEnqueue", QUEUEING)
 
@@ -178,68 +150,3 @@ def signing(guard: Guard, function: Function) -> Function:
         return guard.call(hook, cycle.pod, checked)
 
     return sign
-
-
-def hinting(guard: Guard, function: Function) -> Function:
-    """`events`: the hint functions are guarded too; who is switched off says Queue."""
-    hook = guard.hook("QueueingHint", QUEUEING)
-
-    def guarded(hint: Function) -> Function:
-        def call(pod: Any, old: Any, new: Any) -> Hint:
-            try:
-                guard.admit(hook, object())
-            except Off:
-                return Hint.QUEUE
-            for obj in (pod, old, new):
-                if isinstance(obj, KubeObject):
-                    seal(obj)
-
-            def checked() -> Hint:
-                answer = hint(pod, old, new)
-                if not isinstance(answer, Hint):
-                    raise Wrong(f"answered {answer!r}: answer Hint.QUEUE or Hint.SKIP")
-                return answer
-
-            found: Hint = guard.call(hook, pod, checked)
-            return found
-
-        return call
-
-    def checked(self: Any) -> tuple[EventHint, ...]:
-        answer = function(self)
-        if not (isinstance(answer, tuple) and all(isinstance(e, EventHint) for e in answer)):
-            raise Wrong(f"answered {answer!r}: answer a tuple of EventHint")
-        return tuple(
-            entry if entry.hint is None else entry._replace(hint=guarded(entry.hint))
-            for entry in answer
-        )
-
-    def events(self: Any) -> tuple[EventHint, ...]:
-        found: tuple[EventHint, ...] = guard.call(
-            guard.hook("Events", QUEUEING), None, checked, self
-        )
-        return found
-
-    return events
-
-
-def inheriting(guard: Guard, function: Function) -> Function:
-    """`inherit`: a plugin that fails to take over begins with nothing; a reload goes on."""
-    hook = guard.hook("Inherit", QUEUEING)
-
-    def inherit(self: Any, before: Any) -> None:
-        with suppress(PluginError):
-            guard.call(hook, None, function, self, before)
-
-    return inherit
-
-
-def describing(guard: Guard, function: Function) -> Function:
-    """What is asked once, when a profile is built."""
-    hook = guard.hook("Concerns", QUEUEING)
-
-    def concerns(self: Any) -> int:
-        found: int = guard.call(hook, None, function, self)
-        return found
-
-    return concerns

@@ -8,17 +8,14 @@ import asyncio
 import inspect
 import types
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, Final
+from typing import Any
 
-from moorage.framework.verdicts import SKIP
 from moorage.guard import answers
 from moorage.guard.answers import Wrong
 from moorage.guard.asking import Function, Wrapper
 from moorage.guard.calling import BINDING, Guard, Hook, Off
 from moorage.guard.sealing import seal
 from moorage.watch.errors import ApiError
-
-LEFT_OUT: Final = SKIP
 
 
 def step(point: str, left_out: Any) -> Wrapper:
@@ -53,12 +50,23 @@ def _start(function: Function, *args: Any) -> Coroutine[Any, Any, Any]:
 
 async def _bounded(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]) -> Any:
     limit = guard.terms.bind_deadline
+    if limit <= 0:
+        return await _stepwise(guard, hook, pod, work)
+    working = asyncio.ensure_future(_run(guard, hook, pod, work))
+    alarm = asyncio.ensure_future(guard.sleep(limit.seconds))
     try:
-        async with asyncio.timeout(limit.seconds if limit > 0 else None):
-            return await _stepwise(guard, hook, pod, work)
-    except TimeoutError:
+        await asyncio.wait({working, alarm}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
         detail = f"took longer than its bindDeadline of {limit}: wait for less, or raise it"
-        raise guard.failed(hook, pod, "deadline", detail) from None
+        raise guard.failed(hook, pod, "deadline", detail)
+    finally:
+        working.cancel()
+        alarm.cancel()
+
+
+async def _run(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]) -> Any:
+    return await _stepwise(guard, hook, pod, work)
 
 
 @types.coroutine

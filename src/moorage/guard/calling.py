@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from moorage.config.guarding import Terms, WhenOpen
@@ -48,6 +48,7 @@ class Guard:
         module: str,
         clock: Callable[[], float],
         tell: Tell,
+        sleep: Callable[[float], Coroutine[Any, Any, None]],
     ) -> None:
         self.plugin = plugin
         self.profile = profile
@@ -60,6 +61,7 @@ class Guard:
         self.normalizes = False
         self._clock = clock
         self._tell = tell
+        self.sleep = sleep
         if terms.deadline > 0:
             WATCHDOG.expect(terms.deadline.seconds)
 

@@ -1,6 +1,8 @@
 """The guards of every custom plugin of some profiles."""
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
 
 from moorage.config.guarding import PluginGuard
 from moorage.framework.plugin import Plugin
@@ -17,7 +19,8 @@ def is_custom(plugin: type[Plugin]) -> bool:
 class Guards:
     """Wraps plugins of one profile, and knows how they do.
 
-    `clock` tells breakers the time, and `tell` hears of them: both are the scheduler's to set.
+    `clock` tells breakers the time, `sleep` lets it pass, and `tell` hears of them: all are the
+    scheduler's to set.
     """
 
     def __init__(self, settings: PluginGuard, profile: str) -> None:
@@ -25,6 +28,7 @@ class Guards:
         self._profile = profile
         self.guards: dict[str, Guard] = {}
         self.clock: Callable[[], float] = float
+        self.sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
         self.tell: Tell = tell_nobody
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
@@ -33,7 +37,9 @@ class Guards:
             return plugin
         name = plugin.plugin_name()
         terms = self.settings.of((name, *plugin.aliases))
-        guard = Guard(name, self._profile, terms, plugin.__module__, self._now, self._told)
+        guard = Guard(
+            name, self._profile, terms, plugin.__module__, self._now, self._told, self._sleep
+        )
         self.guards[name] = guard
         return guarded(plugin, guard)
 
@@ -45,6 +51,9 @@ class Guards:
 
     def _now(self) -> float:
         return self.clock()
+
+    async def _sleep(self, seconds: float) -> None:
+        await self.sleep(seconds)
 
     def _told(self, change: SwitchedOff | SwitchedOn) -> None:
         self.tell(change)

@@ -1,8 +1,8 @@
 """Hooks about many nodes: one guarded call for a whole pass, whichever form the plugin has."""
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.node import Node
@@ -80,57 +80,53 @@ def score_each(guard: Guard, function: Function) -> Function:
 
 
 def filter_all(guard: Guard, function: Function) -> Function:
-    hook = guard.hook("Filter")
-
-    def run(plugin: Any, cycle: Any, pod: Any, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        answers.nothing(function(plugin, cycle, pod, nodes, out))
+    def check(out: NDArray[Any], nodes: Nodes) -> None:
         answers.codes(out, lambda position: nodes.node(position).name)
 
-    def call(self: Any, cycle: Any, pod: Any, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        try:
-            guard.admit(hook, cycle)
-        except Off:
-            return
-        seal(pod)
-        guard.call(hook, pod, run, self, cycle, pod, nodes, out)
-
-    return call
+    return _vector(guard, "Filter", function, check)
 
 
 def score_all(guard: Guard, function: Function) -> Function:
-    hook = guard.hook("Score")
-
-    def run(plugin: Any, cycle: Any, pod: Any, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        answers.nothing(function(plugin, cycle, pod, nodes, out))
+    def check(out: NDArray[Any], nodes: Nodes) -> None:
         if not guard.normalizes:
             answers.scores(out, lambda position: nodes.node(position).name)
 
-    def call(self: Any, cycle: Any, pod: Any, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        try:
-            guard.admit(hook, cycle)
-        except Off:
-            out[:] = fallback(guard)
-            return
-        seal(pod)
-        guard.call(hook, pod, run, self, cycle, pod, nodes, out)
+    def left_out(out: NDArray[Any]) -> None:
+        out[:] = fallback(guard)
 
-    return call
+    return _vector(guard, "Score", function, check, left_out)
 
 
 def normalize(guard: Guard, function: Function) -> Function:
     """Where all nodes scored alike there is one score to normalise, whichever node it is of."""
-    hook = guard.hook("NormalizeScore")
 
-    def run(plugin: Any, cycle: Any, pod: Any, nodes: Nodes, scores: NDArray[np.int64]) -> None:
-        answers.nothing(function(plugin, cycle, pod, nodes, scores))
+    def check(scores: NDArray[Any], nodes: Nodes) -> None:
         answers.scores(scores, lambda position: nodes.node(position).name)
 
-    def call(self: Any, cycle: Any, pod: Any, nodes: Nodes, scores: NDArray[np.int64]) -> None:
+    return _vector(guard, "NormalizeScore", function, check)
+
+
+def _vector(
+    guard: Guard,
+    point: str,
+    function: Function,
+    check: Callable[[NDArray[Any], Nodes], None],
+    left_out: Callable[[NDArray[Any]], None] = lambda out: None,
+) -> Function:
+    """A hook that writes into an array; `left_out` writes where the plugin is switched off."""
+    hook = guard.hook(point)
+
+    def run(plugin: Any, cycle: Any, pod: Any, nodes: Nodes, out: NDArray[Any]) -> None:
+        answers.nothing(function(plugin, cycle, pod, nodes, out))
+        check(out, nodes)
+
+    def call(self: Any, cycle: Any, pod: Any, nodes: Nodes, out: NDArray[Any]) -> None:
         try:
             guard.admit(hook, cycle)
         except Off:
+            left_out(out)
             return
         seal(pod)
-        guard.call(hook, pod, run, self, cycle, pod, nodes, scores)
+        guard.call(hook, pod, run, self, cycle, pod, nodes, out)
 
     return call

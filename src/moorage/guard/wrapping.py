@@ -10,36 +10,37 @@ from typing import Any
 
 from moorage.framework import points
 from moorage.framework.plugin import Plugin
-from moorage.guard import asking, binding, ordering, rows
+from moorage.framework.verdicts import SKIP
+from moorage.guard import asking, binding, describing, ordering, rows
 from moorage.guard.asking import Function, Wrapper
-from moorage.guard.calling import Guard
+from moorage.guard.calling import BINDING, Guard
 
 WRAPPERS: dict[str, Wrapper] = {
     "pre_enqueue": asking.pre_enqueue,
     "sort_key": ordering.sort_key,
-    "pre_filter": asking.deciding("PreFilter"),
-    "add_pod": asking.deciding("PreFilter"),
-    "remove_pod": asking.deciding("PreFilter"),
-    "filter": asking.deciding("Filter"),
+    "pre_filter": asking.asked("PreFilter"),
+    "add_pod": asking.asked("PreFilter"),
+    "remove_pod": asking.asked("PreFilter"),
+    "filter": asking.asked("Filter"),
     "filter_all": rows.filter_all,
     "admits_all": asking.foreseeing,
     "rejection": asking.explaining,
-    "post_filter": asking.deciding("PostFilter"),
-    "pre_score": asking.deciding("PreScore"),
+    "post_filter": asking.asked("PostFilter"),
+    "pre_score": asking.asked("PreScore"),
     "score": asking.scoring,
     "score_all": rows.score_all,
     "normalize": rows.normalize,
-    "reserve": asking.deciding("Reserve"),
+    "reserve": asking.asked("Reserve"),
     "unreserve": asking.undoing,
-    "permit": asking.deciding("Permit"),
-    "pre_bind_pre_flight": asking.pre_flight,
+    "permit": asking.asked("Permit"),
+    "pre_bind_pre_flight": asking.asked("PreBindPreFlight", BINDING, SKIP),
     "pre_bind": binding.step("PreBind", None),
-    "bind": binding.step("Bind", binding.LEFT_OUT),
-    "post_bind": asking.post_bind,
+    "bind": binding.step("Bind", SKIP),
+    "post_bind": asking.asked("PostBind", BINDING),
     "sign": asking.signing,
-    "events": asking.hinting,
-    "concerns": asking.describing,
-    "inherit": asking.inheriting,
+    "events": describing.hinting,
+    "concerns": describing.concerns,
+    "inherit": describing.inheriting,
 }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from moorage.cache.cache import Cache
+from moorage.clock import Clock, SystemClock
 from moorage.cycle.filtering import COOLDOWN
 from moorage.cycle.profile import Profile
 from moorage.framework.events import ANY_EVENT, EventHint
@@ -17,19 +18,22 @@ from moorage.queue.queue import SchedulingQueue
 from moorage.queue.reconfiguring import Settings
 from moorage.queue.reporting import Report, ignore
 
+SYSTEM_CLOCK: Final = SystemClock()
+
 
 def attach(
     profiles: Iterable[Profile],
     cache: Cache,
-    now: Callable[[], float] = float,
+    clock: Clock = SYSTEM_CLOCK,
     tell: Tell = tell_nobody,
 ) -> None:
     """Show the cluster to QueueSort plugins that order pods by it.
 
-    `tell` hears of plugins that are switched off or on, `now` tells when.
+    `tell` hears of plugins that are switched off or on, `clock` tells when.
     """
     for profile in profiles:
-        profile.guards.clock, profile.guards.tell = now, tell
+        guards = profile.guards
+        guards.clock, guards.sleep, guards.tell = clock.now, clock.sleep, tell
         for _, sort in profile.queue_sort:
             if isinstance(sort, FairShare):
                 sort.join(cache)

@@ -93,7 +93,7 @@ def rejoin(desk: "Scheduler", changed: Container[str]) -> None:
     lineup, now = desk.lineup, desk.clock.now()
     for name, profile in lineup.profiles.items():
         profile.version = STABLE if name in lineup.canaries else ""
-    attach(lineup, desk.cache, desk.clock.now, desk.guard_telling)
+    attach(lineup, desk.cache, desk.clock, desk.guard_telling)
     desk.preempting.rejoin()
     desk.ganging.rejoin()
     desk.quoting.rejoin()

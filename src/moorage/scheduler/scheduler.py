@@ -86,7 +86,7 @@ class Scheduler:
         self.rng = rng
         self.cache = Cache()
         self.guard_telling = GuardTelling(self)
-        attach(self.lineup, self.cache, clock.now, self.guard_telling)
+        attach(self.lineup, self.cache, clock, self.guard_telling)
         self.groups, self.holds = Directory(self.profiles), Holds()
         self.queue = queue_for(
             self.lineup, clock.now, self.backoff, self.groups, self._plugin_failed

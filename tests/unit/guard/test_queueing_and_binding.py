@@ -1,0 +1,194 @@
+"""Outside of deciding: order, gates, reservations and bindings of plugins that fail."""
+
+import asyncio
+import time
+from typing import Any
+
+from moorage import (
+    SKIP,
+    Bind,
+    Cycle,
+    Node,
+    Permit,
+    Pod,
+    PostBind,
+    PreBind,
+    PreEnqueue,
+    QueuedPod,
+    QueueSort,
+    Rejection,
+    Reserve,
+    Skip,
+    Wait,
+    unschedulable,
+)
+from moorage.config.durations import Duration
+from moorage.config.guarding import PluginGuard, WhenOpen
+from moorage.framework.plugin import Plugin
+from moorage.testing import Scheduled, node, pod, schedule
+
+SOON = PluginGuard(deadline=Duration.parse("30ms"), failure_threshold=0)
+
+
+def run(*plugins: Plugin, guard: PluginGuard = SOON, pods: int = 3) -> Scheduled:
+    """Pods p0 (the good one), p1, ...; plugins misbehave about pods with a higher number."""
+    made = [pod(f"p{i}").labelled(number=str(i)) for i in range(pods)]
+    return schedule(node("a"), *made, plugins=plugins, guard=guard, seconds=30)
+
+
+def is_good(pod: Pod) -> bool:
+    return pod.name == "p0"
+
+
+class RaisesForAKey(QueueSort, frozen=True):
+    def sort_key(self, queued: QueuedPod) -> int:
+        if not is_good(queued.info.pod):
+            raise RuntimeError("which?")
+        return 0
+
+
+class MixesKeys(QueueSort, frozen=True):
+    def sort_key(self, queued: QueuedPod) -> Any:
+        return 0 if is_good(queued.info.pod) else "zero"
+
+
+class HangsForAKey(QueueSort, frozen=True):
+    def sort_key(self, queued: QueuedPod) -> int:
+        if not is_good(queued.info.pod):
+            time.sleep(3600)
+        return 0
+
+
+def test_a_queue_has_an_order_whatever_its_keys_are() -> None:
+    for plugin in (RaisesForAKey(), MixesKeys(), HangsForAKey()):
+        assert set(run(plugin).nodes.values()) == {"a"}, plugin
+
+
+class RaisesAtTheGate(PreEnqueue, frozen=True):
+    def pre_enqueue(self, pod: Pod) -> Rejection | None:
+        if not is_good(pod):
+            raise RuntimeError("who goes there?")
+        return None
+
+
+def test_a_gate_that_raises_keeps_its_pods_out_and_no_others() -> None:
+    assert run(RaisesAtTheGate()).nodes == {"p0": "a", "p1": "", "p2": ""}
+
+
+def test_a_gate_that_is_switched_off_may_let_pods_in() -> None:
+    guard = PluginGuard(failure_threshold=2, when_open=WhenOpen.IGNORE)
+
+    assert run(RaisesAtTheGate(), guard=guard, pods=5).nodes["p4"] == "a"
+
+
+def block(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+class BlocksTheLoop(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        await asyncio.sleep(0)
+        if not is_good(pod):
+            block(3600)
+        return None
+
+
+def test_a_binding_that_blocks_between_two_waits_is_interrupted() -> None:
+    ended = run(BlocksTheLoop())
+
+    assert ended.nodes == {"p0": "a", "p1": "", "p2": ""}
+    assert (
+        "running PreBind plugin 'BlocksTheLoop': took longer than its deadline"
+        in (ended.said("p1")[0])
+    )
+
+
+class WaitsForEver(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        if not is_good(pod):
+            await asyncio.Event().wait()
+        return None
+
+
+def test_a_binding_that_waits_too_long_is_given_up() -> None:
+    guard = PluginGuard(bind_deadline=Duration.parse("5s"), failure_threshold=0)
+
+    ended = run(WaitsForEver(), guard=guard)
+
+    assert ended.nodes["p1"] == ""
+    assert "took longer than its bindDeadline of 5s" in ended.said("p1")[0]
+
+
+class TakesItsTime(PreBind, frozen=True):
+    """Longer in all than a deadline, but never without letting others run."""
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        for _ in range(8):
+            block(0.1)
+            await asyncio.sleep(0)
+        return None
+
+
+def test_a_binding_may_take_longer_than_a_deadline_if_it_lets_others_run() -> None:
+    guard = PluginGuard(deadline=Duration.parse("600ms"))
+
+    assert run(TakesItsTime(), guard=guard, pods=1).nodes == {"p0": "a"}
+
+
+class NoCoroutine(PreBind, frozen=True):
+    def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Any:
+        return None
+
+
+def test_a_binding_that_is_no_coroutine_is_told_how_to_be_one() -> None:
+    assert "is not a coroutine: define it with `async def`" in run(NoCoroutine()).said("p0")[0]
+
+
+class BindsWrongly(Bind, frozen=True):
+    async def bind(self, cycle: Cycle, pod: Pod, node: Node) -> Skip | None:
+        if is_good(pod):
+            return SKIP
+        return True  # type: ignore[return-value]
+
+
+def test_a_binder_that_answers_nonsense_binds_nothing() -> None:
+    ended = run(BindsWrongly())
+
+    assert ended.nodes["p0"] == "a"
+    assert (
+        "running Bind plugin 'BindsWrongly': answered True: answer None or" in ended.said("p1")[0]
+    )
+
+
+class RaisesAfterwards(PostBind, frozen=True):
+    def post_bind(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        raise RuntimeError("too late")
+
+
+def test_what_fails_after_the_binding_changes_nothing() -> None:
+    assert set(run(RaisesAfterwards()).nodes.values()) == {"a"}
+
+
+class Books(Reserve, Permit, frozen=True):
+    """Books, and then is never permitted: what is booked has to come back."""
+
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        cycle.shared.setdefault("booked", set()).add(pod.uid)
+        return None
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        cycle.shared["booked"].discard(pod.uid)
+
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | Wait | None:
+        if not is_good(pod):
+            raise RuntimeError("never")
+        return unschedulable("not now")
+
+
+def test_what_was_booked_is_given_back_also_by_a_plugin_that_was_switched_off() -> None:
+    guard = PluginGuard(failure_threshold=1)
+
+    ended = run(Books(), guard=guard)
+
+    assert set(ended.nodes.values()) == {""}
+    assert ended.shared["booked"] == set()
