@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.integration.control_plane import ControlPlane
+from tests.integration.control_plane import ControlPlane, Refused
 
 Raw = dict[str, Any]
 WATCH_SECONDS = 600
@@ -66,15 +66,23 @@ class Recorded:
             time.sleep(LOOK_SECONDS)
 
     def begin(self) -> None:
+        """List, and note what has changed since it was last heard of."""
         listed = self._plane.request("GET", "/api/v1/pods")
+        found = {pod["metadata"]["name"]: pod for pod in listed["items"]}
+        for name in self.pods.keys() - found.keys():
+            self._note("DELETED", self.pods[name])
+        for name, pod in found.items():
+            known = self.pods.get(name)
+            if known is None:
+                self._note("ADDED", pod)
+            elif known["metadata"]["resourceVersion"] != pod["metadata"]["resourceVersion"]:
+                self._note("MODIFIED", pod)
         self._version = listed["metadata"]["resourceVersion"]
-        for pod in listed["items"]:
-            self._note("ADDED", pod)
 
     def follow(self) -> None:
         """Watch until ended, over every connection that breaks."""
         while not self._ended:
-            with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+            with contextlib.suppress(OSError, ValueError, http.client.HTTPException, Refused):
                 self._watch()
             time.sleep(RECONNECT_SECONDS)
 
@@ -90,11 +98,16 @@ class Recorded:
         with contextlib.closing(self._plane.connect()) as connection:
             connection.request("GET", f"/api/v1/pods?{query}", headers=headers)
             answer = connection.getresponse()
+            if answer.status >= 400:
+                self.begin()
+                return
             self._socket = connection.sock
             connection.sock.settimeout(WATCH_SECONDS)
             while line := answer.readline():
                 event = json.loads(line)
-                assert event["type"] != "ERROR", event
+                if event["type"] == "ERROR":  # the version is no longer kept
+                    self.begin()
+                    return
                 self._note(event["type"], event["object"])
 
     def _note(self, kind: str, pod: Raw) -> None:

@@ -158,6 +158,7 @@ class Process:
             return
         scheduler.active.clear()
         self.server.fence = elector.check
+        scheduler.leads = lambda: elector.seconds_left > 0
         if self.in_force.configuration.delay_cache_until_active:
             await elector.acquire()
         running = asyncio.ensure_future(scheduler.run())

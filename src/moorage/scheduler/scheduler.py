@@ -9,8 +9,8 @@
 
 import asyncio
 import random
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
@@ -53,6 +53,9 @@ from moorage.scheduler.reporting import Reporting
 from moorage.scheduler.standing import Standing
 from moorage.watch.resources import Resource
 from moorage.watch.surface import ApiServer
+
+LEASE_LOOK_SECONDS: Final = 0.1
+"""How soon to look again whether a lease that has run out was renewed."""
 
 
 class Scheduler:
@@ -113,6 +116,8 @@ class Scheduler:
         self.reflectors = self.following.reflectors
         self.active = asyncio.Event()
         self.active.set()
+        self.leads: Callable[[], bool] = lambda: True
+        """Asked before each attempt: one who slept through the end of his lease has to hear it."""
         self._wake = asyncio.Event()
         self.attempts = 0
         self.canarying = Canarying(self)
@@ -174,6 +179,9 @@ class Scheduler:
             self._wake.clear()
         while True:
             await self.active.wait()
+            if not self.leads():
+                await self.clock.sleep(LEASE_LOOK_SECONDS)
+                continue
             self.ganging.tick(self.clock.now())
             self.preempting.tick(self.clock.now())
             self.quoting.tick(self.clock.now())

@@ -79,7 +79,7 @@ class World:
         """Run the scheduler while the story unfolds."""
 
         async def main() -> Scheduler:
-            scheduler = Scheduler(
+            scheduler = self.scheduler = Scheduler(
                 self.cluster,
                 self.profiles,
                 clock=self.clock,
@@ -386,6 +386,22 @@ def test_a_gate_that_raises_is_reported() -> None:
     assert any(
         "BadGate" in failure and "the gate is stuck" in failure for failure in world.failures
     )
+
+
+def test_nothing_is_attempted_while_the_lease_is_not_certain() -> None:
+    world = World(node("a"), pod("web"))
+
+    async def story(world: World) -> None:
+        certain = False
+        world.scheduler.leads = lambda: certain
+        await world.clock.sleep(5)
+        assert world.attempts == []
+        certain = True
+        await world.clock.sleep(1)
+
+    world.run(story)
+
+    assert world.node_of("web") == "a"
 
 
 def test_a_pod_that_waits_for_another_is_tried_when_we_have_bound_that_one() -> None:
