@@ -1,7 +1,7 @@
 """Binding a group: all of its pods are permitted and made ready before the first is bound.
 
 1. Permit for every pod, then PreBind for every pod. If one fails that is needed, all are released:
-   nothing was bound.
+   nothing was bound. So it is if a node is lost by then.
 2. Bind, a few at a time. What may be the API server's passing fault is tried again on the same
    node, with everything else still held; what is a refusal for good ends it: pods not yet bound
    are released, and tried again as a group with those that were.
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 32
 """Binds under way at the same time: those whose fate is open when one fails."""
 RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0)
+LOST: Final = "node {} is gone"
 TIMED_OUT: Final = "not ready to be bound within {:g} s"
 
 Failure = Rejection | SchedulingError
@@ -53,9 +54,18 @@ class GangBinding:
             for placement in self._held():
                 self._desk.queue.done(placement.queued.info.uid)
             await self._each(self._prepare)
+        self._drop_lost()
         if self._is_enough():
             await asyncio.gather(*map(self._commit, self._held()))
         self._end()
+
+    def _drop_lost(self) -> None:
+        """Give up pods whose nodes are gone by now: an API server would bind them all the same."""
+        table = self._desk.cache.table
+        for placement in self._held():
+            row = table.row_of.get(placement.node.name)
+            if row is None or not table.alive[row]:
+                self._failed[_uid(placement)] = SchedulingError(LOST.format(placement.node.name))
 
     def _held(self) -> list[Placement]:
         """The placements that are neither bound nor given up."""

@@ -13,7 +13,7 @@ from moorage.framework.verdicts import Rejection, unschedulable
 from moorage.observe.records import Result
 from moorage.testing import node, pod
 from moorage.watch.errors import Conflict, Unreachable
-from moorage.watch.resources import PODS
+from moorage.watch.resources import NODES, PODS
 from tests.unit.policies.gang_world import (
     POD_GROUPS,
     GangWorld,
@@ -470,6 +470,34 @@ def test_no_pod_is_bound_before_all_are_ready_to_be() -> None:
     world.run(story)
 
     assert len(world.bound()) == 4
+
+
+class Waits(PreBind, frozen=True):
+    """Takes a second to make a pod ready."""
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        await cycle.shared["clock"].sleep(1.0)
+        return None
+
+
+def test_a_node_that_is_lost_before_the_first_pod_is_bound_leaves_nobody_behind() -> None:
+    nodes = [node("a").offering(cpu="2"), node("b").offering(cpu="2")]
+    world = GangWorld(*nodes, group("train", 4), *members("train", 4), plugins=(Waits,))
+    world.profile.shared["clock"] = world.clock
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(0.5)
+        await world.cluster.delete(NODES, "", "b")
+        await settle(world)
+        assert world.bound() == {}
+        assert world.scheduler.cache.assumed == set()
+        world.apply(node("c").offering(cpu="2"))
+        await settle(world)
+
+    world.run(story)
+
+    assert set(world.bound().values()) == {"a", "c"}
+    assert any("node b is gone" in attempt.message for attempt in world.attempts)
 
 
 class Flaky(Bind, frozen=True):
