@@ -2,7 +2,8 @@
 
     following    what the API server holds is followed, a task for each resource
     handling     a change was seen: the cache believes it, the queue hears of it
-    scheduler    the loop that pops, attempts and hands over to binding; owns every task
+    looping      one attempt after the other; sleep while there is nothing to do
+    scheduler    one attempt: pop, decide, assume, hand over to binding; owns every task
     placing      a node was chosen: assume, Reserve, Permit
     ending       an attempt ends: the pod is bound, or goes back to the queue with its reason
     preempting   room is to be made: nominations, victims in flight, whom to spare

@@ -17,6 +17,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.queued import State
 from moorage.framework.verdicts import Nominated
 from moorage.framework.victims import LEAVING
+from moorage.observe.room import Room
 from moorage.plugins.default_preemption import DefaultPreemption
 from moorage.queue.backoff import Backoff
 from moorage.scheduler.alarms import Alarms
@@ -142,6 +143,21 @@ class Preempting:
         self.sparing.review(now)
         for uid in self.looks.names():
             self.looks.set(uid, now)
+
+    def room(self) -> Room:
+        """How room was made for pods, and what is still under way."""
+        desk = self._desk
+        return Room(
+            evictions=self.evicting.counts,
+            leaving=len(self.leaving),
+            loops_cut=self.guard.stopped.total(),
+            pairs_stopped=self.guard.pairs,
+            nominations_given_up=self.given_up,
+            disruptions_spent=len(desk.ledger),
+            disruptions_expired=desk.ledger.expired,
+            nodes_resting=len(desk.cache.resting),
+            rejections=desk.cooling.rejections,
+        )
 
     def next_wake(self) -> float | None:
         """When there is something to do."""

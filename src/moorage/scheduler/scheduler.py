@@ -10,7 +10,7 @@
 import asyncio
 import random
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
@@ -43,6 +43,7 @@ from moorage.scheduler.guard_telling import GuardTelling
 from moorage.scheduler.handling import Handler
 from moorage.scheduler.ledger import Ledger
 from moorage.scheduler.lineup import Lineup
+from moorage.scheduler.looping import Loop
 from moorage.scheduler.ordering import Ordering
 from moorage.scheduler.placing import Placement, place
 from moorage.scheduler.preempting import Preempting
@@ -53,9 +54,6 @@ from moorage.scheduler.reporting import Reporting
 from moorage.scheduler.standing import Standing
 from moorage.watch.resources import Resource
 from moorage.watch.surface import ApiServer
-
-LEASE_LOOK_SECONDS: Final = 0.1
-"""How soon to look again whether a lease that has run out was renewed."""
 
 
 class Scheduler:
@@ -118,7 +116,7 @@ class Scheduler:
         self.active.set()
         self.leads: Callable[[], bool] = lambda: True
         """Asked before each attempt: one who slept through the end of his lease has to hear it."""
-        self._wake = asyncio.Event()
+        self._loop = Loop(self)
         self.attempts = 0
         self.canarying = Canarying(self)
         self.ganging = Ganging(self)
@@ -135,18 +133,7 @@ class Scheduler:
 
     def room(self) -> Room:
         """How room was made for pods, and what is still under way."""
-        preempting = self.preempting
-        return Room(
-            evictions=preempting.evicting.counts,
-            leaving=len(preempting.leaving),
-            loops_cut=preempting.guard.stopped.total(),
-            pairs_stopped=preempting.guard.pairs,
-            nominations_given_up=preempting.given_up,
-            disruptions_spent=len(self.ledger),
-            disruptions_expired=self.ledger.expired,
-            nodes_resting=len(self.cache.resting),
-            rejections=self.cooling.rejections,
-        )
+        return self.preempting.room()
 
     async def run(self) -> None:
         """Schedule for ever; ends by cancellation, or with the error of a task that broke."""
@@ -155,13 +142,11 @@ class Scheduler:
             self.following.start(tasks)
             self.standing.start(tasks)
             tasks.create_task(self.recorder.run(), name="events")
-            tasks.create_task(self._loop(), name="schedule")
+            tasks.create_task(self._loop.run(), name="schedule")
 
     async def settled(self) -> None:
         """Return when no pod is being bound."""
-        while self.binding:
-            self._wake.clear()
-            await self._wake.wait()
+        await self._loop.settled()
 
     def start(self, work: Any, name: str) -> None:
         """Begin something that the loop does not wait for."""
@@ -171,54 +156,7 @@ class Scheduler:
 
     def wake(self) -> None:
         """Let the loop look again."""
-        self._wake.set()
-
-    async def _loop(self) -> None:
-        while not self.synced:
-            await self._wake.wait()
-            self._wake.clear()
-        while True:
-            await self.active.wait()
-            if not self.leads():
-                await self.clock.sleep(LEASE_LOOK_SECONDS)
-                continue
-            self.ganging.tick(self.clock.now())
-            self.preempting.tick(self.clock.now())
-            self.quoting.tick(self.clock.now())
-            self.cooling.tick(self.clock.now())
-            self.canarying.tick()
-            self.ledger.tick(self.clock.now())
-            self.ordering.tick(self.clock.now())
-            if await self.deciding.run(self.schedule_one):
-                await asyncio.sleep(0)
-            else:
-                await self._rest()
-
-    async def _rest(self) -> None:
-        """Sleep until something changes or the queue has something to do by itself."""
-        self._wake.clear()
-        wakes = (
-            self.queue.next_wake(self.clock.now()),
-            self.ganging.alarms.next(),
-            self.preempting.next_wake(),
-            self.quoting.alarms.next(),
-            self.cooling.next_wake(),
-            self.ledger.alarms.next(),
-        )
-        due = [when for when in wakes if when is not None]
-        alarm = None
-        if due:
-            pause = max(0.0, min(due) - self.clock.now())
-            alarm = asyncio.ensure_future(self._wake_after(pause))
-        try:
-            await self._wake.wait()
-        finally:
-            if alarm is not None:
-                alarm.cancel()
-
-    async def _wake_after(self, seconds: float) -> None:
-        await self.clock.sleep(seconds)
-        self._wake.set()
+        self._loop.wake()
 
     def schedule_one(self) -> bool:
         """One attempt, if a pod is ready: pop, decide, assume. No `await` in here.
