@@ -33,7 +33,7 @@ SEEDS = {
     "KubeSchedulerUnschedulablePods",
     "KubeSchedulerPluginErrors",
 }
-OURS = {"MoorageConfigRefused", "MoorageFeedStale"}
+OURS = {"MoorageConfigRefused", "MoorageFeedStale", "MooragePluginSwitchedOff"}
 ASKED = re.compile(r"\b((?:scheduler|moorage|process)_\w+|up)\{")
 
 

@@ -28,7 +28,7 @@ def plugin_command() -> None:
     """
 
 
-@plugin_command.command("new")
+@plugin_command.command("new", short_help="Write a plugin, its test and its configuration.")
 @click.argument("name")
 @click.option(
     "--point",
@@ -94,7 +94,7 @@ def _next_steps(target: Path, names: Names, package: bool) -> str:
     )
 
 
-@plugin_command.command("list")
+@plugin_command.command("list", short_help="Show every plugin, and where it was found.")
 @click.option(
     "--plugin",
     "plugins",
@@ -119,7 +119,7 @@ def list_command(plugins: tuple[str, ...]) -> None:
     Console(width=None if Console().is_terminal else 200).print(table)
 
 
-@plugin_command.command("check")
+@plugin_command.command("check", short_help="Try a plugin before it is used.")
 @click.argument("plugin", metavar="FILE.py|MODULE:CLASS")
 @failing_clearly
 def check_command(plugin: str) -> None:
