@@ -20,13 +20,14 @@ DECIDING, QUEUEING, BINDING = "deciding", "queueing", "binding"
 class Hook(Run):
     """One hook of one plugin: what it is called, how long it has run in this attempt."""
 
-    __slots__ = ("calls", "limit", "point", "seconds", "strand", "unit", "used")
+    __slots__ = ("calls", "limit", "point", "running", "seconds", "strand", "unit", "used")
 
     def __init__(self, point: str, strand: str, limit: float, module: str) -> None:
         super().__init__(module)
         self.point = point
         self.strand = strand
         self.limit = limit
+        self.running = False
         self.unit: Any = None
         self.used = 0.0
         self.calls = 0
@@ -96,8 +97,14 @@ class Guard:
             self._tell(SwitchedOn(self.plugin, self.profile))
 
     def call(self, hook: Hook, pod: Any, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a hook; whatever it raises becomes a PluginError that says what to do about it."""
+        """Call a hook; whatever it raises becomes a PluginError that says what to do about it.
+
+        A hook that a plugin calls by itself, from the same point, is part of the call under way.
+        """
+        if hook.running:
+            return function(*args)
         main = threading.get_ident() == MAIN
+        hook.running = True
         began = now()
         if main:
             WATCHDOG.enter(hook, began + hook.limit - hook.used)
@@ -123,6 +130,7 @@ class Guard:
         except Exception as error:
             raise self.failed(hook, pod, "raised", words(error)) from error
         finally:
+            hook.running = False
             if main:
                 WATCHDOG.leave(hook)
             EMPTY.clear()

@@ -39,6 +39,7 @@ from moorage.framework.points import POINTS, is_vector
 from moorage.framework.verdicts import PluginError
 from moorage.guard import Guards, is_custom
 from moorage.guard.breaker import State
+from moorage.guard.watchdog import WATCHDOG
 from moorage.guard.wrapping import WRAPPERS
 from moorage.plugins.node_name import NodeName
 from moorage.testing import Cluster, node, pod
@@ -482,6 +483,41 @@ def test_a_guarded_plugin_has_the_form_it_had(plugin: type[Filter], vector: bool
     assert made is not plugin
     assert (made.__name__, made.__module__) == (plugin.__name__, plugin.__module__)
     assert is_vector(made(), "filter_all") is vector
+
+
+class AsksItself(Filter, Score, frozen=True):
+    """Hooks that call one another, of the same point and of another one."""
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        if self.rejection(cycle, pod, 1).reasons == ("never",):
+            out[0] = 1
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        return unschedulable("asked myself")
+
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        return 1 if node.name == "a" else 1 + self.score(cycle, pod, cycle.table.node(0))
+
+
+class AsksItselfInVain(Filter, frozen=True):
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        self.rejection(cycle, pod, 1)
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        time.sleep(LONG)
+        return unschedulable("late")
+
+
+def test_hooks_may_call_one_another() -> None:
+    tried = cluster(AsksItself())
+
+    assert tried.scores(pod("web"), "AsksItself") == {"a": 1, "b": 2}
+    assert WATCHDOG.running is None
+
+
+def test_and_are_interrupted_all_the_same() -> None:
+    assert "took longer than its deadline of 50ms" in complaint(AsksItselfInVain())
+    assert WATCHDOG.running is None
 
 
 ASKED_WHEN_LOADED = {"plugin_name", "origin", "check"}
