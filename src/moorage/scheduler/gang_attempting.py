@@ -4,8 +4,6 @@ import copy
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from moorage.cache.podinfo import PodInfo
-from moorage.cache.table import NodeTable
 from moorage.cycle import attempt, gang_domains, gang_shortage, gangs
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.gang_domains import Choice
@@ -17,6 +15,7 @@ from moorage.observe.records import Result
 from moorage.policies.gang import packing
 from moorage.policies.gang.group import Group
 from moorage.policies.gang.plugin import DOMAIN, NAME
+from moorage.scheduler import gang_describing
 from moorage.scheduler.gang_binding import GangBinding
 from moorage.scheduler.gang_imagining import Imagination, Imagined
 from moorage.scheduler.gang_preempting import GangPreempting
@@ -105,7 +104,9 @@ class Attempting:
     ) -> Whole[P] | Misfit:
         """Try one domain after the other; of those that are too small, tell of the best."""
         table = self._desk.cache.table
-        best = too_small(choice, [queued.info for queued in members][:needed], table)
+        best = gang_describing.too_small(
+            choice, [queued.info for queued in members][:needed], table
+        )
         for domain in (*choice.domains, *((None,) if choice.anywhere else ())):
             nodes = None if domain is None else frozenset(table.node(r).name for r in domain.rows)
             tried = partial(trying.attempt_one, nodes=nodes)
@@ -162,7 +163,7 @@ class Attempting:
         desk = self._desk
         first = members[0] if misfit.blocker is None else misfit.blocker.queued
         group.refused_by = frozenset(misfit.blocker.plugins if misfit.blocker else ())
-        message = describe(group, misfit)
+        message = gang_describing.describe(group, misfit)
         if misfit.blocker is not None or misfit.domain:
             message += self._make_room(group, members, first)
         if not group.leaving:
@@ -201,25 +202,6 @@ class Attempting:
                 desk.ending.put_back(queued, (), (), error=True)
         profile = desk.profiles[popped.info.pod.spec.scheduler_name]
         desk.ending.failed(popped, desk.cycle(popped, profile), profile, error)
-
-
-def describe(group: Group, misfit: Misfit) -> str:
-    """What keeps a group from running, and what of it."""
-    where = f" in {misfit.domain}" if misfit.domain else ""
-    text = f"PodGroup {group.key}: {misfit.fitting} of the {misfit.needed} pods needed fit{where}."
-    if misfit.blocker is None:
-        return f"{text} {misfit.explanation}" if misfit.explanation else text
-    return f"{text} Pod {misfit.blocker.cycle.pod.key}: {misfit.explanation}"
-
-
-def too_small(choice: Choice, pods: list[PodInfo], table: NodeTable) -> Misfit:
-    """What is to be said if no domain is tried at all."""
-    needed = len(pods)
-    if not choice.too_small:
-        return Misfit(0, needed, explanation="No node has the label that it is to be packed by.")
-    largest = max(choice.too_small, key=lambda domain: domain.room)
-    why = gang_shortage.short_in(table, largest.rows, pods)
-    return Misfit(min(largest.room, needed), needed, explanation=why, domain=largest.name)
 
 
 def alone(profile: Profile) -> Profile:
