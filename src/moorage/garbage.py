@@ -10,7 +10,7 @@ Circles arise in what is made later, in attempts that fail and in errors, and ar
 before. Whoever lets the cache refer to itself breaks the law; tests/unit/test_garbage.py notices.
 
 Measured in `moorage run`, 1,000 nodes and 2,000 pods bound: 160 collections, 220 to 260 ms in all
-and up to 95 ms at once become one of 20 ms; the freezing itself takes some 100 ms, once.
+and up to 95 ms at once become one of 20 ms; the freezing itself takes 100 to 200 ms, once.
 """
 
 import gc
