@@ -137,7 +137,8 @@ def test_panels_do_not_overlap_and_have_names_of_their_own() -> None:
         assert not cells & taken, panel["title"]
         assert max(x for x, _ in cells) < 24
         taken |= cells
-    assert len({panel["title"] for panel in panels()}) == len(panels())
+    for key in ("title", "id"):
+        assert len({panel[key] for panel in panels()}) == len(panels())
 
 
 def test_the_dashboard_is_found_by_grafana() -> None:

@@ -112,15 +112,6 @@ def quota_path(namespace: str, name: str = "quota") -> str:
     return f"/apis/{CUSTOM}/namespaces/{namespace}/elasticquotas/{name}"
 
 
-def priority_class(name: str, value: int) -> Raw:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": value,
-    }
-
-
 def namespace(name: str) -> Raw:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 

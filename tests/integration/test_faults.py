@@ -16,7 +16,7 @@ from moorage.observe.records import Bound
 from moorage.watch.errors import Gone
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, running
-from tests.integration.making import node, pod
+from tests.integration.making import node, pod, priority_class
 from tests.integration.proxying import (
     Fault,
     Forward,
@@ -188,12 +188,7 @@ def test_preemption_when_writes_go_wrong(
 ) -> None:
     """Marking, deleting, nominating, telling: each may fail, and the pod gets its place."""
     fault = Writes(harm, times, methods)
-    high = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "high"},
-        "value": 1000,
-    }
+    high = priority_class("high", 1000)
 
     async def main() -> None:
         async with HttpProxy(plane, fault).serving() as proxy:

@@ -18,12 +18,11 @@ from tests.integration.grouping import (
     own_group,
     own_members,
     play,
-    priority_class,
     until_bound,
     until_phase,
 )
 from tests.integration.harness import Running, eventually, running
-from tests.integration.making import Raw, node, pod
+from tests.integration.making import Raw, node, pod, priority_class
 from tests.integration.proxying import TcpProxy
 
 pytestmark = pytest.mark.kube

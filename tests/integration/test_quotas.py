@@ -11,14 +11,13 @@ from tests.integration.grouping import (
     members,
     namespace,
     play,
-    priority_class,
     profile,
     quota,
     until_bound,
     until_used,
 )
 from tests.integration.harness import Running
-from tests.integration.making import Raw, node, pod
+from tests.integration.making import Raw, node, pod, priority_class
 
 pytestmark = pytest.mark.kube
 
