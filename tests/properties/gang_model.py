@@ -15,6 +15,7 @@ And once nothing stands in the way any more, every group that has its pods runs 
 other pod runs: there is no deadlock, and nothing is forgotten.
 """
 
+import contextlib
 from collections.abc import Coroutine
 from typing import Any
 
@@ -141,7 +142,10 @@ class GangModel(RuleBasedStateMachine):
 
     def _delete(self, found: Pod) -> None:
         self.deprived.add(found.labels.get(LABEL, ""))
-        self.tell(self.world.cluster.delete(PODS, "default", found.name, grace_period_seconds=0))
+        with contextlib.suppress(NotFound):  # evicted a moment ago
+            self.tell(
+                self.world.cluster.delete(PODS, "default", found.name, grace_period_seconds=0)
+            )
 
     @rule(name=names, least=st.integers(0, 5), packing=packings)
     def write_group(self, name: str, least: int, packing: str) -> None:
