@@ -232,7 +232,7 @@ class GangModel(RuleBasedStateMachine):
     def _make_peace(self) -> None:
         """Take every obstacle away; then everything that can run must."""
         self.weather([], 0.0)
-        spares = [node(f"spare-{i}").in_zone("spare").offering(cpu="64") for i in range(3)]
+        spares = [node(f"spare-{i}").in_zone("spare").offering(cpu="64") for i in range(8)]
         self.world.apply(*self.nodes, *spares)
         for name in PRIORITIES:
             self.minimum.setdefault(name, 2)
