@@ -39,7 +39,8 @@ class Scoring:
     def totals(self) -> Scores:
         """What the nodes got, without what all got alike.  int64 (node)"""
         for values, weight in self.columns:
-            self.add(values[self.nodes.rows] * weight)
+            part = values[self.nodes.rows]
+            self.add(part if weight == 1 else part * weight)
         self.columns = []
         if self.own is None:
             self.own = np.zeros(self.nodes.count, dtype=np.int64)

@@ -16,7 +16,8 @@ def best(scoring: Scoring) -> NDArray[np.intp]:
 
 def pick(scoring: Scoring, random: Random) -> tuple[int, int]:
     """One of the best nodes, each equally likely: its position, and its total."""
-    if compiled is not None and scoring.own is None and scoring.columns:
+    whole = scoring.nodes.is_contiguous
+    if compiled is not None and scoring.columns and (whole or scoring.own is None):
         position, total = _pick_of_columns(scoring, random)
     else:
         tied = best(scoring)
@@ -28,7 +29,8 @@ def pick(scoring: Scoring, random: Random) -> tuple[int, int]:
 def _pick_of_columns(scoring: Scoring, random: Random) -> tuple[int, int]:
     """The same in two compiled passes, without adding the columns up in memory."""
     assert compiled is not None
-    columns = tuple(scoring.columns)
+    own = () if scoring.own is None else ((scoring.own, 1),)
+    columns = (*scoring.columns, *own)
     rows = None if scoring.nodes.is_contiguous else scoring.nodes.rows
     total, tied = compiled.highest(columns, rows)
     chosen = random.randrange(tied) if tied > 1 else 0
