@@ -1,6 +1,9 @@
 """Throughput as the cluster grows: a JSON line per size, and a chart as SVG.
 
 usage: growth.py [--nodes 1000 2000 ...] [--kinds basic varied ...] [--out docs/growth.svg]
+       growth.py --nodes 5000 --pods 1000 10000 100000 --out docs/growth-pods.svg
+
+Of nodes and pods, the chart is along the one that is given several sizes.
 """
 
 import argparse
@@ -15,10 +18,10 @@ WIDTH, HEIGHT, MARGIN = 720, 400, 60
 COLOURS = ("#1b6ca8", "#d1495b", "#3c8d40", "#8e5ea2", "#c78b1e")
 
 
-def rows(kinds: list[str], sizes: list[int], pods: int) -> list[dict[str, Any]]:
+def rows(kinds: list[str], sizes: list[tuple[int, int]]) -> list[dict[str, Any]]:
     found = []
     for kind in kinds:
-        for nodes in sizes:
+        for nodes, pods in sizes:
             size = ["--kind", kind, "--nodes", str(nodes), "--pods", str(pods)]
             best = max(
                 (measure([str(MOORAGE), "bench", *size]) for _ in range(2)),
@@ -29,16 +32,16 @@ def rows(kinds: list[str], sizes: list[int], pods: int) -> list[dict[str, Any]]:
     return found
 
 
-def chart(found: list[dict[str, Any]]) -> str:
-    """Nodes and pods per second, both on logarithmic axes."""
-    sizes = sorted({row["nodes"] for row in found})
+def chart(found: list[dict[str, Any]], along: str) -> str:
+    """Nodes or pods, and pods per second, both on logarithmic axes."""
+    sizes = sorted({row[along] for row in found})
     most = max(row["pods_per_s"] for row in found)
     least = min(row["pods_per_s"] for row in found)
     low, high = 10 ** math.floor(math.log10(least)), 10 ** math.ceil(math.log10(most))
 
-    def x(nodes: float) -> float:
+    def x(size: float) -> float:
         span = math.log(sizes[-1] / sizes[0]) or 1.0
-        return MARGIN + (WIDTH - 2 * MARGIN) * math.log(nodes / sizes[0]) / span
+        return MARGIN + (WIDTH - 2 * MARGIN) * math.log(size / sizes[0]) / span
 
     def y(rate: float) -> float:
         share = math.log(rate / low) / math.log(high / low)
@@ -50,7 +53,7 @@ def chart(found: list[dict[str, Any]]) -> str:
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<text x="{WIDTH / 2}" y="24" text-anchor="middle" font-size="15">'
         "Decisions per second, all nodes scored</text>",
-        f'<text x="{WIDTH / 2}" y="{HEIGHT - 14}" text-anchor="middle">nodes</text>',
+        f'<text x="{WIDTH / 2}" y="{HEIGHT - 14}" text-anchor="middle">{along}</text>',
     ]
     rate = low
     while rate <= high:
@@ -67,12 +70,12 @@ def chart(found: list[dict[str, Any]]) -> str:
     kinds = list(dict.fromkeys(row["kind"] for row in found))
     for index, kind in enumerate(kinds):
         colour = COLOURS[index % len(COLOURS)]
-        points = [(row["nodes"], row["pods_per_s"]) for row in found if row["kind"] == kind]
-        path = " ".join(f"{x(nodes):.1f},{y(rate):.1f}" for nodes, rate in points)
+        points = [(row[along], row["pods_per_s"]) for row in found if row["kind"] == kind]
+        path = " ".join(f"{x(size):.1f},{y(rate):.1f}" for size, rate in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [
-            f'<circle cx="{x(nodes):.1f}" cy="{y(rate):.1f}" r="3" fill="{colour}"/>'
-            for nodes, rate in points
+            f'<circle cx="{x(size):.1f}" cy="{y(rate):.1f}" r="3" fill="{colour}"/>'
+            for size, rate in points
         ]
         at = f'x="{WIDTH - MARGIN - 70}" y="{MARGIN + 18 * index}"'
         parts.append(f'<text {at} fill="{colour}">{kind}</text>')
@@ -82,11 +85,13 @@ def chart(found: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, nargs="+", default=[1000, 2000, 5000, 10000, 20000])
-    parser.add_argument("--pods", type=int, default=3000)
+    parser.add_argument("--pods", type=int, nargs="+", default=[3000])
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "growth.svg")
     given = parser.parse_args()
-    given.out.write_text(chart(rows(given.kinds, given.nodes, given.pods)))
+    sizes = [(nodes, pods) for nodes in given.nodes for pods in given.pods]
+    along = "pods" if len(given.pods) > 1 else "nodes"
+    given.out.write_text(chart(rows(given.kinds, sizes), along))
     print(f"wrote {given.out}")
 
 
