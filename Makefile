@@ -16,7 +16,6 @@ help:
 	@echo 'make bench          throughput of the decision, a JSON line per kind (NODES=5000 PODS=3000)'
 	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
 	@echo 'make bench-kube     both on a real API server: pods per second, CPU, memory'
-	@echo 'make bench-extender what a rule costs in an extender, and what in the scheduler'
 	@echo 'make bench-extender pods per second through an extender, on a real API server'
 
 setup: $(READY)
