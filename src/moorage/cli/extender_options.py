@@ -1,15 +1,11 @@
 """The options of `moorage extender serve`."""
 
-from collections.abc import Callable
-from functools import reduce
-from typing import Any, TypeVar
-
 import click
 import msgspec
 
+from moorage.cli import options
+from moorage.cli.options import F
 from moorage.observe.log_formats import Format
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -49,13 +45,7 @@ _OPTIONS = (
         metavar="NAME",
         help="The profile of the configuration that answers. [default: the first]",
     ),
-    click.option(
-        "--plugin",
-        "plugins",
-        multiple=True,
-        metavar="FILE.py|MODULE:CLASS",
-        help="A plugin to know besides the installed ones; may be repeated.",
-    ),
+    options.PLUGIN,
     click.option(
         "--run",
         "more",
@@ -71,9 +61,7 @@ _OPTIONS = (
         help="Follow this cluster, and be asked about nodes by name (nodeCacheCapable). [default: "
         "inside a pod, its own; else none: whole nodes come with each request]",
     ),
-    click.option(
-        "--context", default="", metavar="NAME", help="The context of the kubeconfig to use."
-    ),
+    options.CONTEXT,
     click.option("--no-cluster", is_flag=True, help="Follow no cluster, even inside a pod."),
     click.option(
         "--serve-bind",
@@ -84,26 +72,14 @@ _OPTIONS = (
     click.option("--bind-address", default="0.0.0.0", show_default=True, metavar="IP"),
     click.option(
         "--port",
-        type=click.IntRange(min=0, max=65535),
+        type=options.PORT,
         default=8888,
         show_default=True,
         metavar="PORT",
         help="Where to listen; 0: any free port.",
     ),
     click.option("--http", is_flag=True, help="Plain HTTP instead of HTTPS."),
-    click.option(
-        "--tls-cert-file",
-        default="",
-        metavar="FILE",
-        help="The certificate to serve with. [default: one signed by ourselves]",
-    ),
-    click.option("--tls-private-key-file", default="", metavar="FILE", help="The key to it."),
-    click.option(
-        "--cert-dir",
-        default="",
-        metavar="FOLDER",
-        help="Where to keep a certificate signed by ourselves. [default: nowhere]",
-    ),
+    *options.CERTIFICATE,
     click.option(
         "--client-ca-file",
         default="",
@@ -121,26 +97,10 @@ _OPTIONS = (
         is_flag=True,
         help="Print what to paste into kube-scheduler's configuration, and end.",
     ),
-    click.option(
-        "-v",
-        "--v",
-        "verbosity",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        metavar="N",
-        help="How much to say.",
-    ),
-    click.option(
-        "--log-format",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="Lines to read, or JSON to collect.",
-    ),
+    *options.logging("How much to say."),
 )
 
 
 def extender_options(command: F) -> F:
     """Give a command these options, in this order."""
-    return reduce(lambda made, option: option(made), reversed(_OPTIONS), command)
+    return options.given(_OPTIONS, command)

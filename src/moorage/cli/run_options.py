@@ -1,15 +1,11 @@
 """The options of `moorage run`."""
 
-from collections.abc import Callable
-from functools import reduce
-from typing import Any, TypeVar
-
 import click
 import msgspec
 
+from moorage.cli import options
+from moorage.cli.options import F
 from moorage.observe.log_formats import Format
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -34,7 +30,6 @@ class Options(msgspec.Struct, frozen=True):
     log_format: Format
 
 
-_PORT = click.IntRange(min=0, max=65535)
 _OPTIONS = (
     click.option(
         "--config",
@@ -73,16 +68,8 @@ _OPTIONS = (
         help="Where the API server is and who we are. [default: clientConnection.kubeconfig of the "
         "configuration; inside a pod, its service account; $KUBECONFIG; ~/.kube/config]",
     ),
-    click.option(
-        "--context", default="", metavar="NAME", help="The context of the kubeconfig to use."
-    ),
-    click.option(
-        "--plugin",
-        "plugins",
-        multiple=True,
-        metavar="FILE.py|MODULE:CLASS",
-        help="A plugin to know besides the installed ones; may be repeated.",
-    ),
+    options.CONTEXT,
+    options.PLUGIN,
     click.option(
         "--seed", type=int, help="Break ties by this seed, the same each time. [default: random]"
     ),
@@ -104,7 +91,7 @@ _OPTIONS = (
     ),
     click.option(
         "--secure-port",
-        type=_PORT,
+        type=options.PORT,
         default=10259,
         show_default=True,
         metavar="PORT",
@@ -112,44 +99,16 @@ _OPTIONS = (
     ),
     click.option(
         "--http-port",
-        type=_PORT,
+        type=options.PORT,
         default=0,
         metavar="PORT",
         help="Serve them over HTTP, too, to this machine only. [default: no]",
     ),
-    click.option(
-        "--tls-cert-file",
-        default="",
-        metavar="FILE",
-        help="The certificate to serve with. [default: one signed by ourselves]",
-    ),
-    click.option("--tls-private-key-file", default="", metavar="FILE", help="The key to it."),
-    click.option(
-        "--cert-dir",
-        default="",
-        metavar="FOLDER",
-        help="Where to keep a certificate signed by ourselves. [default: nowhere]",
-    ),
-    click.option(
-        "-v",
-        "--v",
-        "verbosity",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        metavar="N",
-        help="How much to say: 0 what matters, 2 decisions, 4 bindings, 10 everything.",
-    ),
-    click.option(
-        "--log-format",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="Lines to read, or JSON to collect.",
-    ),
+    *options.CERTIFICATE,
+    *options.logging("How much to say: 0 what matters, 2 decisions, 4 bindings, 10 everything."),
 )
 
 
 def run_options(command: F) -> F:
     """Give a command these options, in this order."""
-    return reduce(lambda made, option: option(made), reversed(_OPTIONS), command)
+    return options.given(_OPTIONS, command)

@@ -15,21 +15,23 @@ import msgspec
 from moorage.policies.providers import PROMETHEUS, EnergyProvider, UsageProvider
 
 
-class Source(msgspec.Struct, frozen=True):
-    """Something to read now and again."""
+class Source(Protocol):
+    """Something to read now and again; equal sources are the same one."""
 
     @property
     def name(self) -> str:
         """The source in logs and metrics."""
-        raise NotImplementedError
+        ...
 
     @property
     def seconds(self) -> float:
         """How often to read it."""
-        raise NotImplementedError
+        ...
+
+    def __hash__(self) -> int: ...
 
 
-class UsageSource(Source, frozen=True):
+class UsageSource(msgspec.Struct, frozen=True):
     """What nodes use; goes to `metrics.store`."""
 
     provider: UsageProvider
@@ -44,7 +46,7 @@ class UsageSource(Source, frozen=True):
         return self.provider.interval.seconds
 
 
-class EnergySource(Source, frozen=True):
+class EnergySource(msgspec.Struct, frozen=True):
     """How hot nodes are, and what they draw; goes to `energies.store`."""
 
     provider: EnergyProvider
@@ -58,7 +60,7 @@ class EnergySource(Source, frozen=True):
         return self.provider.interval.seconds
 
 
-class LatencyConfigMap(Source, frozen=True):
+class LatencyConfigMap(msgspec.Struct, frozen=True):
     """Latencies in a ConfigMap, each believed for a while; goes to `latencies.store`."""
 
     namespace: str
@@ -71,7 +73,7 @@ class LatencyConfigMap(Source, frozen=True):
         return f"latency/{self.namespace}/{self.config_map}"
 
 
-class LatencyFile(Source, frozen=True):
+class LatencyFile(msgspec.Struct, frozen=True):
     """Latencies in a file, each believed for a while; goes to `latencies.store`."""
 
     path: str

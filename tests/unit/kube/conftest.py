@@ -12,7 +12,7 @@ import pytest
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the certificate `crt` of localhost, and its `key`."""
     if shutil.which("openssl") is None:
-        pytest.skip("makes no certificates")
+        pytest.skip("no openssl, which makes the certificates of these tests: install it")
     folder = tmp_path_factory.mktemp("certified")
     files = ["-keyout", str(folder / "key"), "-out", str(folder / "crt")]
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]

@@ -11,7 +11,10 @@ import pytest
 from moorage.kube.kubeconfig import Cluster, KubeconfigError, Selected, User
 from moorage.kube.tls import CHECK_SECONDS, Certificate, Tls
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="makes no certificates")
+pytestmark = pytest.mark.skipif(
+    shutil.which("openssl") is None,
+    reason="no openssl, which makes the certificates of these tests: install it",
+)
 
 CURVE = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
