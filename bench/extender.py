@@ -41,10 +41,10 @@ from bench.kube import (  # noqa: E402 found here
     create_all,
     words,
 )
-from moorage.bench import kinds  # noqa: E402
+from moorage.bench import workload_kinds  # noqa: E402
 from moorage.kube import kubeconfig  # noqa: E402
-from moorage.kube.server import KubeApiServer  # noqa: E402
-from moorage.watch.resources import NODES, PODS  # noqa: E402
+from moorage.kube.kube_api_server import KubeApiServer  # noqa: E402
+from moorage.watch.api_resources import NODES, PODS  # noqa: E402
 from tests.integration.control_plane import (  # noqa: E402
     MISSING,
     ControlPlane,
@@ -122,7 +122,7 @@ async def measure(
     plane: ControlPlane, server: KubeApiServer, way: str, nodes: int, pods: int
 ) -> dict[str, Any]:
     plane.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods?gracePeriodSeconds=0")
-    await create_all(server, PODS, (kinds.pod("varied", index) for index in range(pods)))
+    await create_all(server, PODS, (workload_kinds.pod("varied", index) for index in range(pods)))
     seen = Bindings()
     watch = asyncio.ensure_future(seen.watch_pods(server))
     await asyncio.sleep(QUIET_SECONDS)
@@ -166,8 +166,8 @@ async def main(given: argparse.Namespace, programs: Path) -> None:
         tempfile.TemporaryDirectory() as home,
         ControlPlane(programs, Path(home), *FLAGS) as plane,
     ):
-        server = KubeApiServer(kubeconfig.load([plane.kubeconfig]), qps=0, selectors={})
-        await create_all(server, NODES, iter(kinds.nodes("basic", given.nodes)))
+        server = KubeApiServer(kubeconfig.load_kubeconfig([plane.kubeconfig]), qps=0, selectors={})
+        await create_all(server, NODES, iter(workload_kinds.nodes("basic", given.nodes)))
         for way in given.ways:
             print(
                 json.dumps(await measure(plane, server, way, given.nodes, given.pods)), flush=True

@@ -28,11 +28,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from moorage.api.pod import Pod  # noqa: E402 found in this tree
-from moorage.bench import kinds  # noqa: E402
+from moorage.bench import workload_kinds  # noqa: E402
 from moorage.kube import kubeconfig  # noqa: E402
-from moorage.kube.server import KubeApiServer  # noqa: E402
-from moorage.watch.resources import EVENTS, NODES, PODS  # noqa: E402
-from moorage.watch.surface import WatchEvent  # noqa: E402
+from moorage.kube.kube_api_server import KubeApiServer  # noqa: E402
+from moorage.watch.api_resources import EVENTS, NODES, PODS  # noqa: E402
+from moorage.watch.api_server import WatchEvent  # noqa: E402
 from tests.integration.control_plane import (  # noqa: E402
     MISSING,
     ControlPlane,
@@ -43,7 +43,7 @@ from tests.integration.control_plane import (  # noqa: E402
 KINDS = ("basic", "varied", "spread", "antiaffinity")
 SIZES = (1000, 5000)
 SCHEDULERS = ("moorage", "kube-scheduler")
-NAMESPACE = kinds.NAMESPACE
+NAMESPACE = workload_kinds.NAMESPACE
 AT_ONCE = 32
 QUIET_SECONDS = 2.0
 TIMEOUT_SECONDS = 300.0
@@ -182,7 +182,7 @@ async def measure(
     nodes, pods = size
     plane.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods?gracePeriodSeconds=0")
     plane.request("DELETE", f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events")
-    await create_all(server, PODS, (kinds.pod(kind, index) for index in range(pods)))
+    await create_all(server, PODS, (workload_kinds.pod(kind, index) for index in range(pods)))
     seen = Bindings()
     watches = [
         asyncio.ensure_future(seen.watch_pods(server)),
@@ -243,9 +243,11 @@ async def main(arguments: argparse.Namespace, programs: Path) -> None:
     with tempfile.TemporaryDirectory() as home:
         for nodes in arguments.nodes:
             with ControlPlane(programs, Path(home) / str(nodes), *FLAGS) as plane:
-                server = KubeApiServer(kubeconfig.load([plane.kubeconfig]), qps=0, selectors={})
+                server = KubeApiServer(
+                    kubeconfig.load_kubeconfig([plane.kubeconfig]), qps=0, selectors={}
+                )
                 with contextlib.suppress(asyncio.CancelledError):
-                    await create_all(server, NODES, iter(kinds.nodes("basic", nodes)))
+                    await create_all(server, NODES, iter(workload_kinds.nodes("basic", nodes)))
                     for kind in arguments.kinds:
                         for name in arguments.schedulers:
                             profile = arguments.profile if name == "moorage" else ""

@@ -12,9 +12,9 @@ implements and whose fields are its arguments:
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.cache.columns import Depends
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, PodInfo
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
@@ -33,7 +33,7 @@ from moorage.framework.points import (
     Reserve,
     Score,
 )
-from moorage.framework.queued import QueuedPod
+from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import (
     MAX_SCORE,
     MIN_SCORE,

@@ -21,7 +21,7 @@ _YOUNG: Final = 50_000
 _OLDER: Final = 50
 
 
-def calm() -> None:
+def freeze() -> None:
     """Leave what is there now out of collections, and collect less often from here on."""
     gc.collect()
     gc.freeze()

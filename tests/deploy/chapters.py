@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from moorage.clock import SystemClock
-from moorage.kube.leases import Elector, Terms
-from moorage.serve.authorizing import Authorizer
+from moorage.kube.leader_election import LeaderElector, LeaseTimes
+from moorage.serve.request_authorizer import Authorizer
 from tests.integration.grouping import (
     GROUPS,
     OWN_GROUPS,
@@ -142,9 +142,9 @@ async def rejections(under_test: Running) -> None:
 
 async def leading(under_test: Running) -> None:
     """A lease is taken, held and released."""
-    elector = Elector(
+    elector = LeaderElector(
         under_test.server,
-        Terms(name=OURS, namespace="moorage-system"),
+        LeaseTimes(name=OURS, namespace="moorage-system"),
         "me",
         clock=SystemClock(),
         rng=random.Random(1),

@@ -8,7 +8,7 @@ import yaml
 from click.testing import CliRunner
 
 from moorage.cli.main import main
-from moorage.scheduler.following import FOLLOWED, OPTIONAL
+from moorage.scheduler.intake import FOLLOWED, OPTIONAL
 from tests.deploy.tools import DEPLOY, of_kind
 
 OVERLAY = "overlays/extender"

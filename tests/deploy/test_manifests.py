@@ -7,18 +7,18 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from moorage.app import config_bundle
+from moorage.app.built_in_plugins import describe_installed, installed
+from moorage.app.config_text import ConfigText
 from moorage.cli.main import main
-from moorage.config.loading import load
+from moorage.config.loader import load
 from moorage.config.types import SchedulerConfiguration
-from moorage.feeds.kube_metrics import NODE_METRICS
-from moorage.plugins.registry import installed, known
+from moorage.feeds.metrics_server import NODE_METRICS
+from moorage.gang.feature import DIALECTS
 from moorage.policies.network_latency import CONFIG_MAP
-from moorage.reload import whole
-from moorage.reload.texts import Text
-from moorage.scheduler.following import FOLLOWED, OPTIONAL
-from moorage.scheduler.ganging import DIALECTS
-from moorage.serve.authorizing import ACCESS_REVIEWS, TOKEN_REVIEWS
-from moorage.watch.resources import EVENTS, LEASES, NODES, PODS
+from moorage.scheduler.intake import FOLLOWED, OPTIONAL
+from moorage.serve.request_authorizer import ACCESS_REVIEWS, TOKEN_REVIEWS
+from moorage.watch.api_resources import EVENTS, LEASES, NODES, PODS
 from tests.deploy.tools import DEPLOY, OVERLAYS, ROOT, Raw, objects, of_kind
 
 SCHEDULERS = OVERLAYS[:3]
@@ -43,7 +43,7 @@ def configuration(overlay: str, deployment: Raw) -> SchedulerConfiguration:
     volumes = deployment["spec"]["template"]["spec"]["volumes"]
     name = next(volume["configMap"]["name"] for volume in volumes if "configMap" in volume)
     [found] = [m for m in of_kind(overlay, "ConfigMap") if m["metadata"]["name"] == name]
-    return load(found["data"]["scheduler.yaml"], known=known()).configuration
+    return load(found["data"]["scheduler.yaml"], known=describe_installed()).configuration
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)
@@ -53,7 +53,10 @@ def test_every_file_is_yaml(file: Path) -> None:
 
 @pytest.mark.parametrize("file", [f for f in FILES if f.name == "scheduler.yaml"], ids=str)
 def test_every_configuration_is_valid_and_says_nothing_doubtful(file: Path) -> None:
-    assert load((DEPLOY / file).read_bytes(), known=known(), source=str(file)).warnings == ()
+    assert (
+        load((DEPLOY / file).read_bytes(), known=describe_installed(), source=str(file)).warnings
+        == ()
+    )
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -233,7 +236,11 @@ def test_nothing_else_is_written_to_the_api_server() -> None:
                 if owner.endswith("client") and call.func.attr in {"patch", "update", "bind"}:
                     found.add((call.func.attr, ast.unparse(call.args[0])))
 
-    assert found == {("patch", "VOLUMES"), ("patch", "CLAIMS"), ("bind", "pod.namespace")}
+    assert found == {
+        ("patch", "PV_RESOURCE"),
+        ("patch", "PVC_RESOURCE"),
+        ("bind", "pod.namespace"),
+    }
 
 
 @pytest.mark.parametrize("overlay", [*SCHEDULERS, "overlays/policies"])
@@ -259,8 +266,8 @@ def test_the_policies_of_the_cluster_are_followed_and_nothing_else_is() -> None:
     [role] = [r for r in of_kind(overlay, "Role") if r["metadata"]["name"] == "moorage-policies"]
     [found] = [m for m in of_kind(overlay, "ConfigMap") if m["metadata"]["name"] == name]
     scheduler = (DEPLOY / "components" / "policies" / "scheduler.yaml").read_bytes()
-    together = whole.load(
-        [Text("f", scheduler), Text("m", yaml.safe_dump(found).encode())], installed()
+    together = config_bundle.load_bundle(
+        [ConfigText("f", scheduler), ConfigText("m", yaml.safe_dump(found).encode())], installed()
     )
 
     assert role["metadata"]["namespace"] == namespace == found["metadata"]["namespace"]

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import yaml
 
+from moorage.app.config_sources import ConfigMapRef, ConfigMaps
 from moorage.clock import SystemClock
-from moorage.feeds.kube_metrics import NODE_METRICS
+from moorage.config.field_errors import InputError
+from moorage.feeds.metrics_server import NODE_METRICS
 from moorage.kube import kubeconfig
-from moorage.kube.server import KubeApiServer
-from moorage.reload.config_maps import ConfigMaps, Ref
-from moorage.serve.authorizing import Authorizer, Denied
-from moorage.simulate.manifests import InputError
-from moorage.watch.errors import Forbidden, NotFound
-from moorage.watch.resources import NODES, RESOURCES
+from moorage.kube.kube_api_server import KubeApiServer
+from moorage.serve.request_authorizer import Authorizer, Denied
+from moorage.watch.api_errors import Forbidden, NotFound
+from moorage.watch.api_resources import NODES, RESOURCES
 from tests.deploy.conftest import ACCOUNT, apply
 from tests.deploy.tools import OVERLAYS, Raw, of_kind, rendered
 from tests.integration.control_plane import ControlPlane, Refused
@@ -50,7 +50,7 @@ def test_it_may_not_read_what_is_not_its_own(
     account: Path, plural: str, namespace: str, name: str
 ) -> None:
     async def read() -> None:
-        server = KubeApiServer(kubeconfig.load([account]))
+        server = KubeApiServer(kubeconfig.load_kubeconfig([account]))
         try:
             await server.get(RESOURCES[plural], namespace, name)
         finally:
@@ -73,14 +73,14 @@ def test_who_stands_in_may_read_the_lease_and_not_write_it(
     where = ("kube-system", "kube-scheduler")
 
     async def read() -> Raw:
-        server = KubeApiServer(kubeconfig.load([account]))
+        server = KubeApiServer(kubeconfig.load_kubeconfig([account]))
         try:
             return await server.get(RESOURCES["leases"], *where)
         finally:
             await server.close()
 
     async def write() -> None:
-        server = KubeApiServer(kubeconfig.load([account]))
+        server = KubeApiServer(kubeconfig.load_kubeconfig([account]))
         try:
             await server.patch(RESOURCES["leases"], *where, {"spec": {"holderIdentity": "me"}})
         finally:
@@ -110,8 +110,8 @@ def test_the_config_map_of_policies_can_be_followed_and_others_cannot(
     apply(cluster, yaml.safe_dump_all(wanted))
 
     async def read(name: str) -> list[str]:
-        server, clock = KubeApiServer(kubeconfig.load([account])), SystemClock()
-        ref, failures = Ref("moorage-system", name), list[str]()
+        server, clock = KubeApiServer(kubeconfig.load_kubeconfig([account])), SystemClock()
+        ref, failures = ConfigMapRef("moorage-system", name), list[str]()
         found = ConfigMaps([ref])
         try:
             await found.fetch(server, clock, lambda *_: None)
@@ -134,7 +134,7 @@ def test_the_config_map_of_policies_can_be_followed_and_others_cannot(
 
 def test_it_may_not_change_nodes(account: Path) -> None:
     async def write() -> None:
-        server = KubeApiServer(kubeconfig.load([account]))
+        server = KubeApiServer(kubeconfig.load_kubeconfig([account]))
         try:
             await server.patch(NODES, "", "n1", {"spec": {"unschedulable": True}})
         finally:
@@ -182,7 +182,7 @@ def test_who_measures_and_who_reads(
     maps, here = RESOURCES["configmaps"], ("moorage-system", "moorage-latencies")
 
     async def act() -> None:
-        server = KubeApiServer(kubeconfig.load([measuring[who]]))
+        server = KubeApiServer(kubeconfig.load_kubeconfig([measuring[who]]))
 
         async def watch() -> None:
             """Nothing happens there, so nothing is heard: but nobody says no."""
@@ -231,7 +231,7 @@ def test_who_may_see_metrics_is_found_out_with_its_rights(
     tokens = {"an administrator": cluster.token, "the scheduler": own, "nobody": ""}
 
     async def check() -> int:
-        server = KubeApiServer(kubeconfig.load([account]))
+        server = KubeApiServer(kubeconfig.load_kubeconfig([account]))
         try:
             await Authorizer(server.create).check(tokens.get(who, "forged"), "get", "/metrics")
         except Denied as denied:
@@ -261,7 +261,7 @@ def test_prometheus_sees_metrics_by_the_role_of_the_monitoring_overlay_and_nothi
     token = cluster.request("POST", f"{accounts}/prometheus-k8s/token", review)["status"]["token"]
 
     async def ask(path: str) -> bool:
-        server = KubeApiServer(kubeconfig.load([account]))
+        server = KubeApiServer(kubeconfig.load_kubeconfig([account]))
         try:
             await Authorizer(server.create).check(token, "get", path)
         except Denied:

@@ -9,7 +9,7 @@ import yaml
 from moorage.cli.run_cmd import run_command
 from moorage.observe.catalogue import CATALOGUE, Metric
 from moorage.serve.health import Health
-from moorage.serve.server import __doc__ as routes
+from moorage.serve.http_server import __doc__ as routes
 from tests.deploy.tools import DEPLOY, ROOT, of_kind
 
 MANUAL = (ROOT / "docs" / "operations.md").read_text()

@@ -15,11 +15,11 @@ from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
-from moorage.config.defaults import SCHEDULER_NAME
+from moorage.config.default_plugins import SCHEDULER_NAME
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
-from moorage.explain import evaluating
+from moorage.explain import evaluator
 from moorage.framework.cycle import Cycle
 from tests.differential.ours import Ours
 from tests.differential.words import Json
@@ -32,20 +32,20 @@ class Kept(Ours):
 
     def decide(self, case: Json) -> Json:
         dice = random.Random(str(case.get("id")))
-        cache = evaluating.believe(case)
+        cache = evaluator.cache_from_case(case)
         pod = decode_as(case["pod"], Pod)
         profile = self._profile(case, pod)
         outcome: dict[str, Any] = {}
         for _ in range(ROUNDS):
             disturb(cache, dice)
-            outcome = evaluating._outcome(profile, cycle_of(cache, pod, profile, dice))
+            outcome = evaluator._outcome(profile, cycle_of(cache, pod, profile, dice))
         if len(cache.table):
             agree(attempt.run(profile, cycle_of(cache, pod, profile, dice)), outcome, pod)
         return {"id": case.get("id"), **outcome}
 
     def _profile(self, case: Json, pod: Pod) -> Profile:
         name = pod.spec.scheduler_name or SCHEDULER_NAME
-        return evaluating._profile(case.get("config"), self.known, name)
+        return evaluator._profile(case.get("config"), self.known, name)
 
 
 def cycle_of(cache: Cache, pod: Pod, profile: Profile, dice: random.Random) -> Cycle:

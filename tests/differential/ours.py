@@ -4,9 +4,9 @@ import random
 import traceback
 from collections.abc import Sequence
 
-from moorage.explain.evaluating import evaluate
-from moorage.framework.registry import Registry
-from moorage.plugins import registry
+from moorage.app import built_in_plugins
+from moorage.explain.evaluator import evaluate
+from moorage.framework.plugin_registry import Registry
 from tests.differential.words import Json
 
 
@@ -14,7 +14,7 @@ class Ours:
     """The same questions, answered by Moorage."""
 
     def __init__(self, known: Registry | None = None) -> None:
-        self.known = known if known is not None else registry.built_in()
+        self.known = known if known is not None else built_in_plugins.built_in()
 
     def ask(self, cases: Sequence[Json]) -> list[Json]:
         return [self._answer(case) for case in cases]

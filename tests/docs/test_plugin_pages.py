@@ -15,11 +15,11 @@ from click.testing import CliRunner
 import moorage
 import moorage.testing
 from moorage.cli.main import main
-from moorage.config import guarding
-from moorage.config.loading import load
+from moorage.config import moorage_configuration
+from moorage.config.loader import load
 from moorage.framework import points
 from moorage.framework.plugin import Plugin
-from moorage.scaffold.hooks import SAMPLES
+from moorage.scaffold.hook_samples import SAMPLES
 from tests.docs.pages import DOCS, ROOT, blocks
 
 FOLDER = DOCS / "plugins"
@@ -89,7 +89,7 @@ def test_every_public_name_explains_itself(name: str) -> None:
 
 def test_the_settings_of_the_guard_are_on_the_page_on_safety() -> None:
     text = (FOLDER / "safety.md").read_text()
-    fields = msgspec.structs.fields(guarding.PluginGuard)
+    fields = msgspec.structs.fields(moorage_configuration.PluginGuard)
     assert [f.encode_name for f in fields if f"\n| `{f.encode_name}` | " not in text] == []
     (block,) = blocks(FOLDER / "safety.md", "yaml")
     kube = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n---\n"

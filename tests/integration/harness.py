@@ -14,17 +14,17 @@ from typing import Any, TypeVar
 
 import yaml
 
-from moorage.cache.validation import validate
+from moorage.app import built_in_plugins
+from moorage.app.profile_builder import build_profiles
+from moorage.cache.consistency import validate_cache
 from moorage.clock import SystemClock
-from moorage.config.loading import load
+from moorage.config.loader import load
 from moorage.kube import kubeconfig
-from moorage.kube.server import KubeApiServer
+from moorage.kube.kube_api_server import KubeApiServer
 from moorage.observe.records import Attempt, Bound
-from moorage.plugins import registry
-from moorage.scheduler import Scheduler
-from moorage.scheduler.comparing import compare
-from moorage.simulate.running import build_profiles
-from moorage.watch.errors import Unreachable
+from moorage.scheduler.cache_debugger import compare
+from moorage.scheduler.scheduler import Scheduler
+from moorage.watch.api_errors import Unreachable
 from tests.integration.control_plane import ControlPlane
 from tests.integration.making import OURS, Raw
 
@@ -134,7 +134,7 @@ class Running:
 
         await eventually(check, lambda: f"the cache differs: {found}")
         self.scheduler.queue.validate()
-        validate(self.scheduler.cache)
+        validate_cache(self.scheduler.cache)
 
 
 @contextlib.asynccontextmanager
@@ -152,9 +152,11 @@ async def running(
 
     Without `sync` it may be that not everything has been listed yet.
     """
-    known = registry.installed()
-    loaded = load(configuration(**settings), known=registry.describe(known)).configuration
-    selected = kubeconfig.load([kubeconfig_file or plane.kubeconfig])
+    known = built_in_plugins.installed()
+    loaded = load(
+        configuration(**settings), known=built_in_plugins.describe_plugins(known)
+    ).configuration
+    selected = kubeconfig.load_kubeconfig([kubeconfig_file or plane.kubeconfig])
     server = KubeApiServer(selected, qps=0, request_seconds=request_seconds)
     seen = Seen()
     backoff = (

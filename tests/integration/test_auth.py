@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from moorage.kube import kubeconfig
-from moorage.kube.server import KubeApiServer
-from moorage.watch.errors import ApiError, Forbidden, Unauthorized, Unreachable
-from moorage.watch.resources import NAMESPACES, NODES
+from moorage.kube.kube_api_server import KubeApiServer
+from moorage.watch.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
+from moorage.watch.api_resources import NAMESPACES, NODES
 from tests.integration.control_plane import ControlPlane
 from tests.integration.making import node
 from tests.integration.proxying import tunnel
@@ -37,7 +37,7 @@ def written(plane: ControlPlane, folder: Path, user: Any, **cluster: Any) -> Pat
 
 async def use(file: Path) -> None:
     """A list, a read, a write and a watch: every way to the server."""
-    server = KubeApiServer(kubeconfig.load([file]), qps=0, request_seconds=10)
+    server = KubeApiServer(kubeconfig.load_kubeconfig([file]), qps=0, request_seconds=10)
     try:
         page = await server.list_page(NAMESPACES, limit=1)
         await server.get(NAMESPACES, "", "default")

@@ -56,4 +56,6 @@ def test_the_loop_goes_on_whatever_a_plugin_does(plane: ControlPlane, tmp_path: 
         notes = " ".join(event["note"] for event in events(plane, "FailedScheduling"))
     assert "running Filter plugin 'Misbehaves': took longer than its deadline of 100ms" in notes
     assert "running Filter plugin 'Misbehaves': RuntimeError: out of coffee" in notes
-    assert "running Filter plugin 'Misbehaves': Changed: what a plugin is given may not" in notes
+    assert (
+        "running Filter plugin 'Misbehaves': MutationError: what a plugin is given may not" in notes
+    )

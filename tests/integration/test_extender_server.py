@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 import yaml
 
-from moorage.policies.providers import CPU_QUERY
+from moorage.policies.telemetry.metric_sources import CPU_QUERY
 from tests.integration.control_plane import ControlPlane
 from tests.integration.extending import (
     THEIRS,

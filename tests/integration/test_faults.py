@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from moorage.observe.records import Bound
-from moorage.watch.errors import Gone
+from moorage.watch.api_errors import Gone
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, running
 from tests.integration.making import node, pod, priority_class

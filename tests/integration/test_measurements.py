@@ -18,8 +18,8 @@ from urllib.parse import parse_qs
 import aiohttp
 import pytest
 
-from moorage.policies.providers import CPU_QUERY
-from moorage.serve.certificates import Certificates, ServerTls
+from moorage.policies.telemetry.metric_sources import CPU_QUERY
+from moorage.serve.secure_serving import Certificates, ServerTls
 from tests.integration.control_plane import ControlPlane, free_ports
 from tests.integration.harness import replica, wait_for
 from tests.integration.making import OURS, Raw, node, pod

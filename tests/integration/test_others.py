@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.scheduler.cooling import Cooling
+from moorage.scheduler.kubelet_rejections import NodeCooldown
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, play, scheduled_condition
 from tests.integration.making import OURS, node, pod, priority_class
@@ -91,7 +91,7 @@ def test_a_node_whose_kubelet_rejects_our_pod_is_left_alone_for_a_while(
         assert await under_test.placed("second") == {"second": "worse"}
         await under_test.condition("large", "Unschedulable")
 
-        Cooling(scheduler.cache, scheduler.queue, seconds=0.5).begin(
+        NodeCooldown(scheduler.cache, scheduler.queue, seconds=0.5).begin(
             "better", scheduler.clock.now()
         )
         scheduler.wake()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from moorage.observe.metrics import Metrics
+from moorage.observe.prometheus_metrics import Metrics
 from tests.integration.control_plane import ControlPlane, Refused
 from tests.integration.harness import Running, eventually, running
 from tests.integration.making import OURS, Raw, node, pod

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from moorage.api.policy import PodDisruptionBudget
+from moorage.api.cluster_objects import PodDisruptionBudget
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, running, scheduled_condition
 from tests.integration.making import Raw

@@ -14,12 +14,12 @@ import pytest
 
 from moorage.api.pod import Pod
 from moorage.kube import kubeconfig
-from moorage.kube.server import KubeApiServer
-from moorage.memory.cluster import MemoryCluster
-from moorage.memory.registry import Options
-from moorage.watch.errors import ApiError, TooManyRequests
-from moorage.watch.resources import NODES, PODS, RESOURCES
-from moorage.watch.surface import ApiServer
+from moorage.kube.kube_api_server import KubeApiServer
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.memory.object_registry import ClusterOptions
+from moorage.watch.api_errors import ApiError, TooManyRequests
+from moorage.watch.api_resources import NODES, PODS, RESOURCES
+from moorage.watch.api_server import ApiServer
 from tests.integration.control_plane import ControlPlane
 from tests.integration.making import Raw, node, pod
 
@@ -62,9 +62,9 @@ class Teller:
 
 def transcripts(plane: ControlPlane, script: Script) -> tuple[list[str], list[str]]:
     async def main() -> tuple[list[str], list[str]]:
-        real = KubeApiServer(kubeconfig.load([plane.kubeconfig]), qps=0)
+        real = KubeApiServer(kubeconfig.load_kubeconfig([plane.kubeconfig]), qps=0)
         try:
-            memory = Teller(MemoryCluster(options=Options(auto_namespaces=False)))
+            memory = Teller(MemoryCluster(options=ClusterOptions(auto_namespaces=False)))
             kube = Teller(real)
             await script(memory)
             await script(kube)

@@ -24,15 +24,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
+from moorage.api.podgroup import POD_GROUP_LABEL
 from moorage.clock import virtual_runner
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Bind, Reserve
 from moorage.framework.verdicts import Rejection
-from moorage.policies.gang.membership import LABEL
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
-from moorage.watch.errors import Conflict, NotFound, Unreachable
-from moorage.watch.resources import NODES, PODS
-from tests.unit.policies.gang_world import POD_GROUPS, GangWorld, annotated, group, member
+from moorage.watch.api_errors import Conflict, NotFound, Unreachable
+from moorage.watch.api_resources import NODES, PODS
+from tests.unit.gang.gang_world import POD_GROUPS, GangWorld, annotated, group, member
 
 ZONE = "topology.kubernetes.io/zone"
 PRIORITIES = {"a": 0, "b": 0, "c": 10}
@@ -91,7 +91,7 @@ class GangModel(RuleBasedStateMachine):
         await self.world.clock.sleep(self.latency)
         fault = self.faults.pop(0) if self.faults else ""
         if fault:
-            self.failed_at[pod.labels.get(LABEL, "")] = self.world.clock.now()
+            self.failed_at[pod.labels.get(POD_GROUP_LABEL, "")] = self.world.clock.now()
             raise Conflict("refused") if fault == "refused" else Unreachable("away")
 
     def tell(self, part: Coroutine[Any, Any, None]) -> None:
@@ -141,7 +141,7 @@ class GangModel(RuleBasedStateMachine):
                 self._delete(found)
 
     def _delete(self, found: Pod) -> None:
-        self.deprived.add(found.labels.get(LABEL, ""))
+        self.deprived.add(found.labels.get(POD_GROUP_LABEL, ""))
         with contextlib.suppress(NotFound):  # evicted a moment ago
             self.tell(
                 self.world.cluster.delete(PODS, "default", found.name, grace_period_seconds=0)
@@ -247,13 +247,15 @@ class GangModel(RuleBasedStateMachine):
                 assert bound == len(pods), f"{bound} of {len(pods)} pods of {name} run in the end"
             else:
                 incomplete.add(name)
-        waiting = {queued.info.pod.labels.get(LABEL, "") for queued in self.world.scheduler.queue}
+        waiting = {
+            queued.info.pod.labels.get(POD_GROUP_LABEL, "") for queued in self.world.scheduler.queue
+        }
         assert waiting <= incomplete, f"pods of {waiting - incomplete} are forgotten"
         assert len(self.world.scheduler.holds) == 0, "room is kept though all run"
 
     def _pods(self, of: str = "") -> list[Pod]:
         pods = (found for found in self.world.cluster.objects(PODS) if isinstance(found, Pod))
-        return [found for found in pods if not of or found.labels.get(LABEL) == of]
+        return [found for found in pods if not of or found.labels.get(POD_GROUP_LABEL) == of]
 
 
 def _node(index: int) -> NodeBuilder:

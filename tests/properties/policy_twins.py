@@ -11,8 +11,12 @@ from moorage.api import quantity
 from moorage.api.node import Node
 from moorage.api.node_selectors import term_matches
 from moorage.api.pod import Pod
-from moorage.api.resources import node_allocatable, pod_nonzero_requests, pod_requests
-from moorage.policies.metrics import CPU_ANNOTATION, MEMORY_ANNOTATION, TIME_ANNOTATION
+from moorage.api.resource_amounts import node_allocatable, pod_nonzero_requests, pod_requests
+from moorage.policies.telemetry.node_measurements import (
+    CPU_ANNOTATION,
+    MEMORY_ANNOTATION,
+    TIME_ANNOTATION,
+)
 
 GPU = "nvidia.com/gpu"
 HAIR = 1e-9

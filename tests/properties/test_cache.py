@@ -11,7 +11,7 @@ from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
-from moorage.cache.validation import validate
+from moorage.cache.consistency import validate_cache
 
 NODES = [f"n{index}" for index in range(4)]
 PODS = [f"p{index}" for index in range(8)]
@@ -149,7 +149,7 @@ def test_any_sequence_of_events_gives_the_table_that_a_rebuild_gives(
     cache = Cache()
     for step in history:
         perform(cache, step)
-        validate(cache)
+        validate_cache(cache)
 
     assert without_zeros(facts(rebuilt(cache))) == without_zeros(facts(cache))
 
@@ -170,7 +170,7 @@ def test_rolling_back_a_trial_restores_every_column(
         for step in trial:
             perform(cache, step)
 
-    validate(cache)
+    validate_cache(cache)
     assert before == without_zeros(facts(cache))
     assert assumed == cache.assumed
     assert sorted(order) == sorted(cache.node_order())

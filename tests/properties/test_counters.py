@@ -14,11 +14,11 @@ from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache import affinity_terms
 from moorage.cache.cache import Cache
-from moorage.cache.counters import PodCounters
+from moorage.cache.pod_counters import PodCounters
+from moorage.cache.pod_selection import Clause, PodSelection
 from moorage.cache.podinfo import PodInfo
-from moorage.cache.selections import Clause, Selection
-from moorage.cache.tallies import NO_LEAST, Sums, Tally
-from moorage.cache.topologies import Domains
+from moorage.cache.topology_counts import NO_LEAST, DomainSums, Tally
+from moorage.cache.topology_domains import Domains
 
 NODES = [f"n{index}" for index in range(5)]
 PODS = [f"p{index}" for index in range(10)]
@@ -52,7 +52,7 @@ class OnSsd:
 ON_SSD = OnSsd()
 
 selections = st.builds(
-    Selection,
+    PodSelection,
     clauses=st.lists(
         st.builds(Clause, st.sampled_from(NAMESPACES), st.sampled_from(SELECTORS)),
         min_size=1,
@@ -136,7 +136,7 @@ def counted(cache: Cache, wanted: Callable[[PodInfo], int]) -> dict[int, int]:
     return {row: number for row, number in found.items() if number}
 
 
-def selects(selection: Selection, pod: PodInfo) -> bool:
+def selects(selection: PodSelection, pod: PodInfo) -> bool:
     if pod.pod.is_terminating and not selection.dying:
         return False
     return all(
@@ -156,7 +156,7 @@ def check_tally(cache: Cache, counters: PodCounters, tally: Tally, want: dict[in
 
 
 def check_sums(
-    cache: Cache, sums: Sums, domains: Domains, key: str, want: dict[int, int], ssd_only: bool
+    cache: Cache, sums: DomainSums, domains: Domains, key: str, want: dict[int, int], ssd_only: bool
 ) -> None:
     expected: Counter[str] = Counter()
     domain_of: dict[str, int] = {}
@@ -182,7 +182,7 @@ def check_sums(
     assert sums.most == max((expected[value] for value in domain_of), default=0)
 
 
-def check(cache: Cache, counters: PodCounters, asked: list[Selection]) -> None:
+def check(cache: Cache, counters: PodCounters, asked: list[PodSelection]) -> None:
     counters.catch_up()
     for selection in asked:
         want = counted(cache, lambda pod, each=selection: int(selects(each, pod)))  # type: ignore[misc]
@@ -219,7 +219,7 @@ def check_carried(cache: Cache, counters: PodCounters) -> None:
     st.sampled_from([0, 1 << 20]),
 )
 def test_counters_equal_a_scan_after_every_event(
-    events: list[Step], asked: list[Selection], budget: int, sweep_after: int
+    events: list[Step], asked: list[PodSelection], budget: int, sweep_after: int
 ) -> None:
     """Also with memory for hardly any tally, and with populations swept all the time."""
     cache = Cache()
@@ -231,7 +231,7 @@ def test_counters_equal_a_scan_after_every_event(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(_COMMON[0], _RARE[0]), max_size=40), selections)
-def test_domains_follow_nodes(events: list[Step], asked: Selection) -> None:
+def test_domains_follow_nodes(events: list[Step], asked: PodSelection) -> None:
     cache = Cache()
     counters = PodCounters(cache.table)
     for event in events:
@@ -242,7 +242,7 @@ def test_domains_follow_nodes(events: list[Step], asked: Selection) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(steps, max_size=12), st.lists(steps, max_size=12), selections)
 def test_a_trial_is_counted_and_taken_back(
-    before: list[Step], tried: list[Step], asked: Selection
+    before: list[Step], tried: list[Step], asked: PodSelection
 ) -> None:
     cache = Cache()
     counters = PodCounters(cache.table)
@@ -258,7 +258,9 @@ def test_a_trial_is_counted_and_taken_back(
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(steps, max_size=40), st.lists(selections, min_size=1, max_size=3))
-def test_many_events_are_caught_up_with_at_once(events: list[Step], asked: list[Selection]) -> None:
+def test_many_events_are_caught_up_with_at_once(
+    events: list[Step], asked: list[PodSelection]
+) -> None:
     cache = Cache()
     counters = PodCounters(cache.table)
     check(cache, counters, asked)

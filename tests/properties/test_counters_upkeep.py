@@ -9,8 +9,8 @@ from moorage.api.decode import decode_as
 from moorage.api.node import HOSTNAME_LABEL, Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
-from moorage.cache.counters import PodCounters
-from moorage.cache.selections import Clause, Selection
+from moorage.cache.pod_counters import PodCounters
+from moorage.cache.pod_selection import Clause, PodSelection
 
 
 def node(name: str, **labels: str) -> Node:
@@ -22,8 +22,8 @@ def pod(name: str, on: str, labels: dict[str, str], spec: dict[str, Any] | None 
     return decode_as({"metadata": metadata, "spec": {"nodeName": on, **(spec or {})}}, Pod)
 
 
-def selecting(**labels: str) -> Selection:
-    return Selection((Clause(None, selectors.from_labels(labels)),), dying=True)
+def selecting(**labels: str) -> PodSelection:
+    return PodSelection((Clause(None, selectors.from_labels(labels)),), dying=True)
 
 
 @pytest.fixture

@@ -16,18 +16,18 @@ import pytest
 
 from moorage.api.decode import decode_object
 from moorage.api.meta import KubeObject
+from moorage.app import built_in_plugins
 from moorage.cache.cache import Cache
 from moorage.cycle import filtering
 from moorage.cycle.profile import Profile
-from moorage.explain import evaluating
+from moorage.explain import evaluator
 from moorage.framework.cycle import Cycle
-from moorage.framework.queued import State
+from moorage.framework.queued_pod import State
 from moorage.framework.verdicts import PluginError
-from moorage.plugins import registry
 from moorage.queue.backoff import Backoff
-from moorage.queue.queue import SchedulingQueue
-from moorage.scheduler.handling import Handler
-from moorage.scheduler.queueing import queue_for
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.event_handlers import EventHandlers
+from moorage.scheduler.profile_queue import queue_for
 from moorage.watch.reflector import Change, ChangeType
 from tests.differential.dice import Dice
 from tests.differential.features import FEATURES
@@ -38,7 +38,7 @@ CASES = int(os.environ.get("HINT_CASES", "60"))
 AT_ONCE = 5
 """How many changes a cluster is tried with, each by itself."""
 NAME = "default-scheduler"
-KINDS = {"nodes": "Node", "pods": "Pod", **evaluating.KINDS}
+KINDS = {"nodes": "Node", "pods": "Pod", **evaluator.KINDS}
 VOLUMES = (
     "persistentVolumes",
     "persistentVolumeClaims",
@@ -79,11 +79,11 @@ class World:
     """A cluster, the plugin that refuses the pod, and the queue it waits in."""
 
     def __init__(self, case: Json, profile: Profile) -> None:
-        self.cache: Cache = evaluating.believe(case)
+        self.cache: Cache = evaluator.cache_from_case(case)
         self.profile = profile
         profile.shared.clear()
         self.queue: SchedulingQueue = queue_for([profile], lambda: 0.0, Backoff())
-        self.handler = Handler(
+        self.handler = EventHandlers(
             self.cache, self.queue, {NAME}, lambda pod: None, NOBODY_REJECTS, lambda: 0.0
         )
         self.pod = decode(case["pod"], "pods")
@@ -118,7 +118,7 @@ def alone(plugin: str) -> Profile:
             {"plugins": {"multiPoint": {"disabled": [{"name": "*"}], "enabled": enabled}}}
         ],
     }
-    return evaluating._profile(config, registry.built_in(), NAME)
+    return evaluator._profile(config, built_in_plugins.built_in(), NAME)
 
 
 def draw(plugin: str, number: int, twin: str = "") -> tuple[Json, Dice]:

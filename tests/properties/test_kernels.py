@@ -11,7 +11,7 @@ from moorage import Filter, Nodes, Score
 from moorage.api.node import Node
 from moorage.api.node_selectors import required_affinity_matches, term_matches
 from moorage.api.pod import Pod
-from moorage.api.resources import (
+from moorage.api.resource_amounts import (
     is_scalar,
     node_allocatable,
     pod_nonzero_requests,
@@ -26,18 +26,18 @@ from moorage.config.plugin_args import (
     ScoringStrategy,
     UtilizationShapePoint,
 )
+from moorage.framework.score_range import normalize_by_maximum
 from moorage.framework.verdicts import Code, Rejection
-from moorage.plugins import scoring_strategies
-from moorage.plugins.image_locality import ImageLocality, normalized
+from moorage.plugins.image_locality import ImageLocality, normalized_image_name
 from moorage.plugins.kernels import compiled
 from moorage.plugins.node_affinity import NodeAffinity
 from moorage.plugins.node_name import NodeName
 from moorage.plugins.node_ports import NodePorts
-from moorage.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from moorage.plugins.node_resources_fit import NodeResourcesFit
+from moorage.plugins.node_resources import scoring_strategies
+from moorage.plugins.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.plugins.node_resources.fit import NodeResourcesFit
+from moorage.plugins.node_resources.resource_allocation import scored_resources
 from moorage.plugins.node_unschedulable import NodeUnschedulable
-from moorage.plugins.normalizing import normalize_by_maximum
-from moorage.plugins.resource_scoring import counted
 from moorage.plugins.taint_toleration import TaintToleration
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 
@@ -308,7 +308,7 @@ def test_every_form_of_the_mean_is_the_exact_one(
     cluster, incoming = world
     table = cluster.cache.table
     nodes = Nodes.all(table)
-    asked = counted(resources, pod_scoring_requests(incoming), nodes)
+    asked = scored_resources(resources, pod_scoring_requests(incoming), nodes)
     if not asked or not scoring_strategies.is_exact_in_float(asked, nodes):
         return
     exact = np.zeros(nodes.count, dtype=np.int64)
@@ -336,7 +336,7 @@ def test_balanced_allocation_is_the_same_without_a_compiler(
     told = scores(cluster, plugin, incoming)
 
     cycle, nodes = cluster.cycle(incoming), Nodes.all(cluster.cache.table)
-    resources = counted(plugin.resources, pod_requests(incoming), nodes)
+    resources = scored_resources(plugin.resources, pod_requests(incoming), nodes)
     passes = np.zeros(nodes.count, dtype=np.int64)
     plugin._score_by_passes(cycle, resources, nodes, passes)
 
@@ -548,7 +548,7 @@ def test_image_locality(world: tuple[Cluster, Pod]) -> None:
         for target in nodes
     }
 
-    images = [normalized(container.image) for container in incoming.spec.containers]
+    images = [normalized_image_name(container.image) for container in incoming.spec.containers]
     for target in nodes:
         total = 0
         for image in images:

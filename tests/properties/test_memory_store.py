@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.clock import VirtualClock, run_virtual
-from moorage.memory.cluster import MemoryCluster
-from moorage.memory.registry import Options
-from moorage.watch.errors import ApiError, Gone, ServerError
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.memory.object_registry import ClusterOptions
+from moorage.watch.api_errors import ApiError, Gone, ServerError
+from moorage.watch.api_resources import PODS, Resource
+from moorage.watch.api_server import ApiServer, Page, Raw, WatchEvent
 from moorage.watch.reflector import Change, Reflector
-from moorage.watch.resources import PODS, Resource
-from moorage.watch.surface import ApiServer, Page, Raw, WatchEvent
 
 NAMES = ("a", "b", "c")
 CLIENTS = 2
@@ -111,7 +111,7 @@ class World:
     def __init__(self, clock: VirtualClock, faults: list[int]) -> None:
         self.clock = clock
         self.cluster = MemoryCluster(
-            clock=clock, rng=random.Random(1), options=Options(history=WINDOW)
+            clock=clock, rng=random.Random(1), options=ClusterOptions(history=WINDOW)
         )
         self.server = cast("ApiServer", FlakyServer(self.cluster, faults))
         self.seen: list[dict[str, Raw]] = [{} for _ in range(CLIENTS)]

@@ -8,28 +8,28 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from moorage.api.cluster_objects import Namespace
 from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.api.workloads import Namespace
+from moorage.app.built_in_plugins import POLICIES
 from moorage.cache.cache import Cache
-from moorage.cache.view import Nodes
-from moorage.config import policy
+from moorage.cache.node_view import Nodes
+from moorage.config import scheduling_policy
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Filter, Score
-from moorage.policies.adaptive import AdaptiveSchedulingPlugin
-from moorage.policies.business_affinity import BusinessAffinityPlugin
-from moorage.policies.business_score import BusinessScorePlugin
+from moorage.policies.business.business_affinity import BusinessAffinityPlugin
+from moorage.policies.business.business_score import BusinessScorePlugin
+from moorage.policies.business.cost_optimization import CostOptimizationPlugin
 from moorage.policies.compliance import Compliance
-from moorage.policies.cost_optimization import CostOptimizationPlugin
 from moorage.policies.energy_aware import EnergyAware
-from moorage.policies.gpu_priority import GPUPriorityPlugin
-from moorage.policies.gpu_topology import GPUTopology
-from moorage.policies.load_balancing import LoadBalancingPlugin
-from moorage.policies.low_cpu import LowCpuScheduler
+from moorage.policies.gpu.gpu_priority import GPUPriorityPlugin
+from moorage.policies.gpu.gpu_topology import GPUTopology
+from moorage.policies.load.adaptive_scheduling import AdaptiveSchedulingPlugin
+from moorage.policies.load.load_balancing import LoadBalancingPlugin
+from moorage.policies.load.low_cpu import LowCpuScheduler
 from moorage.policies.network_latency import NetworkLatencyPlugin
 from moorage.policies.node_affinity_plugin import NodeAffinityPlugin
-from moorage.policies.registry import POLICIES
 from moorage.policies.scheduling_policies import SchedulingPolicies
 from moorage.policies.tenant_isolation import TenantIsolation
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
@@ -41,8 +41,8 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 ZONED = {"key": "zone", "operator": "Exists"}
 DOCUMENT = {
-    "apiVersion": policy.API_VERSION,
-    "kind": policy.KIND,
+    "apiVersion": scheduling_policy.API_VERSION,
+    "kind": scheduling_policy.KIND,
     "metadata": {"name": "default-policy"},
     "spec": {
         "resourceWeights": {"cpu": 3, GPU: 5},
@@ -87,7 +87,7 @@ CASES: dict[str, tuple[Any, Twin]] = {
     ),
     "NodeAffinityPlugin": (NodeAffinityPlugin(), twins.node_affinity),
     "SchedulingPolicies": (
-        SchedulingPolicies(policies=tuple(policy.load(DOCUMENT))),
+        SchedulingPolicies(policies=tuple(scheduling_policy.load_policies(DOCUMENT))),
         twins.scheduling_policies,
     ),
 }

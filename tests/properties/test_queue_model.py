@@ -24,10 +24,10 @@ from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.events import ANY_EVENT, Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import PreEnqueue
-from moorage.framework.queued import QueuedPod, State
+from moorage.framework.queued_pod import QueuedPod, State
 from moorage.framework.verdicts import PluginError, Rejection, unschedulable
 from moorage.plugins.priority_sort import PrioritySort
-from moorage.queue.queue import SchedulingQueue
+from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.queue.transitions import TABLE, QueueError, Trigger
 
 SCHEDULER = "default-scheduler"

@@ -7,10 +7,10 @@ from moorage.api.meta import ObjectMeta
 from moorage.api.pod import Pod, PodSpec
 from moorage.cache.cache import Cache
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
-from moorage.framework.queued import QueuedPod, State
+from moorage.framework.queued_pod import QueuedPod, State
 from moorage.plugins.priority_sort import PrioritySort
 from moorage.queue.backoff import WINDOW, Backoff
-from moorage.queue.queue import SchedulingQueue
+from moorage.queue.scheduling_queue import SchedulingQueue
 
 SCHEDULER = "default-scheduler"
 EVENTS = [

@@ -11,12 +11,12 @@ from moorage.api.pod import Pod, PodSpec
 from moorage.cache.cache import Cache
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import PreEnqueue
-from moorage.framework.queued import QueuedPod, State
+from moorage.framework.queued_pod import QueuedPod, State
 from moorage.framework.verdicts import Rejection, unschedulable
 from moorage.plugins.priority_sort import PrioritySort
 from moorage.queue.backoff import Backoff
-from moorage.queue.queue import SchedulingQueue
-from moorage.queue.reconfiguring import Settings
+from moorage.queue.queue_settings import QueueSettings
+from moorage.queue.scheduling_queue import SchedulingQueue
 
 SCHEDULERS = ("one", "two", "three")
 NODE_ADD = ClusterEvent(Resource.NODE, Action.ADD)
@@ -48,11 +48,11 @@ class Life:
             chosen.sort_key, chosen.pre_enqueue, chosen.hints, now=lambda: self.now
         )
 
-    def settings(self) -> Settings:
+    def settings(self) -> QueueSettings:
         sort = self.rng.choice([PrioritySort().sort_key, by_name])
         gates = {name: [("Odd", Odd())] if self.rng.random() < 0.3 else [] for name in self.names}
         hints = {name: {"Fit": (EventHint(NODE_ADD),), "Odd": ()} for name in self.names}
-        return Settings(sort, gates, hints, Backoff(self.rng.choice([0.5, 5.0]), 10.0))
+        return QueueSettings(sort, gates, hints, Backoff(self.rng.choice([0.5, 5.0]), 10.0))
 
     def step(self, kind: str) -> None:
         self.now += self.rng.random()

@@ -11,9 +11,9 @@ from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
-from moorage.framework.queued import QueuedPod
+from moorage.framework.queued_pod import QueuedPod
 from moorage.testing import node, pod
-from moorage.watch.resources import NODES, PODS
+from moorage.watch.api_resources import NODES, PODS
 from tests.unit.scheduler.changing_world import ChangingWorld, configuration, profile
 
 BELIEVED = (Node, Pod, PodInfo, QueuedPod, Cycle)
@@ -59,7 +59,7 @@ def test_being_calm_leaves_out_what_is_there_and_collects_what_comes() -> None:
     gc.unfreeze()
     gc.set_threshold(700, 10, 10)
     try:
-        garbage.calm()
+        garbage.freeze()
         assert gc.get_freeze_count() > 1000
         assert gc.get_threshold()[0] > 700
         ring: list[object] = []

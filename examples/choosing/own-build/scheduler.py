@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from moorage.api.pod import Pod
-from moorage.cli import plugin_loading
+from moorage.app import built_in_plugins, plugin_files
+from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
-from moorage.config.loading import load
+from moorage.config.loader import load
 from moorage.cycle.profile import Profile
-from moorage.memory.cluster import MemoryCluster
+from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Attempt
-from moorage.plugins import registry
-from moorage.scheduler import Scheduler
-from moorage.simulate import manifests
-from moorage.simulate.running import build_profiles
-from moorage.watch.resources import PODS
+from moorage.scheduler.scheduler import Scheduler
+from moorage.simulate import manifest_files
+from moorage.watch.api_resources import PODS
 
 HERE = Path(__file__).parent
 SETTLED_SECONDS = 60.0
@@ -43,9 +42,11 @@ class Book:
 
 
 def profiles() -> dict[str, Profile]:
-    known = plugin_loading.load([str(HERE.parent / "rule.py")])
+    known = plugin_files.load_plugins([str(HERE.parent / "rule.py")])
     text = (HERE.parent / "framework-plugin" / "scheduler.yaml").read_bytes()
-    return build_profiles(load(text, known=registry.describe(known)).configuration, known)
+    return build_profiles(
+        load(text, known=built_in_plugins.describe_plugins(known)).configuration, known
+    )
 
 
 async def schedule(cluster: MemoryCluster, clock: VirtualClock) -> None:
@@ -59,7 +60,7 @@ async def schedule(cluster: MemoryCluster, clock: VirtualClock) -> None:
 def main(paths: list[str]) -> None:
     clock = VirtualClock()
     cluster = MemoryCluster(clock=clock, rng=random.Random(0))
-    for manifest in manifests.read(paths):
+    for manifest in manifest_files.read_manifests(paths):
         cluster.apply(manifest.raw)
     run_virtual(schedule(cluster, clock), clock)
     waiting = [p.key for p in cluster.objects(PODS) if isinstance(p, Pod) and not p.spec.node_name]

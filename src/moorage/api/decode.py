@@ -1,19 +1,114 @@
-"""Decode raw objects into structs, once, at the edge.
+"""Decode raw Kubernetes objects into structs, and check the quantities in them.
 
 What Kubernetes accepts is accepted. What it refuses raises DecodeError, which names the object, the
 path inside it and, where there is one, the remedy.
 """
 
+import types
+from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from moorage.api import kinds, misfits
-from moorage.api.checking import MisplacedQuantityError, check_quantities
-from moorage.api.cleaning import cleaner
+from moorage.api import kinds, mismatch, quantity
 from moorage.api.kinds import KINDS, Kind
+from moorage.api.lenient_json import cleaner, is_quantity
 from moorage.api.meta import ApiStruct, KubeObject
+from moorage.api.quantity import QuantityError
+
+CheckText = Callable[[str], object]
+Check = Callable[[Any, CheckText], None]
+
+
+class MisplacedQuantityError(ValueError):
+    """A bad quantity, and the path to it from the outside in."""
+
+    def __init__(self, problem: str, path: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
+
+    def inside(self, place: str) -> "MisplacedQuantityError":
+        """Return the error as seen from one step further out."""
+        joint = "." if self.path and not self.path.startswith("[") else ""
+        return MisplacedQuantityError(self.problem, f"{place}{joint}{self.path}")
+
+
+def check_quantities(obj: msgspec.Struct, strict: bool) -> None:
+    """Raise MisplacedQuantityError for the first bad quantity; strictly, for negative ones too."""
+    check = quantity_checker(type(obj))
+    if check is not None:
+        check(obj, _nonnegative if strict else quantity.parse)
+
+
+@cache
+def quantity_checker(annotation: Any) -> Check | None:
+    """Return the function that checks values of the annotated type; None if none can be bad."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _check_text if is_quantity(annotation) else quantity_checker(args[0])
+    if origin in (Union, types.UnionType):
+        return quantity_checker(next(arg for arg in args if arg is not type(None)))
+    if origin is tuple:
+        return _list_checker(quantity_checker(args[0]))
+    if origin is dict:
+        return _check_map if is_quantity(args[1]) else None
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return _struct_checker(annotation)
+    return None
+
+
+def _nonnegative(text: str) -> None:
+    if quantity.parse(text).amount < 0:
+        raise QuantityError(f"{text!r} must not be negative")
+
+
+def _check_text(text: str, check_text: CheckText) -> None:
+    try:
+        check_text(text)
+    except QuantityError as error:
+        raise MisplacedQuantityError(str(error)) from None
+
+
+def _check_map(texts: dict[str, str], check_text: CheckText) -> None:
+    for name, text in texts.items():
+        try:
+            check_text(text)
+        except QuantityError as error:
+            raise MisplacedQuantityError(str(error), name) from None
+
+
+def _list_checker(check: Check | None) -> Check | None:
+    if check is None:
+        return None
+
+    def check_list(values: tuple[Any, ...], check_text: CheckText) -> None:
+        for index, value in enumerate(values):
+            try:
+                check(value, check_text)
+            except MisplacedQuantityError as error:
+                raise error.inside(f"[{index}]") from None
+
+    return check_list
+
+
+def _struct_checker(struct: type[msgspec.Struct]) -> Check | None:
+    """Check the fields that hold quantities, passing over the absent and the empty."""
+    fields = ((f, quantity_checker(f.type)) for f in msgspec.structs.fields(struct))
+    plan = tuple((f.name, f.encode_name, check) for f, check in fields if check is not None)
+
+    def check_struct(obj: msgspec.Struct, check_text: CheckText) -> None:
+        for attribute, name, check in plan:
+            try:
+                value = getattr(obj, attribute)
+                if value or value == "":
+                    check(value, check_text)
+            except MisplacedQuantityError as error:
+                raise error.inside(name) from None
+
+    return check_struct if plan else None
+
 
 __all__ = ["KINDS", "DecodeError", "Kind", "Raw", "decode_as", "decode_object", "kind_of"]
 
@@ -91,7 +186,7 @@ def _type_meta(raw: Raw) -> _TypeMeta:
     try:
         return msgspec.convert(cleaner(_TypeMeta)(data), _TypeMeta)
     except msgspec.ValidationError as error:
-        misfit = misfits.explain(str(error), data)
+        misfit = mismatch.explain_mismatch(str(error), data)
         raise DecodeError("object", "", misfit.path, misfit.problem) from None
 
 
@@ -114,7 +209,7 @@ def _decode_cleaned(raw: Raw, struct: type[Object]) -> Object:
     try:
         return msgspec.convert(data, struct)
     except msgspec.ValidationError as error:
-        misfit = misfits.explain(str(error), data)
+        misfit = mismatch.explain_mismatch(str(error), data)
         key = _key(data)
         raise DecodeError(struct.__name__, key, misfit.path, misfit.problem) from None
 

@@ -2,12 +2,20 @@
 
 from typing import Final, NamedTuple
 
-from moorage.api.config_map import ConfigMap
+from moorage.api.cluster_objects import (
+    ConfigMap,
+    Namespace,
+    PodDisruptionBudget,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.podgroup import ElasticQuota, PodGroup
-from moorage.api.policy import PodDisruptionBudget, PriorityClass
 from moorage.api.storage import (
     CSIDriver,
     CSINode,
@@ -16,13 +24,6 @@ from moorage.api.storage import (
     PersistentVolumeClaim,
     StorageClass,
     VolumeAttachment,
-)
-from moorage.api.workloads import (
-    Namespace,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
 )
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.api import requirements
+from moorage.api import label_requirements
 from moorage.api.affinity import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
     PreferredSchedulingTerm,
 )
+from moorage.api.label_requirements import Requirement, SelectorError
 from moorage.api.node import Node
-from moorage.api.requirements import Requirement, SelectorError
 
 if TYPE_CHECKING:
     from moorage.api.pod import Pod
@@ -36,14 +36,14 @@ class NodeTerm(msgspec.Struct, frozen=True, cache_hash=True):
 
     def matches(self, node: Node) -> bool:
         """Say whether the node's labels and name meet the term."""
-        if not requirements.all_match(self.labels, node.metadata.labels):
+        if not label_requirements.all_match(self.labels, node.metadata.labels):
             return False
         return not node.name or all(self._field_matches(field, node) for field in self.fields)
 
     @staticmethod
     def _field_matches(field: Requirement, node: Node) -> bool:
         value = node.name if field.key == NAME_FIELD else ""
-        return (value == field.values[0]) is (field.operator == requirements.IN)
+        return (value == field.values[0]) is (field.operator == label_requirements.IN)
 
 
 def compile_term(term: NodeSelectorTerm) -> NodeTerm | None:
@@ -137,11 +137,13 @@ def _collect(
 
 
 def _check_label(expression: NodeSelectorRequirement) -> Requirement:
-    return requirements.check(expression.key, expression.operator, expression.values)
+    return label_requirements.check_requirement(
+        expression.key, expression.operator, expression.values
+    )
 
 
 def _check_field(expression: NodeSelectorRequirement) -> Requirement:
-    if expression.operator not in (requirements.IN, requirements.NOT_IN):
+    if expression.operator not in (label_requirements.IN, label_requirements.NOT_IN):
         raise SelectorError(
             f"field {expression.key!r}: {expression.operator!r} is neither In nor NotIn"
         )

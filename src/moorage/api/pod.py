@@ -4,7 +4,7 @@ import datetime
 
 import msgspec
 
-from moorage.api import resources
+from moorage.api import resource_amounts
 from moorage.api.affinity import (
     Affinity,
     NodeAffinity,
@@ -154,7 +154,7 @@ class Pod(KubeObject):
     @property
     def requests(self) -> dict[str, int]:
         """Millicores of cpu and units of everything else; computed at each call."""
-        return resources.pod_requests(self)
+        return resource_amounts.pod_requests(self)
 
     @property
     def is_terminating(self) -> bool:

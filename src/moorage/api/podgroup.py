@@ -1,14 +1,35 @@
-"""Groups of pods that are scheduled together, and quotas that lend what is idle.
+"""PodGroups, which are scheduled together, and ElasticQuotas, which lend what is idle.
 
 `PodGroup` reads both dialects: `scheduling.x-k8s.io` (minMember) and `scheduling.k8s.io`
 (schedulingPolicy.gang.minCount).
 """
 
 import datetime
+from typing import Final
 
 import msgspec
 
 from moorage.api.meta import ApiStruct, KubeObject, ResourceList
+from moorage.api.pod import Pod
+
+POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
+OLDER_POD_GROUP_LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
+
+
+def group_names(pod: Pod) -> tuple[str, ...]:
+    """The groups that a pod names, each once: none for most pods, and more than one by mistake."""
+    group, labels = pod.spec.scheduling_group, pod.metadata.labels
+    if group is None and POD_GROUP_LABEL not in labels and OLDER_POD_GROUP_LABEL not in labels:
+        return ()
+    field = None if group is None else group.pod_group_name
+    named = (field, labels.get(POD_GROUP_LABEL), labels.get(OLDER_POD_GROUP_LABEL))
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
+def group_key(pod: Pod) -> str | None:
+    """The group that a pod belongs to, as `namespace/name`; None without one, or with several."""
+    found = group_names(pod)
+    return f"{pod.namespace}/{found[0]}" if len(found) == 1 else None
 
 
 class GangSchedulingPolicy(ApiStruct):

@@ -6,11 +6,63 @@ Which of the two decides what comes out beyond int64, so `Quantity` remembers it
 `value` and `milli_value` answer from the text and are cached: a cluster uses few distinct texts.
 """
 
+import re
 from functools import lru_cache, total_ordering
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from moorage.api import int64, quantity_text
-from moorage.api.quantity_text import BINARY_SI, DECIMAL_EXPONENT, DECIMAL_SI, QuantityError
+from moorage.api import int64
+
+BINARY_SI: Final = "BinarySI"
+DECIMAL_SI: Final = "DecimalSI"
+DECIMAL_EXPONENT: Final = "DecimalExponent"
+
+BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+DECIMAL_SUFFIXES: Final = {
+    "": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
+}  # fmt: skip
+
+_TEXT: Final = re.compile(r"([+-]?)(0*([0-9]*)(?:\.([0-9]*))?)([eEinumkKMGTP]*[+-]?[0-9]*)")
+_EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
+
+
+class QuantityError(ValueError):
+    """A text that is not a quantity."""
+
+
+class QuantityParts(NamedTuple):
+    """A quantity taken apart; `num` has no leading zeros but is never empty."""
+
+    negative: bool
+    number: str
+    num: str
+    denom: str
+    exponent: int
+    format: str
+
+
+def split_quantity(text: str) -> QuantityParts:
+    """Take a quantity apart, or raise QuantityError."""
+    match = _TEXT.fullmatch(text.strip())
+    if match is None or not match.group():
+        raise QuantityError(f"{text!r} is not a quantity: write a number such as 500m, 2 or 1.5Gi")
+    sign, number, num, denom, suffix = match.groups()
+    exponent, form = _interpret_suffix(text, suffix)
+    return QuantityParts(sign == "-", number, num or "0", denom or "", exponent, form)
+
+
+def _interpret_suffix(text: str, suffix: str) -> tuple[int, str]:
+    if suffix in DECIMAL_SUFFIXES:
+        return DECIMAL_SUFFIXES[suffix], DECIMAL_SI
+    if suffix in BINARY_SUFFIXES:
+        return BINARY_SUFFIXES[suffix], BINARY_SI
+    match = _EXPONENT.fullmatch(suffix)
+    if match is None or not int64.fits(int(match.group(1))):
+        raise QuantityError(
+            f"{text!r} is not a quantity: its suffix {suffix!r} is none of n u m k M G T P E, "
+            "Ki Mi Gi Ti Pi Ei, nor an exponent such as e3"
+        )
+    return int64.wrap32(int(match.group(1))), DECIMAL_EXPONENT
+
 
 __all__ = [
     "BINARY_SI",
@@ -32,8 +84,8 @@ MILLI: Final = -3
 _CACHED: Final = 1 << 16
 _SMALL_DIGITS: Final = 18
 _MOST_DIGITS: Final = 1000
-_BINARY_SUFFIX: Final = {0: ""} | {n // 10: suffix for suffix, n in quantity_text.BINARY.items()}
-_DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in quantity_text.DECIMAL.items()}
+_BINARY_SUFFIX: Final = {0: ""} | {n // 10: suffix for suffix, n in BINARY_SUFFIXES.items()}
+_DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in DECIMAL_SUFFIXES.items()}
 
 
 @total_ordering
@@ -105,7 +157,7 @@ Number = TypeVar("Number", int, Quantity)
 @lru_cache(maxsize=_CACHED)
 def parse(text: str) -> Quantity:
     """Read a quantity; raise QuantityError for a text that Kubernetes refuses."""
-    parts = quantity_text.split(text)
+    parts = split_quantity(text)
     small = _small(parts)
     return small if small is not None else _big(text, parts)
 
@@ -169,7 +221,7 @@ def _without_factors(number: int, factor: int, most: int = _MOST_DIGITS) -> tupl
     return number, times
 
 
-def _small(parts: quantity_text.Parts) -> Quantity | None:
+def _small(parts: QuantityParts) -> Quantity | None:
     """Hold the quantity as Go's int64 and scale, where Go does."""
     sign = -1 if parts.negative else 1
     if parts.format == BINARY_SI:
@@ -185,7 +237,7 @@ def _small(parts: quantity_text.Parts) -> Quantity | None:
     return Quantity(sign * amount, min(scale, _MOST_DIGITS), parts.format)
 
 
-def _big(text: str, parts: quantity_text.Parts) -> Quantity:
+def _big(text: str, parts: QuantityParts) -> Quantity:
     """Hold the quantity as a big decimal: rounded up to nanos, binary ones capped at int64."""
     if not any(c.isdigit() for c in parts.number):
         raise QuantityError(f"{text!r} is not a quantity: it has no digits")

@@ -5,7 +5,8 @@ from typing import Final
 
 import msgspec
 
-from moorage.api import requirements
+from moorage.api import label_requirements
+from moorage.api.label_requirements import Requirement, SelectorError
 from moorage.api.meta import LabelSelector, LabelSelectorRequirement
 from moorage.api.node_selectors import (
     NodeTerm,
@@ -16,7 +17,6 @@ from moorage.api.node_selectors import (
     required_affinity_matches,
     term_matches,
 )
-from moorage.api.requirements import Requirement, SelectorError
 
 __all__ = [
     "EVERYTHING",
@@ -37,7 +37,12 @@ __all__ = [
 ]
 
 _OPERATORS: Final = frozenset(
-    (requirements.IN, requirements.NOT_IN, requirements.EXISTS, requirements.DOES_NOT_EXIST)
+    (
+        label_requirements.IN,
+        label_requirements.NOT_IN,
+        label_requirements.EXISTS,
+        label_requirements.DOES_NOT_EXIST,
+    )
 )
 
 
@@ -54,7 +59,7 @@ class Selector(msgspec.Struct, frozen=True, cache_hash=True):
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Say whether the labels are selected."""
-        return not self.selects_nothing and requirements.all_match(self.requirements, labels)
+        return not self.selects_nothing and label_requirements.all_match(self.requirements, labels)
 
     def with_labels(self, labels: Mapping[str, str]) -> "Selector":
         """Return the selector that asks for these labels too; nothing stays nothing."""
@@ -75,7 +80,7 @@ def compile(selector: LabelSelector | None) -> Selector:
     if selector is None:
         return NOTHING
     labels = (
-        requirements.check(key, requirements.IN, (value,))
+        label_requirements.check_requirement(key, label_requirements.IN, (value,))
         for key, value in selector.match_labels.items()
     )
     return _canonical((*labels, *map(_checked, selector.match_expressions)))
@@ -94,11 +99,13 @@ def matches_labels(selector: LabelSelector | None, labels: Mapping[str, str]) ->
 def _checked(expression: LabelSelectorRequirement) -> Requirement:
     if expression.operator not in _OPERATORS:
         raise SelectorError(f'"{expression.operator}" is not a valid label selector operator')
-    return requirements.check(expression.key, expression.operator, expression.values)
+    return label_requirements.check_requirement(
+        expression.key, expression.operator, expression.values
+    )
 
 
 def _equals(key: str, value: str) -> Requirement:
-    return Requirement(key, requirements.IN, (value,))
+    return Requirement(key, label_requirements.IN, (value,))
 
 
 def _canonical(every: Iterable[Requirement]) -> Selector:

@@ -1,4 +1,4 @@
-"""Taints of nodes, and whether tolerations of pods put up with them."""
+"""Taints of nodes, and whether the tolerations of a pod tolerate them."""
 
 from collections.abc import Collection, Iterable
 

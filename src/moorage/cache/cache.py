@@ -1,4 +1,4 @@
-"""The cache: nodes, the pods on them, and the pods we have decided about but not yet seen there.
+"""The cache: nodes in kube's order, the pods on them, and assumed pods not yet seen there.
 
 A pod is in one of three states, and moves only along these lines:
 
@@ -11,14 +11,42 @@ Pods bound to a node that is not (or no longer) known wait in `homeless` until i
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain, zip_longest
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.cache.nominations import Nominations
-from moorage.cache.objects import Objects
-from moorage.cache.ordering import NodeTree
+from moorage.cache.nominator import Nominator
+from moorage.cache.object_store import ObjectStore
 from moorage.cache.podinfo import PodClasses, PodInfo
 from moorage.cache.table import NodeTable
+
+
+class NodeTree:
+    """Node names by zone, zones and names in order of arrival."""
+
+    __slots__ = ("_zones",)
+
+    def __init__(self) -> None:
+        self._zones: dict[str, dict[str, None]] = {}
+
+    def add(self, node: Node) -> None:
+        self._zones.setdefault(zone_key(node), {})[node.name] = None
+
+    def remove(self, node: Node) -> None:
+        zone = self._zones.get(zone_key(node), {})
+        zone.pop(node.name, None)
+        if not zone:
+            self._zones.pop(zone_key(node), None)
+
+    def names(self) -> list[str]:
+        rounds = zip_longest(*self._zones.values())
+        return [name for name in chain.from_iterable(rounds) if name is not None]
+
+
+def zone_key(node: Node) -> str:
+    """Region and zone, as kube-scheduler joins them; the same zone name in two regions differs."""
+    region, zone = node.region, node.zone
+    return f"{region}:\x00:{zone}" if region or zone else ""
 
 
 class CacheError(Exception):
@@ -30,8 +58,8 @@ class Cache:
 
     def __init__(self) -> None:
         self.table = NodeTable()
-        self.objects = Objects()
-        self.nominations = Nominations()
+        self.objects = ObjectStore()
+        self.nominations = Nominator()
         self.classes = PodClasses(self.table.resources)
         self.assumed: set[str] = set()
         self.resting: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""A pod as the engine sees it: what its spec means, worked out once per class of equal pods."""
+"""PodInfo: a pod with what its spec means, computed once per class of equal pods."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from moorage.api.pod import Pod, PodSpec, PodStatus
-from moorage.api.requests import is_resize_infeasible
-from moorage.api.resources import pod_nonzero_requests, pod_requests, pod_scoring_requests
-from moorage.cache.interning import Interner
+from moorage.api.resource_amounts import pod_nonzero_requests, pod_requests, pod_scoring_requests
+from moorage.api.resource_requests import is_resize_infeasible
+from moorage.cache.interner import Interner
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 FIRST_SCALAR = 3

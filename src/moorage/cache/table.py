@@ -34,15 +34,15 @@ from numpy.typing import NDArray
 
 from moorage.api import int64
 from moorage.api.node import Node
-from moorage.api.resources import node_allocatable
+from moorage.api.resource_amounts import node_allocatable
 from moorage.api.taints import Taint
-from moorage.cache.floors import Floor
+from moorage.cache.free_bounds import FreeBound
+from moorage.cache.host_ports import PortIndex
 from moorage.cache.images import ImageIndex
-from moorage.cache.interning import Interner
-from moorage.cache.labels import LabelColumn
+from moorage.cache.interner import Interner
+from moorage.cache.label_columns import LabelColumn
 from moorage.cache.podinfo import BASE_RESOURCES, ORDINARY, PodInfo
-from moorage.cache.ports import PortIndex
-from moorage.cache.rowlog import RowLog
+from moorage.cache.row_log import RowLog
 
 _INITIAL_ROWS = 64
 _INITIAL_RESOURCES = 4
@@ -131,8 +131,8 @@ class NodeTable(Columns):
         """Whether no amount was ever negative, or beyond ORDINARY."""
         self.lacking: list[int] = [0] * _INITIAL_RESOURCES
         """By resource, how many nodes offer none."""
-        self._floors = [Floor() for _ in range(_INITIAL_RESOURCES)]
-        self._pod_floor = Floor()
+        self._floors = [FreeBound() for _ in range(_INITIAL_RESOURCES)]
+        self._pod_floor = FreeBound()
 
     def _show(self) -> None:
         """Hand out the columns to be read."""
@@ -175,7 +175,7 @@ class NodeTable(Columns):
                 return False
         return True
 
-    def _carries(self, floor: Floor, resource: int | None, amount: int) -> bool:
+    def _carries(self, floor: FreeBound, resource: int | None, amount: int) -> bool:
         version = self.usage_log.version
         if floor.is_due(version, self.rows):
             free = self.allowed_pods - self.pod_count if resource is None else self.free[resource]
@@ -343,5 +343,5 @@ class NodeTable(Columns):
             setattr(self._own, name, grown)
         self._show()
         self.largest += [0] * added
-        self._floors += [Floor(0) for _ in range(added)]
+        self._floors += [FreeBound(0) for _ in range(added)]
         self.lacking += [int(np.count_nonzero(self.alive))] * added

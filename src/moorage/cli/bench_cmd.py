@@ -7,12 +7,12 @@ import sys
 import click
 import msgspec
 
-from moorage.bench import measuring, starting
-from moorage.bench.kinds import KINDS, STARTUP
-from moorage.cli import plugin_loading
-from moorage.cli.configuration import configuration
-from moorage.cli.failing import failing_clearly
-from moorage.simulate.running import build_profiles
+from moorage.app import plugin_files
+from moorage.app.inputs import read_configuration
+from moorage.app.profile_builder import build_profiles
+from moorage.bench import startup, throughput
+from moorage.bench.workload_kinds import KINDS, STARTUP
+from moorage.cli.common import exit_on_bad_input
 
 
 @click.command("bench", short_help="Measure the scheduling decision.")
@@ -23,7 +23,7 @@ from moorage.simulate.running import build_profiles
 @click.option("--plugin", "plugins", multiple=True, metavar="FILE.py|MODULE:CLASS")
 @click.option("--seed", default=0, show_default=True, help="Ties are broken by this seed.")
 @click.option("--profile", "profiled", is_flag=True, help="Show on stderr where the time goes.")
-@failing_clearly
+@exit_on_bad_input
 def bench_command(
     kind: str,
     nodes: int,
@@ -43,15 +43,15 @@ def bench_command(
       moorage bench --kind spread --profile
       moorage bench --kind startup --nodes 5000 --pods 50000
     """
-    known = plugin_loading.load(plugins)
-    profiles = build_profiles(configuration(config, known).configuration, known)
+    known = plugin_files.load_plugins(plugins)
+    profiles = build_profiles(read_configuration(config, known).configuration, known)
     profiler = cProfile.Profile() if profiled else None
     if profiler is not None:
         profiler.enable()
-    result: measuring.Result | starting.Started = (
-        starting.run(nodes, pods, profiles, seed)
+    result: throughput.Throughput | startup.Startup = (
+        startup.measure_startup(nodes, pods, profiles, seed)
         if kind == STARTUP
-        else measuring.run(kind, nodes, pods, profiles, seed)
+        else throughput.measure_throughput(kind, nodes, pods, profiles, seed)
     )
     if profiler is not None:
         profiler.disable()

@@ -2,12 +2,11 @@
 
 import click
 
-from moorage.cli import plugin_loading
-from moorage.cli.failing import failing_clearly
-from moorage.config import dumping
-from moorage.config.screening import UnknownPlugins
-from moorage.reload import whole
-from moorage.reload.texts import Text
+from moorage.app import config_bundle, plugin_files
+from moorage.app.config_text import ConfigText
+from moorage.cli.common import exit_on_bad_input
+from moorage.config import yaml_dump
+from moorage.config.plugin_validator import UnknownPlugins
 
 
 @click.group("config")
@@ -37,7 +36,7 @@ def config_command() -> None:
     show_default=True,
     help="What to do about plugins that are not known; `warn` leaves them out.",
 )
-@failing_clearly
+@exit_on_bad_input
 def check_command(
     files: tuple[str, ...], plugins: tuple[str, ...], unknown_plugins: UnknownPlugins
 ) -> None:
@@ -66,13 +65,13 @@ def check_command(
       value: "MostAlocated": supported values: "LeastAllocated", "MostAllocated", ...
     """
     texts = [_read(file) for file in files]
-    known = plugin_loading.load(plugins)
-    found = whole.load(texts, known, unknown_plugins=unknown_plugins)
+    known = plugin_files.load_plugins(plugins)
+    found = config_bundle.load_bundle(texts, known, unknown_plugins=unknown_plugins)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
-    click.echo(dumping.dump_all(found.loaded), nl=False)
+    click.echo(yaml_dump.dump_all(found.loaded), nl=False)
 
 
-def _read(file: str) -> Text:
+def _read(file: str) -> ConfigText:
     with click.open_file(file, "rb") as stream:
-        return Text("" if file == "-" else file, stream.read())
+        return ConfigText("" if file == "-" else file, stream.read())

@@ -6,9 +6,9 @@ import sys
 import click
 import msgspec
 
-from moorage.explain.evaluating import evaluate
-from moorage.framework.registry import Registry
-from moorage.plugins import registry
+from moorage.app import built_in_plugins
+from moorage.explain.evaluator import evaluate
+from moorage.framework.plugin_registry import Registry
 
 
 @click.command("evaluate", short_help="Decide cases read as JSON lines, in full.")
@@ -24,7 +24,7 @@ def evaluate_command() -> None:
     Example:
       moorage evaluate < cases.jsonl > outcomes.jsonl
     """
-    known = registry.installed()
+    known = built_in_plugins.installed()
     encode = msgspec.json.Encoder().encode
     for number, line in enumerate(sys.stdin.buffer, start=1):
         if line.strip():

@@ -2,18 +2,50 @@
 
 import asyncio
 import logging
+import socket
 import sys
 from typing import Any
 
 import click
+import yaml
 
-from moorage.cli import extender_process, extender_profile, extender_stanza, plugin_loading
-from moorage.cli.extender_options import Options, extender_options
-from moorage.cli.failing import failing_clearly
+from moorage.app import extender_process, extender_profile, plugin_files
+from moorage.app.extender_profile import ExtenderOptions
+from moorage.cli.common import exit_on_bad_input
+from moorage.cli.extender_options import extender_options
+from moorage.config.field_errors import InputError
+from moorage.cycle.profile import Profile
+from moorage.extender import out_of_tree_plugins
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
-from moorage.serve.certificates import CertificateError
-from moorage.simulate.manifests import InputError
+from moorage.serve.secure_serving import CertificateError
+
+
+def render_stanza(options: ExtenderOptions, profile: Profile) -> str:
+    """The `extenders` of a KubeSchedulerConfiguration, as YAML."""
+    return yaml.safe_dump({"extenders": [stanza(options, profile)]}, sort_keys=False)
+
+
+def stanza(options: ExtenderOptions, profile: Profile) -> dict[str, Any]:
+    """One extender: a verb for each thing that the plugins can be asked."""
+    found: dict[str, Any] = {"urlPrefix": options.url.rstrip("/") or _own_url(options)}
+    verbs = out_of_tree_plugins.served_verbs(profile) + (["bind"] if options.serve_bind else [])
+    found.update({f"{verb}Verb": verb for verb in verbs})
+    if "prioritize" in verbs:
+        found["weight"] = 1
+    found["nodeCacheCapable"] = extender_process.follows_cluster(options)
+    if found["urlPrefix"].startswith("https:"):
+        found["enableHTTPS"] = True
+        if options.client_ca_file:
+            found["tlsConfig"] = {"insecure": True, "certFile": "FILE", "keyFile": "FILE"}
+    return {**found, "ignorable": True, "httpTimeout": "1s"}
+
+
+def _own_url(options: ExtenderOptions) -> str:
+    scheme = "http" if options.http else "https"
+    everywhere = options.bind_address in ("0.0.0.0", "::", "")
+    host = socket.gethostname() if everywhere else options.bind_address
+    return f"{scheme}://{host}:{options.port}"
 
 
 @click.group("extender", short_help="Let a stock kube-scheduler ask Moorage's plugins.")
@@ -27,7 +59,7 @@ def extender_command() -> None:
 
 @extender_command.command("serve", short_help="Answer a stock kube-scheduler.")
 @extender_options
-@failing_clearly
+@exit_on_bad_input
 def serve_command(**given: Any) -> None:
     """Answer a stock kube-scheduler's questions with the plugins of a profile.
 
@@ -61,15 +93,15 @@ def serve_command(**given: Any) -> None:
     Besides the verbs: /healthz, /readyz, /metrics.
     SIGTERM and SIGINT end it with 0; the exit code is 2 where the input is at fault.
     """
-    options = Options(**given)
-    chosen = extender_profile.choose(options, plugin_loading.load(options.plugins))
+    options = ExtenderOptions(**given)
+    chosen = extender_profile.choose_profile(options, plugin_files.load_plugins(options.plugins))
     if options.stanza:
-        click.echo(extender_stanza.render(options, chosen.profile), nl=False)
+        click.echo(render_stanza(options, chosen.profile), nl=False)
         return
     log = logs.configure(options.verbosity, options.log_format)
     code = 0
     try:
-        asyncio.run(extender_process.serve(options, chosen))
+        asyncio.run(extender_process.serve_extender(options, chosen))
     except (KubeconfigError, CertificateError, extender_process.CannotServe) as error:
         raise InputError([str(error)]) from None
     except Exception:

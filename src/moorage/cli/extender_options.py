@@ -1,36 +1,9 @@
 """The options of `moorage extender serve`."""
 
 import click
-import msgspec
 
-from moorage.cli import options
-from moorage.cli.options import F
-from moorage.observe.log_formats import Format
-
-
-class Options(msgspec.Struct, frozen=True):
-    """What was given on the command line."""
-
-    config: str | None
-    profile: str
-    plugins: tuple[str, ...]
-    more: tuple[str, ...]
-    kubeconfig: str
-    context: str
-    no_cluster: bool
-    serve_bind: bool
-    bind_address: str
-    port: int
-    http: bool
-    tls_cert_file: str
-    tls_private_key_file: str
-    cert_dir: str
-    client_ca_file: str
-    url: str
-    stanza: bool
-    verbosity: int
-    log_format: Format
-
+from moorage.cli import common
+from moorage.cli.common import F
 
 _OPTIONS = (
     click.option(
@@ -45,7 +18,7 @@ _OPTIONS = (
         metavar="NAME",
         help="The profile of the configuration that answers. [default: the first]",
     ),
-    options.PLUGIN,
+    common.PLUGIN,
     click.option(
         "--run",
         "more",
@@ -61,7 +34,7 @@ _OPTIONS = (
         help="Follow this cluster, and be asked about nodes by name (nodeCacheCapable). [default: "
         "inside a pod, its own; else none: whole nodes come with each request]",
     ),
-    options.CONTEXT,
+    common.CONTEXT,
     click.option("--no-cluster", is_flag=True, help="Follow no cluster, even inside a pod."),
     click.option(
         "--serve-bind",
@@ -72,14 +45,14 @@ _OPTIONS = (
     click.option("--bind-address", default="0.0.0.0", show_default=True, metavar="IP"),
     click.option(
         "--port",
-        type=options.PORT,
+        type=common.PORT,
         default=8888,
         show_default=True,
         metavar="PORT",
         help="Where to listen; 0: any free port.",
     ),
     click.option("--http", is_flag=True, help="Plain HTTP instead of HTTPS."),
-    *options.CERTIFICATE,
+    *common.CERTIFICATE,
     click.option(
         "--client-ca-file",
         default="",
@@ -97,10 +70,10 @@ _OPTIONS = (
         is_flag=True,
         help="Print what to paste into kube-scheduler's configuration, and end.",
     ),
-    *options.logging("How much to say."),
+    *common.log_options("How much to say."),
 )
 
 
 def extender_options(command: F) -> F:
     """Give a command these options, in this order."""
-    return options.given(_OPTIONS, command)
+    return common.with_options(_OPTIONS, command)

@@ -7,12 +7,13 @@ from rich.console import Console
 from rich.table import Table
 
 from moorage import scaffold
-from moorage.cli import plugin_checking, plugin_finding, plugin_loading
-from moorage.cli.failing import failing_clearly
+from moorage.app import plugin_files
+from moorage.cli.common import exit_on_bad_input
+from moorage.config.field_errors import InputError
 from moorage.framework.points import points_of
-from moorage.scaffold.hooks import SAMPLES
-from moorage.scaffold.naming import Names
-from moorage.simulate.manifests import InputError
+from moorage.scaffold.hook_samples import SAMPLES
+from moorage.scaffold.plugin_project import Names
+from moorage.testing import plugin_check
 
 
 @click.group("plugin", short_help="Begin, list and check plugins.")
@@ -40,7 +41,7 @@ def plugin_command() -> None:
 )
 @click.option("--dir", "folder", metavar="DIR", help="Where to write; by default the name.")
 @click.option("--package", is_flag=True, help="A package to install, found by its entry point.")
-@failing_clearly
+@exit_on_bad_input
 def new_command(name: str, points: str, folder: str | None, package: bool) -> None:
     """Write a plugin, its test, its configuration and a cluster to try it on.
 
@@ -102,26 +103,26 @@ def _next_steps(target: Path, names: Names, package: bool) -> str:
     metavar="FILE.py|MODULE:CLASS",
     help="A plugin to know besides the installed ones; may be repeated.",
 )
-@failing_clearly
+@exit_on_bad_input
 def list_command(plugins: tuple[str, ...]) -> None:
     """Show every plugin that a configuration may name, and where it was found.
 
     Built-in plugins, Moorage's own policies, those that installed packages bring (entry point group
     `moorage.plugins`), and those given with --plugin.
     """
-    known = plugin_loading.load(plugins)
+    known = plugin_files.load_plugins(plugins)
     table = Table(box=None, header_style="bold")
     for column in ("plugin", "also known as", "extension points", "from"):
         table.add_column(column, overflow="fold")
     for plugin in sorted(set(known.values()), key=lambda found: found.plugin_name()):
         aliases, points = ", ".join(plugin.aliases), ", ".join(sorted(points_of(plugin)))
-        table.add_row(plugin.plugin_name(), aliases, points, plugin_finding.source(plugin))
+        table.add_row(plugin.plugin_name(), aliases, points, plugin_files.describe_source(plugin))
     Console(width=None if Console().is_terminal else 200).print(table)
 
 
 @plugin_command.command("check", short_help="Try a plugin before it is used.")
 @click.argument("plugin", metavar="FILE.py|MODULE:CLASS")
-@failing_clearly
+@exit_on_bad_input
 def check_command(plugin: str) -> None:
     """Check a plugin: that it loads, what it extends, and that every hook answers sensibly.
 
@@ -134,7 +135,7 @@ def check_command(plugin: str) -> None:
       TenantZones: filter (scalar), score (scalar)
         arguments: zones (required), home = "west"
     """
-    found = plugin_checking.check(plugin_finding.classes(plugin))
+    found = plugin_check.check_plugins(plugin_files.plugin_classes(plugin))
     for line in found.lines:
         click.echo(line)
     if found.problems:

@@ -11,24 +11,24 @@ import click
 import msgspec
 
 from moorage.api.node import ZONE_LABEL
-from moorage.cli import connecting
-from moorage.cli.failing import failing_clearly
+from moorage.app import inputs
+from moorage.cli.common import exit_on_bad_input
 from moorage.clock import SystemClock
 from moorage.config.durations import Duration
-from moorage.feeds import probing
-from moorage.feeds.probing import Plan, Prober
+from moorage.config.field_errors import InputError
+from moorage.feeds import latency_prober
+from moorage.feeds.latency_prober import ProbePlan, Prober
 from moorage.feeds.readings import FeedError
+from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import KubeconfigError
-from moorage.kube.server import KubeApiServer
 from moorage.observe import logs
 from moorage.observe.logs import say
 from moorage.policies.network_latency import CONFIG_MAP
-from moorage.simulate.manifests import InputError
 
 KUBELET_PORT = 10250
 
 
-class Options(msgspec.Struct, frozen=True):
+class ProbeOptions(msgspec.Struct, frozen=True):
     """What was given on the command line."""
 
     node: str
@@ -118,7 +118,7 @@ class Options(msgspec.Struct, frozen=True):
 @click.option("--dry-run", is_flag=True, help="Measure once, print it, and write nothing.")
 @click.option("--kubeconfig", default="", metavar="FILE", help="As for `moorage run`.")
 @click.option("--context", default="", metavar="NAME", help="The context of the kubeconfig to use.")
-@failing_clearly
+@exit_on_bad_input
 def probe_command(**given: Any) -> None:
     """Measure how long it takes from this node to others, and write it where policies read it.
 
@@ -131,7 +131,7 @@ def probe_command(**given: Any) -> None:
       moorage probe --node node-1 --dry-run
       moorage probe --node node-1 --between nodes --interval 1m
     """
-    options = Options(**given)
+    options = ProbeOptions(**given)
     log = logs.configure(0, "text")
     try:
         pause = Duration.parse(options.interval).seconds
@@ -143,9 +143,9 @@ def probe_command(**given: Any) -> None:
     sys.exit(code)
 
 
-async def _probe(options: Options, pause: float) -> int:
-    server = KubeApiServer(connecting.select(options.kubeconfig, options.context))
-    round_trip = probing.tcp(options.port, options.seconds, time.perf_counter)
+async def _probe(options: ProbeOptions, pause: float) -> int:
+    server = KubeApiServer(inputs.select_context(options.kubeconfig, options.context))
+    round_trip = latency_prober.tcp_round_trip(options.port, options.seconds, time.perf_counter)
     prober = Prober(server, _plan(options), round_trip, SystemClock(), random.Random())
     try:
         while True:
@@ -157,7 +157,7 @@ async def _probe(options: Options, pause: float) -> int:
         await server.close()
 
 
-async def _round(prober: Prober, options: Options) -> int:
+async def _round(prober: Prober, options: ProbeOptions) -> int:
     try:
         document = await prober.measure()
         if options.dry_run:
@@ -171,11 +171,11 @@ async def _round(prober: Prober, options: Options) -> int:
     return 0
 
 
-def _plan(options: Options) -> Plan:
+def _plan(options: ProbeOptions) -> ProbePlan:
     namespace, _, name = options.config_map.partition("/")
     if not name:
         raise ValueError(f"--config-map: NAMESPACE/NAME, not {options.config_map!r}")
-    return Plan(
+    return ProbePlan(
         options.node,
         namespace,
         name,

@@ -7,23 +7,21 @@ from typing import Any
 
 import click
 
-from moorage.cli import connecting, feeding, run_sources, strategies
-from moorage.cli.failing import failing_clearly
-from moorage.cli.run_options import Options, run_options
-from moorage.cli.run_process import FAILED, Process
-from moorage.config.problems import ConfigError
+from moorage.app import inputs, services
+from moorage.app.config_bundle import ConfigBundle
+from moorage.app.config_sources import ConfigSources
+from moorage.app.inputs import RunOptions
+from moorage.app.run_process import FAILED, RunProcess
+from moorage.cli.common import exit_on_bad_input
+from moorage.cli.run_options import run_options
+from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
-from moorage.framework.registry import Registry
+from moorage.framework.plugin_registry import Registry
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
 from moorage.observe.logs import Logs, say
-from moorage.observe.metrics import Metrics
-from moorage.reload.sources import Sources
-from moorage.reload.whole import Whole
-from moorage.serve import wiring
-from moorage.serve.certificates import CertificateError, Certificates
-from moorage.serve.listening import Listener, ListenerError
-from moorage.simulate.manifests import InputError
+from moorage.observe.prometheus_metrics import Metrics
+from moorage.serve.secure_serving import CertificateError, Certificates, Listener, ListenerError
 
 DEFAULT_SCHEDULER = "default-scheduler"
 KUBE_LEASE = "kube-scheduler"
@@ -31,7 +29,7 @@ KUBE_LEASE = "kube-scheduler"
 
 @click.command("run")
 @run_options
-@failing_clearly
+@exit_on_bad_input
 def run_command(**given: Any) -> None:
     """Schedule the pods of a cluster.
 
@@ -78,10 +76,10 @@ def run_command(**given: Any) -> None:
     The exit code is 2 where the input is at fault, and 1 where the lease was lost or something
     broke.
     """
-    options = Options(**given)
-    sources = run_sources.of(options)
+    options = RunOptions(**given)
+    sources = inputs.sources_of(options)
     known = sources.plugins.load()
-    whole = None if options.config_maps else run_sources.load(sources, known)
+    whole = None if options.config_maps else inputs.load_sources(sources, known)
     log = logs.configure(options.verbosity, options.log_format)
     try:
         code = asyncio.run(_run(options, sources, whole, known, log))
@@ -98,16 +96,20 @@ def run_command(**given: Any) -> None:
 
 
 async def _run(
-    options: Options, sources: Sources, whole: Whole | None, known: Registry, log: Logs
+    options: RunOptions,
+    sources: ConfigSources,
+    whole: ConfigBundle | None,
+    known: Registry,
+    log: Logs,
 ) -> int:
-    file = options.kubeconfig or run_sources.kubeconfig(sources)
-    selected = connecting.select(file, options.context)
+    file = options.kubeconfig or inputs.kubeconfig_named_in(sources)
+    selected = inputs.select_context(file, options.context)
     if whole is None:
-        await run_sources.fetch(sources, selected, options.request_seconds)
-        whole = run_sources.load(sources, known)
+        await inputs.fetch_config_maps(sources, selected, options.request_seconds)
+        whole = inputs.load_sources(sources, known)
     _warn(whole.configuration)
     metrics = Metrics()
-    process = Process(
+    process = RunProcess(
         whole,
         known,
         selected,
@@ -115,9 +117,9 @@ async def _run(
         interval=options.reload_interval,
         observers=(metrics, log.decisions()),
         services=(
-            wiring.service(_listeners(options), metrics, log),
-            feeding.service(metrics),
-            strategies.service(metrics),
+            services.http_service(_listeners(options), metrics, log),
+            services.feed_service(metrics),
+            services.strategy_service(metrics),
         ),
         seed=options.seed,
         request_seconds=options.request_seconds,
@@ -127,7 +129,7 @@ async def _run(
     return await process.run()
 
 
-def _listeners(options: Options) -> list[Listener]:
+def _listeners(options: RunOptions) -> list[Listener]:
     certificates = Certificates(
         options.tls_cert_file, options.tls_private_key_file, options.cert_dir
     )

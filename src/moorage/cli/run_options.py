@@ -1,34 +1,9 @@
 """The options of `moorage run`."""
 
 import click
-import msgspec
 
-from moorage.cli import options
-from moorage.cli.options import F
-from moorage.observe.log_formats import Format
-
-
-class Options(msgspec.Struct, frozen=True):
-    """What was given on the command line."""
-
-    config: str
-    config_maps: tuple[str, ...]
-    policies: tuple[str, ...]
-    reload_interval: float
-    kubeconfig: str
-    context: str
-    plugins: tuple[str, ...]
-    seed: int | None
-    request_seconds: float
-    bind_address: str
-    secure_port: int
-    http_port: int
-    tls_cert_file: str
-    tls_private_key_file: str
-    cert_dir: str
-    verbosity: int
-    log_format: Format
-
+from moorage.cli import common
+from moorage.cli.common import F
 
 _OPTIONS = (
     click.option(
@@ -68,8 +43,8 @@ _OPTIONS = (
         help="Where the API server is and who we are. [default: clientConnection.kubeconfig of the "
         "configuration; inside a pod, its service account; $KUBECONFIG; ~/.kube/config]",
     ),
-    options.CONTEXT,
-    options.PLUGIN,
+    common.CONTEXT,
+    common.PLUGIN,
     click.option(
         "--seed", type=int, help="Break ties by this seed, the same each time. [default: random]"
     ),
@@ -91,7 +66,7 @@ _OPTIONS = (
     ),
     click.option(
         "--secure-port",
-        type=options.PORT,
+        type=common.PORT,
         default=10259,
         show_default=True,
         metavar="PORT",
@@ -99,16 +74,16 @@ _OPTIONS = (
     ),
     click.option(
         "--http-port",
-        type=options.PORT,
+        type=common.PORT,
         default=0,
         metavar="PORT",
         help="Serve them over HTTP, too, to this machine only. [default: no]",
     ),
-    *options.CERTIFICATE,
-    *options.logging("How much to say: 0 what matters, 2 decisions, 4 bindings, 10 everything."),
+    *common.CERTIFICATE,
+    *common.log_options("How much to say: 0 what matters, 2 decisions, 4 bindings, 10 everything."),
 )
 
 
 def run_options(command: F) -> F:
     """Give a command these options, in this order."""
-    return options.given(_OPTIONS, command)
+    return common.with_options(_OPTIONS, command)

@@ -7,15 +7,81 @@ import click
 import msgspec
 import yaml
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from moorage.api import kinds
-from moorage.cli import plugin_loading, rendering
-from moorage.cli.configuration import configuration
-from moorage.cli.failing import failing_clearly
-from moorage.simulate import feeding, manifests, workloads
-from moorage.simulate.manifests import InputError, Manifest
-from moorage.simulate.reporting import Report, report
-from moorage.simulate.running import simulate
+from moorage.app import plugin_files
+from moorage.app.inputs import read_configuration
+from moorage.cli.common import exit_on_bad_input
+from moorage.config.field_errors import InputError
+from moorage.simulate import manifest_files, simulated_feeds, workload_controllers
+from moorage.simulate.manifest_files import Manifest
+from moorage.simulate.simulation import simulate
+from moorage.simulate.simulation_report import NodeReport, Report, ResourceUse, build_report
+
+_BAR = 10
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print where pods went, why one did not, and how full nodes are."""
+    console.print(_pod_table(report))
+    pending = [pod for pod in report.pods if pod.is_pending]
+    if pending:
+        console.print(Text(f"\nPending ({len(pending)})", style="bold yellow"))
+        for pod in pending:
+            console.print(Text.assemble(("  " + f"{pod.namespace}/{pod.name}", "bold")))
+            console.print(Text(f"    {pod.message}"), soft_wrap=True)
+    console.print()
+    console.print(_node_table(report))
+    placed = len(report.pods) - len(pending)
+    console.print(
+        f"\n{placed} of {len(report.pods)} pods placed on {len(report.nodes)} nodes, "
+        f"{report.attempts} attempts"
+    )
+    for error in report.errors:
+        console.print(Text(f"error: {error}", style="red"), soft_wrap=True)
+
+
+def _pod_table(report: Report) -> Table:
+    table = Table(title="Pods", title_justify="left", box=None, pad_edge=False)
+    for column in ("NAMESPACE", "POD", "NODE"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("SCORE", justify="right")
+    for pod in report.pods:
+        score = "" if pod.score is None else str(pod.score)
+        node = pod.node if pod.node else Text("pending", style="yellow")
+        table.add_row(pod.namespace, pod.name, node, score)
+    return table
+
+
+def _node_table(report: Report) -> Table:
+    names = list(dict.fromkeys(name for node in report.nodes for name in node.resources))
+    shown = [name for name in names if any(_use(node, name).requested for node in report.nodes)]
+    table = Table(title="Nodes", title_justify="left", box=None, pad_edge=False)
+    table.add_column("NODE", no_wrap=True)
+    table.add_column("ZONE", no_wrap=True)
+    table.add_column("PODS", justify="right")
+    for name in shown:
+        table.add_column(name.upper() if name in ("cpu", "memory") else name, no_wrap=True)
+    for node in report.nodes:
+        label = f"{node.name} (cordoned)" if node.unschedulable else node.name
+        bars = [_bar(_use(node, name)) for name in shown]
+        table.add_row(label, node.zone, str(node.pods), *bars)
+    return table
+
+
+def _use(node: NodeReport, name: str) -> ResourceUse:
+    return node.resources.get(name, ResourceUse(0, 0))
+
+
+def _bar(use: ResourceUse) -> Text:
+    if not use.allocatable:
+        return Text("-", style="dim")
+    filled = min(_BAR, round(use.share * _BAR))
+    style = "red" if use.share > 0.9 else "yellow" if use.share > 0.7 else "green"
+    bar = Text("█" * filled + "░" * (_BAR - filled), style=style)
+    return bar.append(f" {use.share:4.0%}", style="default")
 
 
 @click.command("simulate", short_help="Schedule manifests on an embedded cluster.")
@@ -38,7 +104,7 @@ from moorage.simulate.running import simulate
     help="A table to read, or data to process.",
 )
 @click.option("--strict", is_flag=True, help="Refuse kinds that scheduling does not read.")
-@failing_clearly
+@exit_on_bad_input
 def simulate_command(
     paths: tuple[str, ...],
     config: str | None,
@@ -59,11 +125,13 @@ def simulate_command(
       moorage simulate examples/demo/cluster examples/demo/workloads
       moorage simulate cluster/ app.yaml --config scheduler.yaml --plugin rules.py -o json
     """
-    known = plugin_loading.load(plugins)
-    loaded = configuration(config, known)
-    objects = _readable(workloads.expand(manifests.read(paths)), strict)
+    known = plugin_files.load_plugins(plugins)
+    loaded = read_configuration(config, known)
+    objects = _readable(
+        workload_controllers.expand_workloads(manifest_files.read_manifests(paths)), strict
+    )
     guard = loaded.moorage.plugin_guard
-    told = report(simulate(objects, loaded.configuration, known, seed, guard))
+    told = build_report(simulate(objects, loaded.configuration, known, seed, guard))
     _write(told, output)
 
 
@@ -91,7 +159,7 @@ def _readable(found: list[Manifest], strict: bool) -> list[Manifest]:
 
 def _is_read(raw: dict[str, Any]) -> bool:
     known = kinds.find(str(raw.get("apiVersion") or ""), str(raw["kind"]))
-    return known is not None or feeding.is_read(raw)
+    return known is not None or simulated_feeds.is_read_by_feeds(raw)
 
 
 def _keep(
@@ -121,4 +189,4 @@ def _write(told: Report, output: str) -> None:
     elif output == "yaml":
         click.echo(yaml.safe_dump(told.as_data(), sort_keys=False), nl=False)
     else:
-        rendering.show(told, Console(width=None if sys.stdout.isatty() else 160))
+        print_report(told, Console(width=None if sys.stdout.isatty() else 160))

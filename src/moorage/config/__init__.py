@@ -11,10 +11,10 @@ The law of this package:
 """
 
 from moorage.config.durations import Duration
-from moorage.config.known import PluginInfo
-from moorage.config.loading import Loaded, load
-from moorage.config.problems import ConfigError, Problem
-from moorage.config.resolving import Enabled, ResolvedProfile, resolve
+from moorage.config.field_errors import ConfigError, Problem
+from moorage.config.loader import Loaded, load
+from moorage.config.plugin_catalogue import PluginInfo
+from moorage.config.resolved_profile import Enabled, ResolvedProfile, resolve
 from moorage.config.types import Extender, Profile, SchedulerConfiguration
 
 __all__ = [

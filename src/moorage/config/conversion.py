@@ -1,4 +1,4 @@
-"""Older versions of the configuration, and misplaced settings, brought to kubescheduler v1.
+"""Conversion of older versions of the configuration, and of misplaced settings, to v1.
 
 `convert` works on plain values, before they are decoded. Nothing is dropped in silence.
 """
@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from moorage.config import plugin_args
-from moorage.config.places import Path
-from moorage.config.problems import Report, unsupported
+from moorage.config.field_errors import Path, Report, unsupported
 from moorage.config.types import API_VERSION, PluginConfig, Profile
 
 _GROUP: Final = "kubescheduler.config.k8s.io"

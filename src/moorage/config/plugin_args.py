@@ -127,7 +127,7 @@ ARGS: Final[dict[str, type[ConfigStruct]]] = {
 """The arguments of the plugins that take any, by plugin."""
 
 
-def complete(args: ConfigStruct) -> ConfigStruct:
+def complete_args(args: ConfigStruct) -> ConfigStruct:
     """Fill in the defaults that depend on what is given."""
     completer = _COMPLETERS.get(type(args))
     return completer(args) if completer else args

@@ -1,4 +1,4 @@
-"""One attempt: the steps in order.
+"""One scheduling attempt: the steps in order, and percentageOfNodesToScore.
 
 1. Nothing to do without nodes.
 2. A nominated node that still passes is taken at once.
@@ -13,16 +13,46 @@ The caller assumes the pod on the answer, or puts it back with the diagnosis.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from moorage.cycle import extending, filtering, sampling, scoring, selecting
+from moorage.cycle import extender_calls, filtering, scoring
 from moorage.cycle.filtering import Filtering
-from moorage.cycle.guarding import guard
 from moorage.cycle.profile import Profile
 from moorage.cycle.scoring import Scoring
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.extenders import ExtenderError
+from moorage.framework.plugin_errors import as_plugin_error
 from moorage.framework.verdicts import Nominated, NoNodesError
+
+MIN_FEASIBLE = 100
+MIN_PERCENTAGE = 5
+
+
+def num_feasible_nodes_to_find(percentage: int, nodes: int) -> int:
+    """How many feasible nodes end the search (kube's numFeasibleNodesToFind)."""
+    if nodes < MIN_FEASIBLE:
+        return nodes
+    adaptive = max(50 - nodes // 125, MIN_PERCENTAGE)
+    return max(nodes * (percentage or adaptive) // 100, MIN_FEASIBLE)
+
+
+def sample_feasible(
+    profile: Profile, cycle: Cycle, feasible: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Of the feasible rows, those that kube's walk would have reached."""
+    percentage = profile.percentage_of_nodes_to_score
+    order = np.asarray(cycle.cache.node_order(), dtype=np.intp)
+    if percentage is None or len(order) == 0:
+        return feasible
+    walk = np.roll(order, -profile.next_start)
+    reached = np.cumsum(feasible[walk])
+    wanted = num_feasible_nodes_to_find(percentage, len(order))
+    stop = int(np.searchsorted(reached, wanted)) + 1 if reached[-1] >= wanted else len(order)
+    profile.next_start = (profile.next_start + stop) % len(order)
+    kept = np.zeros_like(feasible)
+    kept[walk[:stop]] = feasible[walk[:stop]]
+    return kept
 
 
 class Decision(NamedTuple):
@@ -60,7 +90,7 @@ def run(profile: Profile, cycle: Cycle, keep_scores: bool = False) -> Decision |
         nominated = _nominated_row(cycle, outcome)
         if nominated is not None:
             return Decision(table.node(nominated).name, 0, 1, 1)
-        outcome.feasible = filtering.standing(profile, cycle, outcome)
+        outcome.feasible = filtering.feasible_rows(profile, cycle, outcome)
         found = int(np.count_nonzero(outcome.feasible))
         decided = _choose(profile, cycle, outcome, found, keep_scores) if found else None
         if decided is not None:
@@ -89,7 +119,7 @@ def _passes_extenders(cycle: Cycle, row: int) -> bool:
     alone = np.zeros(cycle.table.rows, dtype=bool)
     alone[row] = True
     try:
-        return bool(extending.passing(cycle, alone, Diagnosis(cycle.table))[row])
+        return bool(extender_calls.filter_by_extenders(cycle, alone, Diagnosis(cycle.table))[row])
     except ExtenderError:
         return False
 
@@ -100,10 +130,10 @@ def _choose(
     """The best of the feasible nodes; None where extenders leave none of them."""
     table, feasible = cycle.table, outcome.feasible
     if profile.percentage_of_nodes_to_score is not None:
-        feasible = sampling.sample(profile, cycle, feasible)
+        feasible = sample_feasible(profile, cycle, feasible)
         found = int(np.count_nonzero(feasible))
     if cycle.extenders:
-        feasible = extending.passing(cycle, feasible, outcome.diagnosis)
+        feasible = extender_calls.filter_by_extenders(cycle, feasible, outcome.diagnosis)
         found = int(np.count_nonzero(feasible))
         if not found:
             return None
@@ -111,8 +141,8 @@ def _choose(
         return Decision(table.node(int(feasible.argmax())).name, 0, 1, len(table))
     scored = scoring.run(profile, cycle, feasible, keep_scores, found)
     if cycle.extenders:
-        extending.prioritize(cycle, scored, keep_scores)
-    position, score = selecting.pick(scored, cycle.random)
+        extender_calls.add_extender_scores(cycle, scored, keep_scores)
+    position, score = scoring.select_host(scored, cycle.random)
     kept = scored if keep_scores else None
     return Decision(scored.nodes.node(position).name, score, found, len(table), kept)
 
@@ -121,11 +151,11 @@ def post_filter(
     profile: Profile, cycle: Cycle, diagnosis: Diagnosis, outcome: Filtering
 ) -> Nominated | None:
     """Ask PostFilter plugins for room; their words end the diagnosis."""
-    cycle.refuses = filtering.Refusing(cycle, outcome.active)
+    cycle.refuses = filtering.RowFilters(cycle, outcome.active)
     said: list[str] = []
     nominated: Nominated | None = None
     for name, plugin in cycle.timer.each(profile.post_filter):
-        with guard(name, "PostFilter"):
+        with as_plugin_error(name, "PostFilter"):
             answer = plugin.post_filter(cycle, cycle.pod, diagnosis)
         if answer is None:
             continue

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import PodInfo
-from moorage.cache.view import Nodes
-from moorage.cycle import preparation
-from moorage.cycle.guarding import blame, guard
+from moorage.cycle import required_points
 from moorage.cycle.profile import FilterEntry, Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import NARROWED_OUT, Diagnosis
+from moorage.framework.plugin_errors import as_plugin_error, attempt_error
 from moorage.framework.verdicts import (
     SKIP,
     Code,
@@ -34,7 +34,7 @@ from moorage.framework.verdicts import (
 Mask = NDArray[np.bool_]
 
 COOLDOWN = "NodeCooldown"
-RESTING = unresolvable("node(s) had just rejected a pod").by(COOLDOWN)
+COOLING_DOWN = unresolvable("node(s) had just rejected a pod").by(COOLDOWN)
 
 
 class Filtering:
@@ -55,7 +55,7 @@ def run(profile: Profile, cycle: Cycle) -> Filtering:
     outcome = Filtering(cycle)
     pre_filter(profile, cycle, outcome)
     if outcome.diagnosis.pre_filter is None:
-        outcome.feasible = standing(profile, cycle, outcome)
+        outcome.feasible = feasible_rows(profile, cycle, outcome)
     else:
         outcome.feasible = np.zeros(cycle.table.rows, dtype=bool)
     return outcome
@@ -84,7 +84,7 @@ def pre_filter(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
             else:
                 raise PluginError(name, "PreFilter", f"answered {answer!r}")
     except Exception as error:
-        raise blame(name, "PreFilter", error) from error
+        raise attempt_error(name, "PreFilter", error) from error
     outcome.active = [entry for entry in plan.filter if entry.name not in skipped]
     if plan.listeners:
         cycle.listeners = [named for named in plan.listeners if named[0] not in skipped]
@@ -111,7 +111,7 @@ def _narrow(outcome: Filtering, name: str, answer: NodeNames) -> bool:
     return True
 
 
-def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
+def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
     """bool (row): the node is there and nobody refuses it."""
     feasible = _searched(cycle, outcome)
     if cycle.cache.resting:
@@ -139,7 +139,7 @@ def standing(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
 
 
 def _unprepared(entry: FilterEntry) -> PluginError:
-    return PluginError(entry.name, "Filter", preparation.UNPREPARED.format("PreFilter"))
+    return PluginError(entry.name, "Filter", required_points.POINT_DISABLED.format("PreFilter"))
 
 
 def _searched(cycle: Cycle, outcome: Filtering) -> Mask:
@@ -168,14 +168,14 @@ def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int3
         out = np.zeros(table.rows, dtype=np.int32)
         plugin.filter_all(cycle, cycle.pod, Nodes.all(table), out)
     except Exception as error:
-        raise blame(entry.name, "Filter", error) from error
+        raise attempt_error(entry.name, "Filter", error) from error
     return out if out.any() else None
 
 
 def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection | None:
     """The first plugin in configured order that refuses one row, as things stand now."""
     if cycle.cache.resting and row in _resting_rows(cycle):
-        return RESTING
+        return COOLING_DOWN
     nodes = Nodes.one(cycle.table, row)
     out = np.zeros(1, dtype=np.int32)
     for entry in active:
@@ -189,7 +189,7 @@ def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection 
         try:
             entry.plugin.filter_all(cycle, cycle.pod, nodes, out)
         except Exception as error:
-            raise blame(entry.name, "Filter", error) from error
+            raise attempt_error(entry.name, "Filter", error) from error
         if out[0]:
             return _decoder(cycle, entry)(int(out[0]))
     return None
@@ -202,7 +202,7 @@ def _ask_scalar(cycle: Cycle, entry: FilterEntry, row: int) -> Rejection | None:
 
 def _ask_each(cycle: Cycle, entry: FilterEntry, rows: list[int]) -> Sequence[Rejection | None]:
     nodes = [cycle.table.node(row) for row in rows]
-    with guard(entry.name, "Filter"):
+    with as_plugin_error(entry.name, "Filter"):
         answers = entry.plugin.filter_each(cycle, cycle.pod, nodes)
     for answer in answers:
         if answer is not None and not isinstance(answer, Rejection):
@@ -213,7 +213,7 @@ def _ask_each(cycle: Cycle, entry: FilterEntry, rows: list[int]) -> Sequence[Rej
 
 def _decoder(cycle: Cycle, entry: FilterEntry) -> Callable[[int], Rejection]:
     def decode(code: int) -> Rejection:
-        with guard(entry.name, "Filter"):
+        with as_plugin_error(entry.name, "Filter"):
             return entry.plugin.rejection(cycle, cycle.pod, code).by(entry.name)
 
     return decode
@@ -232,7 +232,7 @@ def _rows_with_nominated_pods(cycle: Cycle) -> list[int]:
     return [row for row in rows if row is not None]
 
 
-def promised(cycle: Cycle, row: int) -> list[PodInfo]:
+def nominated_pods(cycle: Cycle, row: int) -> list[PodInfo]:
     """Pods nominated to a row that the incoming pod must yield to."""
     incoming = cycle.incoming
     return [
@@ -246,7 +246,7 @@ def refusal_with_nominated_pods(
     cycle: Cycle, active: Iterable[FilterEntry], row: int
 ) -> Rejection | None:
     """kube's two passes: with the promised pods counted, and then without them."""
-    others = promised(cycle, row)
+    others = nominated_pods(cycle, row)
     if others:
         with cycle.trial():
             for pod in others:
@@ -258,7 +258,7 @@ def refusal_with_nominated_pods(
     return refusal(cycle, active, row)
 
 
-class Refusing:
+class RowFilters:
     """Who refuses a row as things stand now; `filters` are the plugins asked, in order."""
 
     __slots__ = ("_active", "_cycle", "filters")
@@ -280,7 +280,7 @@ def diagnose(profile: Profile, cycle: Cycle, outcome: Filtering) -> Diagnosis:
     _refuse_narrowed_out(cycle, outcome)
     for row in _resting_rows(cycle):
         if diagnosis.slot[row] < 0:
-            refuse_row(diagnosis, row, RESTING)
+            refuse_row(diagnosis, row, COOLING_DOWN)
     _refuse_by_nominated_pods(cycle, outcome)
     table = cycle.table
     unsettled = table.alive[: table.rows] & ~outcome.feasible
@@ -323,7 +323,11 @@ def _refuse_narrowed_out(cycle: Cycle, outcome: Filtering) -> None:
 
 def _refuse_by_nominated_pods(cycle: Cycle, outcome: Filtering) -> None:
     for row in _rows_with_nominated_pods(cycle):
-        if not outcome.feasible[row] and outcome.diagnosis.slot[row] < 0 and promised(cycle, row):
+        if (
+            not outcome.feasible[row]
+            and outcome.diagnosis.slot[row] < 0
+            and nominated_pods(cycle, row)
+        ):
             refused = refusal_with_nominated_pods(cycle, outcome.active, row)
             if refused is not None:
                 refuse_row(outcome.diagnosis, row, refused)

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from moorage.cache.columns import ColumnCache, Compute, Depends, Rule
+from moorage.cache.column_cache import ColumnCache, Compute, Depends, Rule
 from moorage.cache.podinfo import Feature, PodInfo
 from moorage.config.durations import decode_hook
-from moorage.config.resolving import ResolvedProfile
-from moorage.cycle import preparation
+from moorage.config.resolved_profile import ResolvedProfile
+from moorage.cycle import required_points
 from moorage.framework import points
 from moorage.framework.cycle import Listener
-from moorage.framework.guarding import UNGUARDED, Guarding
 from moorage.framework.plugin import Plugin
+from moorage.framework.plugin_guards import NO_GUARDS, PluginGuards
 from moorage.framework.points import is_vector
 
 P = TypeVar("P", bound=Plugin)
@@ -81,7 +81,7 @@ class Profile:
         self.columns = ColumnCache()
         self.shared: dict[str, Any] = {}
         self.next_start = 0
-        self.guards: Guarding = UNGUARDED
+        self.guards: PluginGuards = NO_GUARDS
         at = resolved.points
 
         def listed(point: str, kind: type[P]) -> list[tuple[str, P]]:
@@ -97,7 +97,7 @@ class Profile:
                 plugin,
                 is_vector(plugin, "filter_all"),
                 _rule("filter", name, plugin, plugin.filter_all, np.int32),
-                name in preparation.NEEDS_PRE_FILTER and name not in dict(self.pre_filter),
+                name in required_points.NEEDS_PRE_FILTER and name not in dict(self.pre_filter),
                 type(plugin).admits_all is not points.Filter.admits_all,
             )
             for name, plugin in listed("filter", points.Filter)
@@ -118,7 +118,7 @@ class Profile:
             )
             for name, plugin in listed("score", points.Score)
         ]
-        self.unscorable = preparation.unscorable(
+        self.unscorable = required_points.find_unscorable(
             pre_filter=dict(self.pre_filter), pre_score=dict(self.pre_score), score=weights
         )
         self.reserve = listed("reserve", points.Reserve)
@@ -172,7 +172,7 @@ def build(
     resolved: ResolvedProfile,
     known: Mapping[str, type[Plugin]],
     percentage: int | None = None,
-    guards: Guarding = UNGUARDED,
+    guards: PluginGuards = NO_GUARDS,
 ) -> Profile:
     """A profile from its configuration: every named plugin made from its arguments.
 

@@ -1,4 +1,4 @@
-"""Which feasible node is best: PreScore, Score, NormalizeScore, times weight, summed.
+"""Which feasible node is best: PreScore, Score, NormalizeScore, weights, random among ties.
 
 A column that holds the same value on every row adds the same to every node: it is normalised as
 one number and never added up row by row.
@@ -7,13 +7,14 @@ one number and never added up row by row.
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.cache.columns import Column, Rule
-from moorage.cache.view import Nodes
-from moorage.cycle import preparation
-from moorage.cycle.guarding import blame, guard
+from moorage.cache.column_cache import Column, Rule
+from moorage.cache.node_view import Nodes
+from moorage.cycle import required_points
 from moorage.cycle.profile import Profile, ScoreEntry
-from moorage.framework.cycle import Cycle
+from moorage.framework.cycle import Cycle, Random
+from moorage.framework.plugin_errors import as_plugin_error, attempt_error
 from moorage.framework.verdicts import MAX_SCORE, MIN_SCORE, SKIP, PluginError, Rejection
+from moorage.plugins.kernels import compiled
 
 Scores = NDArray[np.int64]
 
@@ -116,7 +117,7 @@ def _column(profile: Profile, cycle: Cycle, entry: ScoreEntry, rule: Rule) -> Co
             return None
         return profile.columns.get(rule, sign, cycle.table, cycle, cycle.pod)
     except Exception as error:
-        raise blame(entry.name, "Score", error) from error
+        raise attempt_error(entry.name, "Score", error) from error
 
 
 def _view(cycle: Cycle, feasible: NDArray[np.bool_], found: int | None) -> Nodes:
@@ -131,7 +132,7 @@ def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
     """Run PreScore plugins; the Score plugins that did not bow out."""
     if profile.unscorable is not None:
         name, lacking = profile.unscorable
-        raise PluginError(name, "Score", preparation.UNPREPARED.format(lacking))
+        raise PluginError(name, "Score", required_points.POINT_DISABLED.format(lacking))
     plan = profile.plan(cycle.incoming)
     skipped: set[str] = set()
     pod, name = cycle.pod, ""
@@ -143,7 +144,7 @@ def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
             elif isinstance(answer, Rejection):
                 raise PluginError(name, "PreScore", answer.message)
     except Exception as error:
-        raise blame(name, "PreScore", error) from error
+        raise attempt_error(name, "PreScore", error) from error
     return [entry for entry in plan.score if entry.name not in skipped]
 
 
@@ -162,7 +163,7 @@ def _weighted(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -
     if entry.normalizes:
         if scores.base is not None or not scores.flags.owndata:
             scores = scores.copy()
-        with guard(entry.name, "NormalizeScore"):
+        with as_plugin_error(entry.name, "NormalizeScore"):
             entry.plugin.normalize(cycle, cycle.pod, nodes, scores)
     if checked:
         _check(entry, scores)
@@ -191,13 +192,13 @@ def _raw(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Sco
     try:
         entry.plugin.score_all(cycle, cycle.pod, nodes, out)
     except Exception as error:
-        raise blame(entry.name, "Score", error) from error
+        raise attempt_error(entry.name, "Score", error) from error
     return out
 
 
 def _scalar(cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores:
     asked = [nodes.node(position) for position in range(nodes.count)]
-    with guard(entry.name, "Score"):
+    with as_plugin_error(entry.name, "Score"):
         answers = entry.plugin.score_each(cycle, cycle.pod, asked)
     for answer in answers:
         if type(answer) is not int:
@@ -217,3 +218,32 @@ def _check(entry: ScoreEntry, scores: Scores) -> None:
             f"returned the score {found}; scores must be {MIN_SCORE} to {MAX_SCORE} "
             "after normalisation",
         )
+
+
+def best_positions(scoring: Scoring) -> NDArray[np.intp]:
+    """Positions of the nodes with the highest total."""
+    totals = scoring.totals
+    return np.flatnonzero(totals == totals.max())
+
+
+def select_host(scoring: Scoring, random: Random) -> tuple[int, int]:
+    """One of the best nodes, each equally likely: its position, and its total."""
+    whole = scoring.nodes.is_contiguous
+    if compiled is not None and scoring.columns and (whole or scoring.own is None):
+        position, total = _pick_of_columns(scoring, random)
+    else:
+        tied = best_positions(scoring)
+        position = int(tied[random.randrange(len(tied))]) if len(tied) > 1 else int(tied[0])
+        total = int(scoring.totals[position])
+    return position, total + scoring.constant
+
+
+def _pick_of_columns(scoring: Scoring, random: Random) -> tuple[int, int]:
+    """The same in two compiled passes, without adding the columns up in memory."""
+    assert compiled is not None
+    own = () if scoring.own is None else ((scoring.own, 1),)
+    columns = (*scoring.columns, *own)
+    rows = None if scoring.nodes.is_contiguous else scoring.nodes.rows
+    total, tied = compiled.highest(columns, rows)
+    chosen = random.randrange(tied) if tied > 1 else 0
+    return compiled.nth_of(columns, rows, total, chosen), total

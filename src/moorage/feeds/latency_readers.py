@@ -1,25 +1,78 @@
-"""Latencies from a ConfigMap or a file."""
+"""Reads latencies between zones or nodes from a ConfigMap or a file."""
 
-from collections.abc import Iterator
+import datetime
+from collections.abc import Iterable, Iterator
 from contextlib import aclosing
 from pathlib import Path
-from typing import Final
+from statistics import median
+from typing import Annotated, Any, Final
+
+import msgspec
+import yaml
 
 from moorage.clock import Clock
-from moorage.feeds import latency_documents
-from moorage.feeds.latency_documents import Document
 from moorage.feeds.readings import FeedError, Latencies
-from moorage.policies.sources import LatencyConfigMap, LatencyFile
-from moorage.watch.errors import ApiError, Forbidden, NotFound
-from moorage.watch.resources import RESOURCES
-from moorage.watch.surface import ApiServer
+from moorage.policies.telemetry.metric_sources import LatencyConfigMap, LatencyFile
+from moorage.watch.api_errors import ApiError, Forbidden, NotFound
+from moorage.watch.api_resources import RESOURCES
+from moorage.watch.api_server import ApiServer
+
+Milliseconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class LatencyDocument(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What somebody measured, or knows."""
+
+    latencies: dict[str, dict[str, Milliseconds]]
+    measured_at: datetime.datetime | None = None
+
+    def pairs(self, now: float) -> Iterator[tuple[tuple[str, str], float, float]]:
+        """From where to where, how long, and when it was measured."""
+        at = now if self.measured_at is None else self.measured_at.timestamp()
+        for start, row in self.latencies.items():
+            for end, milliseconds in row.items():
+                yield (start, end), milliseconds, at
+
+
+def parse_latencies(text: str, place: str) -> LatencyDocument:
+    """One document, in YAML or JSON."""
+    try:
+        return msgspec.convert(_plain(yaml.safe_load(text)), LatencyDocument)
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        said = " ".join(str(error).split())
+        raise FeedError(f"{place}: not a table of latencies: {said}") from None
+
+
+def merge_latencies(
+    documents: Iterable[LatencyDocument], now: float, believed_seconds: float
+) -> Latencies:
+    """All documents as one: the median of what is believed."""
+    known: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for document in documents:
+        for pair, milliseconds, at in document.pairs(now):
+            if now - at <= believed_seconds:
+                known.setdefault(pair, []).append((milliseconds, at))
+    return Latencies(
+        {
+            pair: (median(ms for ms, _ in found), max(at for _, at in found))
+            for pair, found in known.items()
+        }
+    )
+
+
+def _plain(found: Any) -> Any:
+    """What YAML reads, with its times as texts and its keys as strings."""
+    if isinstance(found, dict):
+        return {str(key): _plain(value) for key, value in found.items()}
+    return found.isoformat() if isinstance(found, datetime.datetime) else found
+
 
 CONFIG_MAPS: Final = RESOURCES["configmaps"]
-MISSING: Final = (
+CONFIG_MAP_MISSING: Final = (
     "there is no such ConfigMap: add the component deploy/components/latencies, whose prober "
     "writes it, or set latencyConfigMap: ''"
 )
-NOT_ALLOWED: Final = "it may not be read: add the component deploy/components/latencies"
+CONFIG_MAP_FORBIDDEN: Final = "it may not be read: add the component deploy/components/latencies"
 
 
 class ConfigMapLatencies:
@@ -53,16 +106,16 @@ class ConfigMapLatencies:
         try:
             found = await self._server.get(CONFIG_MAPS, source.namespace, source.config_map)
         except NotFound:
-            raise FeedError(f"{place}: {MISSING}") from None
+            raise FeedError(f"{place}: {CONFIG_MAP_MISSING}") from None
         except Forbidden as error:
-            raise FeedError(f"{place}: {NOT_ALLOWED} ({error})") from None
+            raise FeedError(f"{place}: {CONFIG_MAP_FORBIDDEN} ({error})") from None
         except ApiError as error:
             raise FeedError(f"{place}: {error}") from None
         self._version = str(found["metadata"].get("resourceVersion") or "")
         data = {f"{place}, data[{key}]": text for key, text in (found.get("data") or {}).items()}
-        documents = list(_readable(data))
+        documents = list(_parse_readable(data))
         now = self._clock.now()
-        return latency_documents.merge(documents, now, source.believed_seconds)
+        return merge_latencies(documents, now, source.believed_seconds)
 
     async def close(self) -> None:
         """Nothing is held open."""
@@ -78,21 +131,21 @@ class FileLatencies:
     async def read(self) -> Latencies:
         """What is believed of all that was measured."""
         source = self._source
-        document = latency_documents.parse(_text(source.path), source.path)
-        return latency_documents.merge([document], self._clock.now(), source.believed_seconds)
+        document = parse_latencies(_read_text(source.path), source.path)
+        return merge_latencies([document], self._clock.now(), source.believed_seconds)
 
     async def close(self) -> None:
         """Nothing is held open."""
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise FeedError(f"{path}: {error.strerror}") from None
 
 
-def _readable(data: dict[str, str]) -> Iterator[Document]:
+def _parse_readable(data: dict[str, str]) -> Iterator[LatencyDocument]:
     """The documents that can be read; where none can, what is wrong with the first.
 
     A prober that writes nonsense must not hide what the others have measured.
@@ -100,7 +153,7 @@ def _readable(data: dict[str, str]) -> Iterator[Document]:
     faults: list[FeedError] = []
     for place, text in data.items():
         try:
-            yield latency_documents.parse(text, place)
+            yield parse_latencies(text, place)
         except FeedError as error:
             faults.append(error)
     if faults and len(faults) == len(data):

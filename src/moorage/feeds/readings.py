@@ -1,12 +1,11 @@
-"""What was read, on its way to the store of a profile."""
+"""What a feed has read (usage, energy, latencies), and the protocol of its readers."""
 
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from moorage.policies import energies, latencies, metrics
-from moorage.policies.energies import Energy
-from moorage.policies.metrics import Usage
+from moorage.policies.telemetry import latency_measurements, node_measurements
+from moorage.policies.telemetry.node_measurements import Energy, Usage
 
 
 class FeedError(Exception):
@@ -32,7 +31,7 @@ class Usages(msgspec.Struct, frozen=True):
     found: dict[str, Usage]
 
     def write(self, shared: dict[str, Any]) -> None:
-        store = metrics.store(shared)
+        store = node_measurements.usage_store(shared)
         for node, usage in self.found.items():
             store.record(node, usage)
 
@@ -47,7 +46,7 @@ class Energies(msgspec.Struct, frozen=True):
     found: dict[str, Energy]
 
     def write(self, shared: dict[str, Any]) -> None:
-        store = energies.store(shared)
+        store = node_measurements.energy_store(shared)
         for node, energy in self.found.items():
             store.record(node, energy)
 
@@ -62,7 +61,7 @@ class Latencies(msgspec.Struct, frozen=True):
     found: dict[tuple[str, str], tuple[float, float]]
 
     def write(self, shared: dict[str, Any]) -> None:
-        store = latencies.store(shared)
+        store = latency_measurements.latency_store(shared)
         for (start, end), (milliseconds, at) in self.found.items():
             store.record(start, end, milliseconds, at)
 
@@ -84,7 +83,7 @@ class Reader(Protocol):
 
 
 @runtime_checkable
-class Watched(Protocol):
+class WatchedReader(Protocol):
     """A reader that knows when its source says something else."""
 
     async def changed(self) -> bool:

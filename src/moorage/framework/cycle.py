@@ -1,9 +1,9 @@
-"""One attempt's state, and the window through which plugins see the cluster."""
+"""One attempt's state, and what plugins can see of the cluster (kube's CycleState and Handle)."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
@@ -12,8 +12,34 @@ from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
 from moorage.framework.extenders import NO_EXTENDERS, Extenders
-from moorage.framework.timing import UNTIMED, Timer
 from moorage.framework.verdicts import Rejection
+
+PluginEntry = TypeVar("PluginEntry", bound=tuple[Any, ...])
+
+
+class Timer(Protocol):
+    """Hears of one attempt; never raises."""
+
+    def step(self, point: str, ended: str = "Success") -> None:
+        """An extension point begins, or none does; `ended`: the status of the one before."""
+
+    def each(self, plugins: Iterable[PluginEntry]) -> Iterable[PluginEntry]:
+        """The plugins about to run, by name, at the point that has begun."""
+        ...
+
+
+class NoTimer:
+    """Nobody listens."""
+
+    def step(self, point: str, ended: str = "Success") -> None:
+        pass
+
+    def each(self, plugins: Iterable[PluginEntry]) -> Iterable[PluginEntry]:
+        return plugins
+
+
+NO_TIMER: Final = NoTimer()
+
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -51,7 +77,7 @@ class Listener(Protocol):
     def remove_pod(self, cycle: "Cycle", pod: Pod, removed: PodInfo, node: Node) -> Any: ...
 
 
-class Refuses(Protocol):
+class RowFilter(Protocol):
     """Who refuses a row; `filters` are the plugins that are asked, in order."""
 
     @property
@@ -95,7 +121,7 @@ class Cycle:
         generation: int = 0,
         shared: dict[str, Any] | None = None,
         client: Client | None = None,
-        timer: Timer = UNTIMED,
+        timer: Timer = NO_TIMER,
         extenders: Extenders = NO_EXTENDERS,
     ) -> None:
         self.cache = cache
@@ -112,7 +138,7 @@ class Cycle:
         self.state: dict[str, Any] = {}
         self.listeners: list[tuple[str, Listener]] = []
         """The PreFilter plugins, by name, that keep state which a trial must bring up to date."""
-        self.refuses: Refuses = NOBODY
+        self.refuses: RowFilter = NOBODY
         """For PostFilter: who refuses a row as things stand now, a trial's changes included."""
 
     @property

@@ -1,4 +1,4 @@
-"""Cluster events, and hints: which of them may let a refused pod through."""
+"""Cluster events, and queueing hints: which events may let a refused pod be scheduled."""
 
 import enum
 from collections.abc import Callable

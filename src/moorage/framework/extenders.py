@@ -22,7 +22,7 @@ class ExtenderError(SchedulingError):
     """An extender did not answer, or answered what makes no sense."""
 
 
-class Filtered(NamedTuple):
+class ExtenderFilterResult(NamedTuple):
     """The nodes an extender lets pass, and why it refused others, by name.
 
     Nodes in neither are refused without a word.
@@ -33,7 +33,7 @@ class Filtered(NamedTuple):
     unresolvable: Mapping[str, str] = {}
 
 
-class Doomed(NamedTuple):
+class ExtenderVictims(NamedTuple):
     """The uids of pods that would be evicted from a node, and how many against a budget's will."""
 
     uids: tuple[str, ...]
@@ -66,11 +66,11 @@ class Extender(Protocol):
         """Whether the pod asks for what it manages; one that manages nothing has a say on all."""
         ...
 
-    def filter(self, pod: Pod, nodes: Sequence[Node]) -> Filtered: ...
+    def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult: ...
 
     def preempt(
         self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]
-    ) -> dict[str, Doomed]:
+    ) -> dict[str, ExtenderVictims]:
         """The candidates that remain; given are the victims and violations of each node."""
         ...
 

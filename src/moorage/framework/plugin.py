@@ -1,4 +1,4 @@
-"""What every plugin is: its own arguments."""
+"""Plugin, the base class of every plugin: a struct of the plugin's arguments."""
 
 from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from moorage.cache.columns import Depends
+from moorage.cache.column_cache import Depends
 from moorage.cache.podinfo import Feature
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import ANY_EVENT, EventHint

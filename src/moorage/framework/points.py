@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import PodInfo
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.plugin import Plugin
-from moorage.framework.queued import QueuedPod
+from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import NodeNames, Nominated, Rejection, Skip, Wait
 
 

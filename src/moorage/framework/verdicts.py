@@ -1,4 +1,4 @@
-"""What a plugin may answer.
+"""What a plugin may answer: Rejection, Skip, Wait, NodeNames, Nominated; and the errors.
 
 Expected outcomes are values: `None` (it fits, go on), a `Rejection`, `SKIP`, a `Wait`, a set of
 `NodeNames`. Surprises are exceptions: whatever a plugin raises becomes kube-scheduler's Error,

@@ -1,4 +1,4 @@
-"""What stands between the engine and plugins that are not ours.
+"""Guards around custom plugins: deadlines, checked answers, circuit breakers.
 
 The law of this package:
 

@@ -1,4 +1,4 @@
-"""A circuit breaker: closed while all is well, open after too many failures, half-open on trial.
+"""A circuit breaker per plugin: closed, open after repeated failures, half-open on trial.
 
     CLOSED ──threshold failed units in a row──▶ OPEN ──cooldown over──▶ HALF_OPEN
       ▲                                           ▲                        │

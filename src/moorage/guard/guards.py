@@ -1,14 +1,79 @@
-"""The guards of every custom plugin of some profiles."""
+"""Wraps the custom plugins of a profile in subclasses whose hooks go through a guard."""
 
 import asyncio
+import functools
+import types
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
-from moorage.config.guarding import PluginGuard
+from moorage.config.moorage_configuration import PluginGuard
+from moorage.framework import points
 from moorage.framework.plugin import Plugin
-from moorage.guard.calling import Guard
-from moorage.guard.telling import SwitchedOff, SwitchedOn, Tell, tell_nobody
-from moorage.guard.wrapping import guarded
+from moorage.framework.verdicts import SKIP
+from moorage.guard import async_hooks, hook_wrappers, node_hooks, queueing_hooks
+from moorage.guard.breaker_events import (
+    BreakerListener,
+    SwitchedOff,
+    SwitchedOn,
+    ignore_breaker_event,
+)
+from moorage.guard.hook_wrappers import Function, Wrapper
+from moorage.guard.plugin_guard import BINDING, Guard
+
+WRAPPERS: dict[str, Wrapper] = {
+    "pre_enqueue": hook_wrappers.pre_enqueue,
+    "sort_key": queueing_hooks.sort_key,
+    "pre_filter": hook_wrappers.wrap_hook("PreFilter"),
+    "add_pod": hook_wrappers.wrap_hook("PreFilter"),
+    "remove_pod": hook_wrappers.wrap_hook("PreFilter"),
+    "filter": hook_wrappers.wrap_hook("Filter"),
+    "filter_all": node_hooks.filter_all,
+    "admits_all": hook_wrappers.wrap_admits_all,
+    "rejection": hook_wrappers.wrap_rejection,
+    "post_filter": hook_wrappers.wrap_hook("PostFilter"),
+    "pre_score": hook_wrappers.wrap_hook("PreScore"),
+    "score": hook_wrappers.wrap_score,
+    "score_all": node_hooks.score_all,
+    "normalize": node_hooks.normalize,
+    "reserve": hook_wrappers.wrap_hook("Reserve"),
+    "unreserve": hook_wrappers.wrap_unreserve,
+    "permit": hook_wrappers.wrap_hook("Permit"),
+    "pre_bind_pre_flight": hook_wrappers.wrap_hook("PreBindPreFlight", BINDING, SKIP),
+    "pre_bind": async_hooks.wrap_async_hook("PreBind", None),
+    "bind": async_hooks.wrap_async_hook("Bind", SKIP),
+    "post_bind": hook_wrappers.wrap_hook("PostBind", BINDING),
+    "sign": hook_wrappers.wrap_sign,
+    "events": queueing_hooks.wrap_events,
+    "concerns": queueing_hooks.concerns,
+    "inherit": queueing_hooks.wrap_inherit,
+}
+
+
+def guarded_class(plugin: type[Plugin], guard: Guard) -> type[Plugin]:
+    """A plugin class that behaves as the given one, and does no harm."""
+    own = {name: hook for name in WRAPPERS if (hook := implemented_hook(plugin, name)) is not None}
+    guard.normalizes = "normalize" in own
+    body: dict[str, Any] = {
+        name: functools.wraps(hook)(WRAPPERS[name](guard, hook)) for name, hook in own.items()
+    }
+    if "filter" in own:
+        body["filter_each"] = node_hooks.filter_each(guard, own["filter"])
+    if "score" in own:
+        body["score_each"] = node_hooks.score_each(guard, own["score"])
+    body["origin"] = classmethod(lambda cls: plugin)
+    body |= {"__module__": plugin.__module__, "__doc__": plugin.__doc__}
+    return types.new_class(
+        plugin.__name__, (plugin,), {"frozen": True}, lambda namespace: namespace.update(body)
+    )
+
+
+def implemented_hook(plugin: type[Plugin], name: str) -> Function | None:
+    """The hook, where it is not the one that every plugin has."""
+    hook: Function | None = getattr(plugin, name, None)
+    for base in (Plugin, *points.POINTS.values()):
+        if hook is getattr(base, name, None):
+            return None
+    return hook
 
 
 def is_custom(plugin: type[Plugin]) -> bool:
@@ -29,7 +94,7 @@ class Guards:
         self.guards: dict[str, Guard] = {}
         self.clock: Callable[[], float] = float
         self.sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
-        self.tell: Tell = tell_nobody
+        self.tell: BreakerListener = ignore_breaker_event
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
         """The class to make the plugin of: one of ours as it is, anyone else's guarded."""
@@ -41,7 +106,7 @@ class Guards:
             name, self._profile, terms, plugin.__module__, self._now, self._told, self._sleep
         )
         self.guards[name] = guard
-        return guarded(plugin, guard)
+        return guarded_class(plugin, guard)
 
     def rewrap(self, plugin: Plugin) -> Plugin:
         """The same for a plugin that is made already."""

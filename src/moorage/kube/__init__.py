@@ -1,4 +1,4 @@
-"""A real API server behind the surface of `moorage.watch`: auth, HTTP, leases.
+"""The client of a real API server: kubeconfig, credentials, HTTP, leader election.
 
     kubeconfig, incluster   where the API server is and who we are
     credentials, exec_plugin, impersonation, tls, proxies, access   how to prove it and get there

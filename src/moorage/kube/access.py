@@ -1,22 +1,38 @@
-"""How to get to one API server and be known there, as a kubeconfig context says."""
+"""The address, credentials, TLS, proxy and headers for one kubeconfig context."""
 
 import os
 import ssl
 import time
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import aiohttp
 from multidict import CIMultiDict
 
 from moorage import __version__
-from moorage.kube import impersonation
 from moorage.kube.credentials import Credential, credentials_of
-from moorage.kube.kubeconfig import KubeconfigError, Selected
-from moorage.kube.proxies import proxy_for
+from moorage.kube.http_proxy import proxy_for
+from moorage.kube.kubeconfig import KubeconfigError, SelectedContext, User
 from moorage.kube.tls import Tls
-from moorage.watch.errors import Unreachable
+from moorage.watch.api_errors import Unreachable
+
+
+def impersonation_headers(user: User) -> CIMultiDict[str]:
+    """The Impersonate headers; none where nobody is impersonated."""
+    found: CIMultiDict[str] = CIMultiDict()
+    if not user.impersonate:
+        return found
+    found.add("Impersonate-User", user.impersonate)
+    if user.impersonate_uid:
+        found.add("Impersonate-Uid", user.impersonate_uid)
+    for group in user.impersonate_groups:
+        found.add("Impersonate-Group", group)
+    for key, values in user.impersonate_extra.items():
+        for value in values:
+            found.add(f"Impersonate-Extra-{quote(key, safe='')}", value)
+    return found
+
 
 JSON: Final = "application/json"
 
@@ -29,7 +45,7 @@ class Access:
 
     def __init__(
         self,
-        selected: Selected,
+        selected: SelectedContext,
         *,
         now: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
@@ -69,7 +85,7 @@ class Access:
         return Unreachable(f"{method} {self.url}{path.partition('?')[0]}: {_why(error)}")
 
 
-def _base(selected: Selected) -> str:
+def _base(selected: SelectedContext) -> str:
     server = selected.cluster.server.rstrip("/")
     if not server.startswith(("https://", "http://")):
         place = f"cluster {selected.cluster_name!r}: server"
@@ -77,12 +93,12 @@ def _base(selected: Selected) -> str:
     return server
 
 
-def _headers(selected: Selected) -> CIMultiDict[str]:
+def _headers(selected: SelectedContext) -> CIMultiDict[str]:
     headers: CIMultiDict[str] = CIMultiDict()
     headers["User-Agent"] = f"moorage/{__version__}"
     headers["Accept"] = JSON
     headers["Accept-Encoding"] = "identity"
-    headers.extend(impersonation.headers(selected.user))
+    headers.extend(impersonation_headers(selected.user))
     return headers
 
 

@@ -1,4 +1,4 @@
-"""Requests to one API server: short ones on the wire, long ones and streams by session."""
+"""Requests to one API server, over pooled connections or aiohttp sessions."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -8,14 +8,14 @@ from typing import Final
 import aiohttp
 
 from moorage.kube.access import JSON, Access, Failed
-from moorage.kube.kubeconfig import Selected
-from moorage.kube.refusals import refusal
+from moorage.kube.kubeconfig import SelectedContext
 from moorage.kube.requests import RequestWriter
 from moorage.kube.sessions import Sessions
 from moorage.kube.sockets import Sockets
+from moorage.kube.status_errors import error_from_response
 from moorage.kube.wire import Target
 from moorage.kube.wires import Wires
-from moorage.watch.errors import Unauthorized
+from moorage.watch.api_errors import Unauthorized
 
 POOL: Final = 64
 """Requests under way at once; more wait their turn."""
@@ -28,7 +28,7 @@ class Connection:
     nothing yet.
     """
 
-    def __init__(self, selected: Selected, *, request_seconds: float) -> None:
+    def __init__(self, selected: SelectedContext, *, request_seconds: float) -> None:
         self._access = access = Access(selected)
         self._seconds = request_seconds
         self._writer = RequestWriter(access.netloc, access.path, access.headers)
@@ -100,5 +100,5 @@ class Connection:
         except Failed as error:
             raise access.unreachable(method, path, error) from None
         if answer.status >= 300:
-            raise refusal(answer.status, answer.body, answer.header(b"retry-after"))
+            raise error_from_response(answer.status, answer.body, answer.header(b"retry-after"))
         return answer.body

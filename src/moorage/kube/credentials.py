@@ -1,4 +1,4 @@
-"""What proves who we are: nothing, a fixed token, a token file, a credential plugin."""
+"""Credentials of a kubeconfig user: a token, a token file, or a credential plugin."""
 
 import base64
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import msgspec
 
 from moorage.kube.exec_plugin import ExecPlugin
-from moorage.kube.kubeconfig import KubeconfigError, Selected
+from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 from moorage.kube.tls import Certificate
 
 REREAD_SECONDS: Final = 60.0
@@ -34,7 +34,7 @@ class Credentials(Protocol):
         ...
 
 
-class Fixed:
+class StaticCredentials:
     """Credentials that never change."""
 
     def __init__(self, credential: Credential) -> None:
@@ -47,7 +47,7 @@ class Fixed:
         """There are no others."""
 
 
-class TokenFile:
+class TokenFileCredentials:
     """A token in a file that is renewed from time to time."""
 
     def __init__(self, path: str, now: Callable[[], float], where: tuple[str, str]) -> None:
@@ -80,7 +80,7 @@ class TokenFile:
             self._read_at = self._now()
 
 
-class FromPlugin:
+class ExecPluginCredentials:
     """Credentials that a program prints."""
 
     def __init__(self, plugin: ExecPlugin, where: tuple[str, str]) -> None:
@@ -109,7 +109,7 @@ def bearer(token: str, where: tuple[str, str]) -> Credential:
 
 
 def credentials_of(
-    selected: Selected, now: Callable[[], float], wall: Callable[[], float]
+    selected: SelectedContext, now: Callable[[], float], wall: Callable[[], float]
 ) -> Credentials:
     """The credentials of a kubeconfig's user, in client-go's order of precedence."""
     user, place = selected.user, f"user {selected.user_name!r}"
@@ -119,13 +119,13 @@ def credentials_of(
         raise KubeconfigError(selected.file, f"{place}: auth-provider", problem)
     if user.token_file:
         where = (selected.file, f"{place}: tokenFile")
-        return TokenFile(user.token_file, now, where)
+        return TokenFileCredentials(user.token_file, now, where)
     if user.token:
-        return Fixed(bearer(user.token, (selected.file, f"{place}: token")))
+        return StaticCredentials(bearer(user.token, (selected.file, f"{place}: token")))
     if user.username:
         pair = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
-        return Fixed(Credential(f"Basic {pair}"))
+        return StaticCredentials(Credential(f"Basic {pair}"))
     if user.exec is not None:
         where = (selected.file, f"{place}: exec")
-        return FromPlugin(ExecPlugin(selected, user.exec, wall), where)
-    return Fixed(Credential())
+        return ExecPluginCredentials(ExecPlugin(selected, user.exec, wall), where)
+    return StaticCredentials(Credential())

@@ -1,4 +1,4 @@
-"""Credential plugins: programs that print an ExecCredential, kept until it expires."""
+"""Exec credential plugins: runs them and keeps the ExecCredential until it expires."""
 
 import asyncio
 import base64
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from moorage.kube.kubeconfig import Exec, KubeconfigError, Selected
+from moorage.kube.kubeconfig import Exec, KubeconfigError, SelectedContext
 
 GROUP: Final = "client.authentication.k8s.io"
 VERSIONS: Final = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
@@ -19,7 +19,7 @@ LEEWAY_SECONDS: Final = 10.0
 """Credentials are renewed this long before they expire."""
 
 
-class Printed(msgspec.Struct, frozen=True, rename="camel"):
+class PluginCredential(msgspec.Struct, frozen=True, rename="camel"):
     """The status of an ExecCredential."""
 
     token: str = ""
@@ -31,21 +31,21 @@ class Printed(msgspec.Struct, frozen=True, rename="camel"):
 class _ExecCredential(msgspec.Struct, frozen=True, rename="camel"):
     api_version: str
     kind: str
-    status: Printed | None = None
+    status: PluginCredential | None = None
 
 
 class ExecPlugin:
     """One plugin; it runs when credentials are needed and none are at hand."""
 
-    def __init__(self, selected: Selected, exec: Exec, wall: Callable[[], float]) -> None:
+    def __init__(self, selected: SelectedContext, exec: Exec, wall: Callable[[], float]) -> None:
         self._selected = selected
         self._exec = exec
         self._wall = wall
-        self._printed: Printed | None = None
+        self._printed: PluginCredential | None = None
         self._running = asyncio.Lock()
         self._check()
 
-    async def printed(self) -> Printed:
+    async def printed(self) -> PluginCredential:
         """What the plugin printed last, while that is valid."""
         if self._printed is not None and not self._expired(self._printed):
             return self._printed
@@ -67,7 +67,7 @@ class ExecPlugin:
             problem = "a scheduler has no terminal: Always cannot be had, IfAvailable can"
             raise self._error("interactiveMode", problem)
 
-    def _expired(self, printed: Printed) -> bool:
+    def _expired(self, printed: PluginCredential) -> bool:
         expires = printed.expiration_timestamp
         return expires is not None and expires.timestamp() - LEEWAY_SECONDS <= self._wall()
 
@@ -130,7 +130,7 @@ class ExecPlugin:
         }
         return {key: value for key, value in info.items() if value}
 
-    def _understand(self, out: bytes) -> Printed:
+    def _understand(self, out: bytes) -> PluginCredential:
         try:
             credential = msgspec.json.decode(out, type=_ExecCredential)
         except msgspec.DecodeError as error:

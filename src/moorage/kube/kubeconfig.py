@@ -1,4 +1,4 @@
-"""Kubeconfig files: which cluster, as whom.
+"""Reads kubeconfig files and selects a context: its cluster, user and namespace.
 
 Several files are merged as kubectl merges them: of entries with the same name the first one counts.
 Paths inside a file are relative to that file.
@@ -88,7 +88,7 @@ class Context(_Struct, frozen=True):
     namespace: str = ""
 
 
-class Selected(msgspec.Struct, frozen=True):
+class SelectedContext(msgspec.Struct, frozen=True):
     """One context of a kubeconfig, followed to its cluster and its user."""
 
     context: str
@@ -122,7 +122,7 @@ class Kubeconfig:
         _adopt(self.users, data, ("users", "user"), User, file)
         _adopt(self.contexts, data, ("contexts", "context"), Context, file)
 
-    def select(self, wanted: str = "") -> Selected:
+    def select(self, wanted: str = "") -> SelectedContext:
         """The context of that name, or the current one."""
         files = ", ".join(self.files)
         name = wanted or self.current
@@ -137,10 +137,10 @@ class Kubeconfig:
         user, home = User(), file
         if context.user:
             user, home = _find(self.users, context.user, f"{place}: user", files)
-        return Selected(name, context.cluster, context.user, cluster, user, home)
+        return SelectedContext(name, context.cluster, context.user, cluster, user, home)
 
 
-def load(paths: Iterable[str | Path], context: str = "") -> Selected:
+def load_kubeconfig(paths: Iterable[str | Path], context: str = "") -> SelectedContext:
     """Read some files and follow one context."""
     merged = Kubeconfig()
     for path in paths:

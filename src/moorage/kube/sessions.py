@@ -1,4 +1,4 @@
-"""What aiohttp does for us: long answers, compressed; answers without an end; proxies."""
+"""aiohttp sessions for long answers, watch streams, and requests through a proxy."""
 
 import socket
 from collections.abc import AsyncIterator
@@ -9,8 +9,8 @@ import aiohttp
 from yarl import URL
 
 from moorage.kube.access import Access, Failed
-from moorage.kube.refusals import refusal
 from moorage.kube.sockets import Sockets
+from moorage.kube.status_errors import error_from_response
 from moorage.kube.wires import CONNECT_SECONDS
 
 CHUNK: Final = 1 << 18
@@ -44,7 +44,7 @@ class Sessions:
         except Failed as error:
             raise self._access.unreachable(method, path, error) from None
         if response.status >= 300:
-            raise refusal(response.status, answer, response.headers.get("Retry-After"))
+            raise error_from_response(response.status, answer, response.headers.get("Retry-After"))
         return answer
 
     @asynccontextmanager
@@ -74,7 +74,7 @@ class Sessions:
             body = await response.read()
         except Failed as error:
             return self._access.unreachable("GET", path, error)
-        return refusal(response.status, body, response.headers.get("Retry-After"))
+        return error_from_response(response.status, body, response.headers.get("Retry-After"))
 
     async def _options(self, headers: dict[str, str]) -> dict[str, Any]:
         """What goes with every request."""

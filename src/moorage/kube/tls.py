@@ -1,4 +1,4 @@
-"""TLS: how we know the API server, and certificates by which it knows us."""
+"""TLS contexts for the API server, rebuilt when CA or client certificate files change."""
 
 import os
 import ssl
@@ -8,7 +8,7 @@ from typing import Final, cast
 
 import msgspec
 
-from moorage.kube.kubeconfig import KubeconfigError, Selected
+from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 
 CHECK_SECONDS: Final = 60.0
 """How often files are looked at for renewed certificates."""
@@ -24,7 +24,7 @@ class Certificate(msgspec.Struct, frozen=True):
 class Tls:
     """Contexts for one cluster; a new one whenever the files they were made from change."""
 
-    def __init__(self, selected: Selected) -> None:
+    def __init__(self, selected: SelectedContext) -> None:
         self._selected = selected
         self._context: ssl.SSLContext | None = None
         self._given: Certificate | None = None

@@ -1,4 +1,4 @@
-"""The embedded cluster: a store that answers as an API server answers a scheduler.
+"""The embedded cluster: an in-memory store that answers as an API server does.
 
 The law of this package:
 

@@ -1,13 +1,13 @@
-"""A kubelet for all nodes of the embedded cluster, which does to pods what it is told."""
+"""A kubelet for all nodes of the embedded cluster: starts, ends and removes pods on request."""
 
 import asyncio
 from contextlib import aclosing
 
-from moorage.memory import conditions, updating
-from moorage.memory.cluster import MemoryCluster
-from moorage.watch.errors import Conflict, NotFound
-from moorage.watch.resources import PODS
-from moorage.watch.surface import Raw
+from moorage.memory import conditions, updates
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.watch.api_errors import Conflict, NotFound
+from moorage.watch.api_resources import PODS
+from moorage.watch.api_server import Raw
 
 
 class Kubelet:
@@ -22,7 +22,7 @@ class Kubelet:
         status: Raw = {**self._pod_on_node(namespace, name)["status"], "phase": "Running"}
         status.setdefault("startTime", now)
         for type in ("Initialized", "ContainersReady", "Ready"):
-            status = conditions.put(status, now, type, "True")
+            status = conditions.set_condition(status, now, type, "True")
         self._write(namespace, name, status)
 
     def finish(self, namespace: str, name: str, *, succeeded: bool = True) -> None:
@@ -32,7 +32,7 @@ class Kubelet:
         status: Raw = {**self._pod_on_node(namespace, name)["status"], "phase": phase}
         for type in ("ContainersReady", "Ready"):
             reason = "PodCompleted" if succeeded else "PodFailed"
-            status = conditions.put(status, now, type, "False", reason=reason)
+            status = conditions.set_condition(status, now, type, "False", reason=reason)
         self._write(namespace, name, status)
 
     def reject(
@@ -95,4 +95,4 @@ class Kubelet:
     def _write(self, namespace: str, name: str, status: Raw) -> None:
         change = {"status": status}
         registry = self._cluster.registry
-        updating.patch(registry, PODS, namespace, name, change, "status", "merge")
+        updates.patch_object(registry, PODS, namespace, name, change, "status", "merge")

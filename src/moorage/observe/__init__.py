@@ -1,4 +1,4 @@
-"""What happened, for whoever wants to know: decision records, metrics, logs.
+"""Observers of a scheduler: decision records, metrics and logs.
 
     records, observers        what is told, and to whom
     timing, timed             how long each step and plugin took

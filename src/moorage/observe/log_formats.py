@@ -1,4 +1,4 @@
-"""How a line of the log looks: klog's text for people, kube's JSON for machines."""
+"""Log line formats: klog's text and kube's JSON."""
 
 import os
 import time
@@ -16,7 +16,7 @@ _SEVERITIES: Final = {"I": "info", "W": "warning", "E": "error"}
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-class Text:
+class KlogText:
     """`I0802 10:22:33.123456       1 decisions] "Scheduled" pod="default/web" score=412`."""
 
     def __init__(self, pid: int | None = None) -> None:
@@ -39,7 +39,7 @@ class Text:
         return f"{self._stamp}.{int((when - second) * 1e6):06d}"
 
 
-class Json:
+class KlogJson:
     """`{"ts":1785666153123.456,"v":2,"logger":"decisions","msg":"Scheduled","pod":...}`."""
 
     def __call__(
@@ -56,9 +56,9 @@ class Json:
         return f"{_encode(entry).decode()}\n"
 
 
-def of(name: Format) -> Render:
+def renderer_for(name: Format) -> Render:
     """The format of that name."""
-    return Json() if name == "json" else Text()
+    return KlogJson() if name == "json" else KlogText()
 
 
 def _value(value: Any) -> str:

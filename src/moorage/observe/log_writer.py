@@ -1,4 +1,4 @@
-"""Lines on their way to a stream, in a thread of their own.
+"""Writes log lines to a stream in a thread of its own.
 
 Putting a line takes a fraction of a microsecond and never waits: neither for a slow reader of the
 stream, nor for the line to be composed. When the reader falls too far behind, new lines are dropped

@@ -1,4 +1,4 @@
-"""What a scheduler says: an event and its fields, one line each.
+"""Logging setup: verbosity, format, and one line per message with its fields.
 
     log = logs.configure(verbosity=2, format="json")
     scheduler = Scheduler(..., observers=(metrics, log.decisions()))
@@ -21,20 +21,20 @@ import sys
 from typing import Any, Final, TextIO
 
 from moorage.observe import log_formats
-from moorage.observe.decisions import DecisionLog
+from moorage.observe.decision_log import DecisionLog
 from moorage.observe.log_formats import Format
 from moorage.observe.log_writer import LogWriter
 
 FIELDS: Final = "fields"
 ROOT: Final = "moorage"
 ACCESS: Final = "aiohttp.access"
-REQUESTS: Final = 6
-MOST: Final = 10
+REQUEST_VERBOSITY: Final = 6
+MAX_VERBOSITY: Final = 10
 
 
 def level(verbosity: int) -> int:
     """The logging level of kube's V(n)."""
-    return logging.INFO - min(max(verbosity, 0), MOST)
+    return logging.INFO - min(max(verbosity, 0), MAX_VERBOSITY)
 
 
 def say(at: int, message: str, **fields: Any) -> None:
@@ -47,7 +47,7 @@ class Logs(logging.Handler):
 
     def __init__(self, verbosity: int, format: Format, stream: TextIO) -> None:
         super().__init__()
-        self.render = log_formats.of(format)
+        self.render = log_formats.renderer_for(format)
         self.writer = LogWriter(stream)
         self.verbosity = verbosity
 
@@ -62,9 +62,9 @@ class Logs(logging.Handler):
             raise ValueError(f"the verbosity must not be negative, and is {verbosity}")
         self._verbosity = verbosity
         logging.getLogger(ROOT).setLevel(level(verbosity))
-        libraries = logging.DEBUG if verbosity >= MOST else logging.WARNING
+        libraries = logging.DEBUG if verbosity >= MAX_VERBOSITY else logging.WARNING
         logging.getLogger().setLevel(libraries)
-        requests = logging.INFO if verbosity >= REQUESTS else logging.WARNING
+        requests = logging.INFO if verbosity >= REQUEST_VERBOSITY else logging.WARNING
         logging.getLogger(ACCESS).setLevel(requests)
 
     def decisions(self) -> DecisionLog:

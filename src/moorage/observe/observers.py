@@ -1,9 +1,9 @@
-"""Observers: objects with some of these methods; the ones they lack cost nothing."""
+"""The observer hooks, all optional, and `Observers`, which calls them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from moorage.framework.timing import UNTIMED, Timer
+from moorage.framework.cycle import NO_TIMER, Timer
 from moorage.observe.records import Attempt, Bound, Reloaded, RolledBack
 
 
@@ -59,7 +59,7 @@ class Observers:
                 self._switch_off("timer", method, error)
             else:
                 return timer
-        return UNTIMED
+        return NO_TIMER
 
     def attempted(self, attempt: Attempt) -> None:
         self._call("attempted", attempt)

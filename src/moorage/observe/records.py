@@ -1,4 +1,4 @@
-"""One record per decision, the same for logs, metrics, explanations and simulations."""
+"""Records that observers receive: attempts, bindings, reloads and canary rollbacks."""
 
 import enum
 from typing import Literal

@@ -1,4 +1,4 @@
-"""DefaultBinder: writes the decision to the binding subresource."""
+"""DefaultBinder: binds the pod through the API server's binding subresource."""
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod

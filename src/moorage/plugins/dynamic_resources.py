@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.cache.columns import Depends
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource

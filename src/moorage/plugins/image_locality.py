@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from moorage.api import int64
 from moorage.api.pod import Pod
-from moorage.cache.columns import Depends
-from moorage.cache.view import Nodes
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Score
 from moorage.framework.verdicts import MAX_SCORE
@@ -30,14 +30,14 @@ class ImageLocality(Score, frozen=True):
         if not held:
             return
         ceiling = MAX_CONTAINER_THRESHOLD * len(images)
-        out += _summed(cycle, held)[nodes.rows]
+        out += _image_sizes(cycle, held)[nodes.rows]
         np.clip(out, MIN_THRESHOLD, ceiling, out=out)
         out -= MIN_THRESHOLD
         out *= MAX_SCORE
         out //= ceiling - MIN_THRESHOLD
 
 
-def _summed(cycle: Cycle, held: list[tuple[NDArray[np.intp], int]]) -> NDArray[np.int64]:
+def _image_sizes(cycle: Cycle, held: list[tuple[NDArray[np.intp], int]]) -> NDArray[np.int64]:
     """Sizes of the images a node holds, each scaled by the share of nodes that hold it.  (row)"""
     sums = np.zeros(cycle.table.rows, dtype=np.int64)
     for rows, size in held:
@@ -49,11 +49,11 @@ def images_of(pod: Pod) -> Iterator[str]:
     """Every image source of the pod, repeated where it is repeated, under its full name."""
     spec = pod.spec
     for container in (*spec.init_containers, *spec.containers):
-        yield normalized(container.image)
+        yield normalized_image_name(container.image)
     for volume in spec.volumes:
         if volume.image is not None:
-            yield normalized(volume.image.reference)
+            yield normalized_image_name(volume.image.reference)
 
 
-def normalized(name: str) -> str:
+def normalized_image_name(name: str) -> str:
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"

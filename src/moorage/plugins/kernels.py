@@ -1,4 +1,4 @@
-"""The fused passes, where they could be built; None where numpy does the work."""
+"""The compiled kernels of _kernels.c, or None where they were not built and numpy is used."""
 
 from types import ModuleType
 

@@ -1,4 +1,4 @@
-"""NodeAffinity: nodeSelector, required and preferred node affinity, and what the profile adds."""
+"""NodeAffinity: nodeSelector, required and preferred node affinity, and addedAffinity."""
 
 from collections.abc import Hashable
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from moorage.api.affinity import NodeAffinity as NodeAffinitySpec
 from moorage.api.affinity import NodeSelector
+from moorage.api.label_requirements import IN
 from moorage.api.node import Node
 from moorage.api.node_selectors import (
     NAME_FIELD,
@@ -17,16 +18,15 @@ from moorage.api.node_selectors import (
     required_affinity_matches,
 )
 from moorage.api.pod import Pod
-from moorage.api.requirements import IN
-from moorage.cache import node_selectors
-from moorage.cache.columns import Depends
+from moorage.cache import selector_masks
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, PodClass
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
+from moorage.framework.score_range import check_range, normalize_by_maximum
 from moorage.framework.verdicts import SKIP, NodeNames, Rejection, Skip, unresolvable
-from moorage.plugins.normalizing import check_range, normalize_by_maximum
 
 POD_MISMATCH = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED_MISMATCH = "node(s) didn't match scheduler-enforced node affinity"
@@ -37,7 +37,7 @@ _ENFORCED, _POD = 1, 2
 PreferredTerms = tuple[tuple[int, NodeTerm], ...]
 
 
-class Wishes:
+class CompiledAffinity:
     """What a class of pods asks of nodes, compiled once."""
 
     __slots__ = ("error", "labels", "preferred", "required")
@@ -62,10 +62,10 @@ class Wishes:
             self.error = error
 
 
-def wishes(cls: PodClass) -> Wishes:
+def compiled_affinity(cls: PodClass) -> CompiledAffinity:
     found = cls.memo.get("NodeAffinity")
     if found is None:
-        found = cls.memo["NodeAffinity"] = Wishes(cls.sample)
+        found = cls.memo["NodeAffinity"] = CompiledAffinity(cls.sample)
     return found
 
 
@@ -90,30 +90,30 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         return Feature.ANYTHING if self.added_affinity else Feature.NODE_AFFINITY
 
     def sign(self, cycle: Cycle) -> Hashable:
-        wished = wishes(cycle.incoming.cls)
+        wished = compiled_affinity(cycle.incoming.cls)
         return wished.labels, wished.required, wished.preferred
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> NodeNames | Rejection | Skip | None:
-        wished = wishes(cycle.incoming.cls)
+        wished = compiled_affinity(cycle.incoming.cls)
         if wished.required is None and self.enforced is None and not wished.labels:
             return SKIP
         return named_nodes(pod)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        wished = wishes(cycle.incoming.cls)
+        wished = compiled_affinity(cycle.incoming.cls)
         if wished.labels:
-            out[~node_selectors.has_labels(wished.labels, nodes)] = _POD
+            out[~selector_masks.has_labels(wished.labels, nodes)] = _POD
         if wished.required is not None:
-            out[~node_selectors.any_term(wished.required, nodes)] = _POD
+            out[~selector_masks.any_term(wished.required, nodes)] = _POD
         if self.enforced is not None:
             terms, _ = compile_node_selector(self.enforced)
-            out[~node_selectors.any_term(terms, nodes)] = _ENFORCED
+            out[~selector_masks.any_term(terms, nodes)] = _ENFORCED
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         return unresolvable(ENFORCED_MISMATCH if code == _ENFORCED else POD_MISMATCH)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        wished = wishes(cycle.incoming.cls)
+        wished = compiled_affinity(cycle.incoming.cls)
         if wished.error is not None:
             raise wished.error
         affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
@@ -121,12 +121,12 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         return None if prefers or self.added_terms else SKIP
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        for weight, term in (*self.added_terms, *wishes(cycle.incoming.cls).preferred):
-            out[node_selectors.all_requirements(term, nodes)] += weight
+        for weight, term in (*self.added_terms, *compiled_affinity(cycle.incoming.cls).preferred):
+            out[selector_masks.all_requirements(term, nodes)] += weight
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
         normalize_by_maximum(scores)
-        terms = wishes(cycle.incoming.cls).preferred
+        terms = compiled_affinity(cycle.incoming.cls).preferred
         if self.added_affinity is not None:
             terms = (*self.added_terms, *terms)
         if any(weight < 0 for weight, _ in terms):

@@ -1,4 +1,4 @@
-"""NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes where it is declared."""
+"""NodeDeclaredFeatures: a node must declare the kubelet features that the pod needs."""
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod, PodSpec
-from moorage.cache.columns import Depends
-from moorage.cache.interning import Interner
+from moorage.cache.column_cache import Depends
+from moorage.cache.interner import Interner
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature
 from moorage.cache.table import NodeTable
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter
@@ -66,13 +66,13 @@ _NEEDED_BY: Final[dict[str, Callable[[PodSpec], bool]]] = {
 }
 
 
-def required(pod: Pod) -> frozenset[str]:
+def required_features(pod: Pod) -> frozenset[str]:
     """The features without which the pod cannot run."""
     return frozenset(name for name, needs in _NEEDED_BY.items() if needs(pod.spec))
 
 
 @lru_cache(maxsize=1024)
-def declared(names: tuple[str, ...]) -> frozenset[str]:
+def declared_features(names: tuple[str, ...]) -> frozenset[str]:
     """The registered features among those a node declares.
 
     Nodes declare them sorted. As in kube-scheduler both lists are walked side by side, so that a
@@ -107,7 +107,7 @@ class FeatureSets:
         for row in range(table.rows) if changed is None else set(changed):
             node = table.nodes[row]
             names = node.status.declared_features if node is not None else ()
-            self.ids[row] = self.sets.intern(declared(names))
+            self.ids[row] = self.sets.intern(declared_features(names))
         self._version = log.version
 
 
@@ -118,15 +118,15 @@ class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):
         return Feature.KUBELET
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Skip | None:
-        return None if _required(cycle) else SKIP
+        return None if _required_of_incoming(cycle) else SKIP
 
     def sign(self, cycle: Cycle) -> Hashable:
-        return _required(cycle)
+        return _required_of_incoming(cycle)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         features: FeatureSets = cycle.shared.setdefault("NodeDeclaredFeatures", FeatureSets())
         features.catch_up(cycle.table)
-        needed = _required(cycle)
+        needed = _required_of_incoming(cycle)
         lacking = np.array([not needed <= have for have in features.sets.values])
         out[lacking[features.ids[nodes.rows]]] = 1
 
@@ -139,10 +139,10 @@ class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):
         return EventHint(node, after_node_change), EventHint(pod, after_pod_update)
 
 
-def _required(cycle: Cycle) -> frozenset[str]:
+def _required_of_incoming(cycle: Cycle) -> frozenset[str]:
     memo = cycle.incoming.cls.memo
     if "NodeDeclaredFeatures" not in memo:
-        memo["NodeDeclaredFeatures"] = required(cycle.pod)
+        memo["NodeDeclaredFeatures"] = required_features(cycle.pod)
     found: frozenset[str] = memo["NodeDeclaredFeatures"]
     return found
 
@@ -153,4 +153,4 @@ def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
 
 
 def after_pod_update(pod: Pod, old: Pod, new: Pod) -> Hint:
-    return Hint.SKIP if required(old) == required(new) else Hint.QUEUE
+    return Hint.SKIP if required_features(old) == required_features(new) else Hint.QUEUE

@@ -1,11 +1,11 @@
-"""NodeName: a pod that names its node goes there or nowhere."""
+"""NodeName: a pod with spec.nodeName fits that node only."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, PreFilter

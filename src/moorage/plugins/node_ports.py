@@ -1,4 +1,4 @@
-"""NodePorts: two pods cannot listen on the same host port."""
+"""NodePorts: a node must have the pod's host ports free."""
 
 from collections.abc import Hashable
 
@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
-from moorage.cache.columns import Depends
+from moorage.cache.column_cache import Depends
+from moorage.cache.host_ports import ANY
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, host_ports
-from moorage.cache.ports import ANY
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take only pods that tolerate being there."""
+"""NodeUnschedulable: cordoned nodes take only pods that tolerate the unschedulable taint."""
 
 from collections.abc import Hashable
 
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.taints import Taint, tolerates
-from moorage.cache.columns import Depends
-from moorage.cache.view import Nodes
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter

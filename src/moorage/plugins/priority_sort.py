@@ -1,7 +1,7 @@
-"""PrioritySort: higher priority first, then whoever came first."""
+"""PrioritySort: orders the queue by priority, then by time of arrival."""
 
 from moorage.framework.points import QueueSort
-from moorage.framework.queued import QueuedPod
+from moorage.framework.queued_pod import QueuedPod
 
 
 class PrioritySort(QueueSort, frozen=True):

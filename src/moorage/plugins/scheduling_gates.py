@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod with gates left waits outside the queue."""
+"""SchedulingGates: a pod with schedulingGates left does not enter the queue."""
 
 from moorage.api.pod import Pod
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource

@@ -1,4 +1,4 @@
-"""TaintToleration: taints keep pods away that do not tolerate them; softer ones only dissuade."""
+"""TaintToleration: refuses nodes with untolerated taints; PreferNoSchedule lowers the score."""
 
 from collections.abc import Callable, Hashable
 
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.taints import Taint, find_untolerated, tolerates
-from moorage.cache.columns import Depends
-from moorage.cache.view import Nodes
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
+from moorage.framework.score_range import normalize_by_maximum
 from moorage.framework.verdicts import Rejection, unresolvable
-from moorage.plugins.normalizing import normalize_by_maximum
 
 UNTOLERATED = "node(s) had untolerated taint(s)"
 

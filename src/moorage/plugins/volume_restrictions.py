@@ -1,20 +1,129 @@
-"""VolumeRestrictions: disks that cannot be shared, and claims that are for one pod alone."""
+"""VolumeRestrictions: disks that cannot be mounted twice, and ReadWriteOncePod claims."""
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
 from moorage.api.storage import PersistentVolumeClaim
+from moorage.api.volumes import Volume
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, PodInfo
-from moorage.cache.view import Nodes
+from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
-from moorage.plugins.volume_claims import CLAIM, not_found
-from moorage.plugins.volume_disks import InUse, claims_by_name, clash, use_of
+from moorage.plugins.volumes.persistent_volumes import CLAIM, not_found
+
+
+class DiskMount(NamedTuple):
+    """A disk as a pod mounts it: `disk` is its identity, the rest is how it is reached."""
+
+    disk: tuple[str, ...]
+    read_only: bool = False
+    monitors: frozenset[str] = frozenset()
+
+    def excludes(self, other: "DiskMount") -> bool:
+        if self.disk != other.disk or (self.read_only and other.read_only):
+            return False
+        return self.disk[0] != "rbd" or bool(self.monitors & other.monitors)
+
+
+def disk_mounts(pod: Pod) -> tuple[DiskMount, ...]:
+    """The disks that a pod mounts by name, without going through a claim."""
+    return tuple(mount for volume in pod.spec.volumes for mount in _volume_mounts(volume))
+
+
+def _volume_mounts(volume: Volume) -> Iterator[DiskMount]:
+    if (gce := volume.gce_persistent_disk) is not None:
+        yield DiskMount(("gce", gce.pd_name), gce.read_only)
+    if (aws := volume.aws_elastic_block_store) is not None:
+        yield DiskMount(("aws", aws.volume_id))
+    if (iscsi := volume.iscsi) is not None:
+        yield DiskMount(("iscsi", iscsi.iqn), iscsi.read_only)
+    if (rbd := volume.rbd) is not None:
+        yield DiskMount(("rbd", rbd.pool, rbd.image), rbd.read_only, frozenset(rbd.monitors))
+
+
+def disks_conflict(pod: Pod, other: Pod) -> bool:
+    """Whether two pods cannot be on one node because of a disk."""
+    return any(mine.excludes(theirs) for mine in disk_mounts(pod) for theirs in disk_mounts(other))
+
+
+class VolumeUse(NamedTuple):
+    """What a class of pods uses: claims by name, and disks."""
+
+    claims: tuple[str, ...]
+    mounts: tuple[DiskMount, ...]
+
+
+def volume_use(info: PodInfo) -> VolumeUse:
+    memo: dict[str, Any] = info.cls.memo
+    found: VolumeUse | None = memo.get("VolumeRestrictions")
+    if found is None:
+        found = VolumeUse(tuple(claims_by_name(info.pod)), disk_mounts(info.pod))
+        memo["VolumeRestrictions"] = found
+    return found
+
+
+def claims_by_name(pod: Pod) -> Iterator[str]:
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            yield volume.persistent_volume_claim.claim_name
+
+
+class VolumesInUse:
+    """Claims and disks in use, kept up with the table's pods."""
+
+    def __init__(self) -> None:
+        self.claims: dict[tuple[str, str], int] = {}
+        """(namespace, claim) -> how many volumes of pods are that claim's."""
+        self.mounts: dict[tuple[str, ...], dict[tuple[int, DiskMount], int]] = {}
+        """disk -> (row, how it is mounted) -> how many times."""
+        self._version = -1
+
+    def catch_up(self, table: NodeTable) -> None:
+        log = table.pod_log
+        if self._version == log.version:
+            return
+        changes = log.since(self._version) if self._version >= 0 else None
+        if changes is None:
+            self.claims.clear()
+            self.mounts.clear()
+            for row, pods in enumerate(table.pods):
+                for pod in pods.values():
+                    self._count(row, pod, 1)
+        else:
+            for row, pod, sign in changes:
+                self._count(row, pod, sign)
+        self._version = log.version
+
+    def clashing_rows(self, mount: DiskMount) -> Iterator[int]:
+        for row, other in self.mounts.get(mount.disk, ()):
+            if mount.excludes(other):
+                yield row
+
+    def _count(self, row: int, pod: PodInfo, sign: int) -> None:
+        use = volume_use(pod)
+        for claim in use.claims:
+            _add_to_count(self.claims, (pod.pod.namespace, claim), sign)
+        for mount in use.mounts:
+            where = self.mounts.setdefault(mount.disk, {})
+            _add_to_count(where, (row, mount), sign)
+            if not where:
+                del self.mounts[mount.disk]
+
+
+def _add_to_count(counts: dict[Any, int], key: object, sign: int) -> None:
+    left = counts.get(key, 0) + sign
+    if left:
+        counts[key] = left
+    else:
+        del counts[key]
+
 
 DISK_CONFLICT: Final = "node(s) had no available disk"
 CLAIM_CONFLICT: Final = (
@@ -26,7 +135,7 @@ READ_WRITE_ONCE_POD: Final = "ReadWriteOncePod"
 _DISK, _CLAIM = 1, 2
 
 
-class Exclusive:
+class ExclusiveClaims:
     """The pod's claims that are for one pod alone, and how often other pods use them.
 
     A trial's pods count by the claim's name, as in kube-scheduler: their namespace is not asked.
@@ -45,7 +154,7 @@ class Exclusive:
             self.version = log.version
 
     def _references(self, pod: PodInfo) -> int:
-        return sum(claim in self.names for claim in use_of(pod).claims)
+        return sum(claim in self.names for claim in volume_use(pod).claims)
 
 
 class VolumeRestrictions(PreFilter, Filter, frozen=True):
@@ -54,32 +163,32 @@ class VolumeRestrictions(PreFilter, Filter, frozen=True):
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
         names: set[str] = set()
-        for name in use_of(cycle.incoming).claims:
+        for name in volume_use(cycle.incoming).claims:
             claim = cycle.get(PersistentVolumeClaim, name, pod.namespace)
             if claim is None:
                 return unresolvable(not_found(CLAIM, name))
             if READ_WRITE_ONCE_POD in claim.spec.access_modes:
                 names.add(name)
         exclusive = self._exclusive(cycle, names)
-        if not exclusive.used and not use_of(cycle.incoming).mounts:
+        if not exclusive.used and not volume_use(cycle.incoming).mounts:
             return SKIP
         cycle.state["VolumeRestrictions"] = exclusive
         return None
 
-    def _exclusive(self, cycle: Cycle, names: set[str]) -> Exclusive:
+    def _exclusive(self, cycle: Cycle, names: set[str]) -> ExclusiveClaims:
         namespace, version = cycle.pod.namespace, cycle.table.pod_log.version
-        in_use = _in_use(cycle).claims if names else {}
+        in_use = _volumes_in_use(cycle).claims if names else {}
         used = sum((namespace, name) in in_use for name in names)
-        return Exclusive(frozenset(names), used, version)
+        return ExclusiveClaims(frozenset(names), used, version)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        exclusive: Exclusive = cycle.state["VolumeRestrictions"]
+        exclusive: ExclusiveClaims = cycle.state["VolumeRestrictions"]
         exclusive.catch_up(cycle)
         if exclusive.used > 0:
             out.fill(_CLAIM)
-        mounts = use_of(cycle.incoming).mounts
+        mounts = volume_use(cycle.incoming).mounts
         if mounts:
-            in_use = _in_use(cycle)
+            in_use = _volumes_in_use(cycle)
             rows = {row for mount in mounts for row in in_use.clashing_rows(mount)}
             out[nodes.positions(np.fromiter(rows, dtype=np.intp, count=len(rows)))] = _DISK
 
@@ -96,8 +205,8 @@ class VolumeRestrictions(PreFilter, Filter, frozen=True):
         )
 
 
-def _in_use(cycle: Cycle) -> InUse:
-    in_use: InUse = cycle.shared.setdefault("VolumeRestrictions", InUse())
+def _volumes_in_use(cycle: Cycle) -> VolumesInUse:
+    in_use: VolumesInUse = cycle.shared.setdefault("VolumeRestrictions", VolumesInUse())
     in_use.catch_up(cycle.table)
     return in_use
 
@@ -107,7 +216,7 @@ def after_pod_deleted(pod: Pod, deleted: Pod, _: None) -> Hint:
     shares_claim = deleted.namespace == pod.namespace and not set(claims_by_name(pod)).isdisjoint(
         claims_by_name(deleted)
     )
-    return Hint.QUEUE if clash(pod, deleted) or shares_claim else Hint.SKIP
+    return Hint.QUEUE if disks_conflict(pod, deleted) or shares_claim else Hint.SKIP
 
 
 def after_claim_added(pod: Pod, _: None, claim: PersistentVolumeClaim) -> Hint:

@@ -1,4 +1,4 @@
-"""VolumeZone: a pod goes where the zone and region labels of its bound volumes say."""
+"""VolumeZone: a node must match the zone and region labels of the pod's bound volumes."""
 
 from collections.abc import Hashable, Iterator
 from typing import Final, NamedTuple
@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 from moorage.api.node import BETA_REGION_LABEL, BETA_ZONE_LABEL, REGION_LABEL, ZONE_LABEL
 from moorage.api.pod import Pod
 from moorage.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from moorage.cache.columns import Depends
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable
-from moorage.plugins.volume_claims import (
+from moorage.plugins.volumes.csi_migration import ZONE_SEPARATOR
+from moorage.plugins.volumes.persistent_volumes import (
     CLAIM,
     STORAGE_CLASS,
     VOLUME,
@@ -24,17 +25,16 @@ from moorage.plugins.volume_claims import (
     claim_class,
     not_found,
 )
-from moorage.plugins.volume_topology import ZONE_SEPARATOR
 
 CONFLICT: Final = "node(s) had no available volume zone"
 NAMELESS_CLAIM: Final = "PersistentVolumeClaim had no name"
 NAMELESS_VOLUME: Final = "PersistentVolume had no name"
-NOTHING_NAMED: Final = "PersistentVolumeClaim had no pv name and storageClass name"
+NO_VOLUME_AND_NO_CLASS: Final = "PersistentVolumeClaim had no pv name and storageClass name"
 MODE_NOT_SET: Final = 'VolumeBindingMode not set for StorageClass "{}"'
 
 TOPOLOGY_LABELS: Final = (BETA_ZONE_LABEL, BETA_REGION_LABEL, ZONE_LABEL, REGION_LABEL)
 
-_TODAY: Final = {BETA_ZONE_LABEL: ZONE_LABEL, BETA_REGION_LABEL: REGION_LABEL}
+_GA_LABEL: Final = {BETA_ZONE_LABEL: ZONE_LABEL, BETA_REGION_LABEL: REGION_LABEL}
 """Today's label for each that is out of use; a node may carry it instead."""
 
 
@@ -55,15 +55,15 @@ class VolumeZone(PreFilter, Filter, frozen=True):
         return Feature.VOLUMES
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
-        wanted = _wanted(cycle)
+        wanted = _wanted_topologies(cycle)
         return wanted if isinstance(wanted, Rejection) else None if wanted else SKIP
 
     def sign(self, cycle: Cycle) -> Hashable | None:
-        wanted = _wanted(cycle)
+        wanted = _wanted_topologies(cycle)
         return None if isinstance(wanted, Rejection) else frozenset(wanted)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        wanted = _wanted(cycle)
+        wanted = _wanted_topologies(cycle)
         labelled = np.zeros(nodes.count, dtype=bool)
         for label in TOPOLOGY_LABELS:
             labelled |= nodes.label(label) != 0
@@ -74,7 +74,7 @@ class VolumeZone(PreFilter, Filter, frozen=True):
                 out[labelled & ~_is_near(topology, nodes)] = _CONFLICT
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
-        wanted = _wanted(cycle)
+        wanted = _wanted_topologies(cycle)
         return wanted if isinstance(wanted, Rejection) else unresolvable(CONFLICT)
 
     def events(self) -> tuple[EventHint, ...]:
@@ -88,15 +88,15 @@ class VolumeZone(PreFilter, Filter, frozen=True):
         )
 
 
-def _wanted(cycle: Cycle) -> tuple[Topology, ...] | Rejection:
+def _wanted_topologies(cycle: Cycle) -> tuple[Topology, ...] | Rejection:
     """What the pod's volumes ask of nodes, found once per attempt."""
     if "VolumeZone" not in cycle.state:
-        cycle.state["VolumeZone"] = _find(cycle)
+        cycle.state["VolumeZone"] = _find_topologies(cycle)
     found: tuple[Topology, ...] | Rejection = cycle.state["VolumeZone"]
     return found
 
 
-def _find(cycle: Cycle) -> tuple[Topology, ...] | Rejection:
+def _find_topologies(cycle: Cycle) -> tuple[Topology, ...] | Rejection:
     found: list[Topology] = []
     for name in _claim_names(cycle.pod):
         volume = _bound_volume(cycle, name)
@@ -129,7 +129,7 @@ def _bound_volume(cycle: Cycle, name: str) -> PersistentVolume | Rejection | Non
 def _unbound(cycle: Cycle, claim: PersistentVolumeClaim) -> Rejection | None:
     name = claim_class(claim)
     if not name:
-        return unresolvable(NOTHING_NAMED)
+        return unresolvable(NO_VOLUME_AND_NO_CLASS)
     storage_class = cycle.get(StorageClass, name)
     if storage_class is None:
         return unresolvable(not_found(STORAGE_CLASS, name))
@@ -151,7 +151,7 @@ def topologies(volume: PersistentVolume) -> Iterator[Topology]:
 
 def _is_near(topology: Topology, nodes: Nodes) -> NDArray[np.bool_]:
     near = _has_value(topology.label, topology.values, nodes)
-    today = _TODAY.get(topology.label)
+    today = _GA_LABEL.get(topology.label)
     if today is not None:
         instead = _has_value(today, topology.values, nodes)
         near |= (nodes.label(topology.label) == 0) & instead

@@ -1,4 +1,4 @@
-"""Compliance: data stays in its region, and on nodes that are secure enough for it."""
+"""Compliance: keeps pods in the region and at the security level that their labels demand."""
 
 from collections.abc import Hashable
 from typing import Any, Final, NamedTuple
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from moorage.api.node import REGION_LABEL
 from moorage.api.pod import Pod
-from moorage.cache.columns import Depends
-from moorage.cache.view import Nodes
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
+from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable
-from moorage.policies import rounding
-from moorage.policies.namespaces import namespace_label
+from moorage.policies.label_values import namespace_label
 
 OUTSIDE: Final = "node(s) were outside the region that the pod's data must stay in"
 TOO_INSECURE: Final = "node(s) had a lower security level than the pod requires"
@@ -93,7 +93,7 @@ class Compliance(Filter, Score, frozen=True):
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         surplus = np.maximum(self._levels(nodes) - self.demand(cycle).level, 0)
         steps = max(len(self.security_levels) - 1, 1)
-        rounding.write(MAX_SCORE * (1.0 - surplus / steps), out)
+        score_range.write_scores(MAX_SCORE * (1.0 - surplus / steps), out)
 
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)

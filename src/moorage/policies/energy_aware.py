@@ -1,4 +1,4 @@
-"""EnergyAware: cool and thrifty nodes first, and none that is too hot."""
+"""EnergyAware: prefers cool nodes that draw little power, and refuses nodes that are too hot."""
 
 from collections.abc import Hashable
 from typing import Any, ClassVar, Final
@@ -7,19 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
-from moorage.cache.columns import Depends
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import CPU
-from moorage.cache.view import Nodes
 from moorage.config.durations import Duration
+from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import MEASURED, Action, ClusterEvent, EventHint, Resource
 from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable
-from moorage.policies import energies, node_columns, providers, rounding
-from moorage.policies.arguments import Amount, Percent
-from moorage.policies.providers import EnergyProvider
-from moorage.policies.sources import EnergySource, Source
+from moorage.policies import label_values
+from moorage.policies.argument_types import Amount, Percent
+from moorage.policies.telemetry import metric_sources, node_measurements
+from moorage.policies.telemetry.metric_sources import EnergyProvider, EnergySource, Source
 
 TOO_HOT: Final = "node(s) were too hot"
 TOO_MUCH_POWER: Final = "node(s) drew too much power"
@@ -57,7 +58,7 @@ class EnergyAware(Filter, Score, frozen=True):
 
     aliases = ("EnergyAwarePlugin",)
     depends = Depends.NODE
-    carried: ClassVar[Carried] = {energies.STORE: None}
+    carried: ClassVar[Carried] = {node_measurements.ENERGY_STORE: None}
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:
@@ -68,15 +69,15 @@ class EnergyAware(Filter, Score, frozen=True):
             faults.append("highWattsPerCore: must be above lowWattsPerCore")
         if not args["temperatureWeight"] + args["powerWeight"]:
             faults.append("temperatureWeight: must be above 0, or powerWeight")
-        return [*faults, *providers.faults(args, "temperatureQuery", "powerQuery")]
+        return [*faults, *metric_sources.provider_faults(args, "temperatureQuery", "powerQuery")]
 
     def sources(self) -> tuple[Source, ...]:
-        nobody = self.metric_provider.type == providers.NONE
+        nobody = self.metric_provider.type == metric_sources.NO_PROVIDER
         return () if nobody else (EnergySource(self.metric_provider),)
 
     def sign(self, cycle: Cycle) -> Hashable | None:
         """What was measured grows old by itself, so nothing of it may be kept."""
-        return None if energies.STORE in cycle.shared else ()
+        return None if node_measurements.ENERGY_STORE in cycle.shared else ()
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         celsius, watts = self.readings(cycle, nodes)
@@ -98,7 +99,7 @@ class EnergyAware(Filter, Score, frozen=True):
             total += np.nan_to_num(part) * weight
             weights += ~np.isnan(part) * weight
         mean = total / np.maximum(weights, 1)
-        rounding.write(np.where(weights > 0, mean, self.unknown_score), out)
+        score_range.write_scores(np.where(weights > 0, mean, self.unknown_score), out)
 
     def events(self) -> tuple[EventHint, ...]:
         changed = Action.ADD | Action.UPDATE_NODE_ANNOTATION | Action.UPDATE_NODE_LABEL
@@ -107,11 +108,13 @@ class EnergyAware(Filter, Score, frozen=True):
     def readings(self, cycle: Cycle, nodes: Nodes) -> tuple[Floats, Floats]:
         """Degrees and watts: as measured, or as the node says, or NaN.  float64 (node) each"""
         said = [
-            node_columns.numbers(nodes.table, key)[nodes.rows]
+            label_values.node_numbers(nodes.table, key)[nodes.rows]
             for key in (self.temperature_key, self.power_key)
         ]
-        if energies.STORE in cycle.shared:
-            celsius, watts, at = energies.store(cycle.shared).columns(nodes.table)[:, nodes.rows]
+        if node_measurements.ENERGY_STORE in cycle.shared:
+            celsius, watts, at = node_measurements.energy_store(cycle.shared).columns(nodes.table)[
+                :, nodes.rows
+            ]
             fresh = cycle.now - at < self.stale_after.seconds
             said = [
                 np.where(fresh & ~np.isnan(measured), measured, old)

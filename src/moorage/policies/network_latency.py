@@ -1,4 +1,4 @@
-"""NetworkLatencyPlugin: near to the pods that a pod talks to."""
+"""NetworkLatencyPlugin: prefers nodes with low latency to the pods that a pod talks to."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -9,23 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api import selectors
+from moorage.api.cluster_objects import Service
 from moorage.api.node import ZONE_LABEL
 from moorage.api.pod import Pod
-from moorage.api.workloads import Service
-from moorage.cache.counters import PodCounters
-from moorage.cache.labels import MISSING
-from moorage.cache.selections import Clause, Selection
-from moorage.cache.view import Nodes
+from moorage.cache.label_columns import MISSING
+from moorage.cache.node_view import Nodes
+from moorage.cache.pod_counters import PodCounters
+from moorage.cache.pod_selection import Clause, PodSelection
 from moorage.config.durations import Duration
+from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import MEASURED, Action, ClusterEvent, EventHint, Resource
 from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import Rejection, unresolvable
-from moorage.policies import latencies, rounding
-from moorage.policies.arguments import Amount, Percent
-from moorage.policies.latencies import STORE, Atlas, Chart, Store
-from moorage.policies.sources import LatencyConfigMap, LatencyFile, Source
+from moorage.policies.argument_types import Amount, Percent
+from moorage.policies.telemetry import latency_measurements
+from moorage.policies.telemetry.latency_measurements import (
+    LATENCY_STORE,
+    LatencyMatrix,
+    LatencyMatrixCache,
+    LatencyStore,
+)
+from moorage.policies.telemetry.metric_sources import LatencyConfigMap, LatencyFile, Source
 
 TOO_FAR: Final = "node(s) were more than {:g} ms away from the pods that the pod talks to"
 NAME: Final = "NetworkLatencyPlugin"
@@ -34,11 +40,11 @@ CONFIG_MAP: Final = "moorage-system/moorage-latencies"
 
 _BELIEVED_INTERVALS = 2
 _READ_SECONDS = 30.0
-_NEARLY = 1 + 1e-9
+_ROUNDING_MARGIN = 1 + 1e-9
 """A mean of numbers at the limit may come out a hair above it."""
 
 Floats = NDArray[np.float64]
-Above0 = Annotated[float, msgspec.Meta(gt=0)]
+PositiveFloat = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
@@ -55,7 +61,7 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
     `latencyConfigMap`, where `moorage probe` writes them, and from `latencyFile`.
     """
 
-    max_latency_ms: Above0 = 10.0
+    max_latency_ms: PositiveFloat = 10.0
     latency_weight: Percent = 100
     measurement_interval: Duration = Duration.of_seconds(300)
     latencies: dict[str, dict[str, Amount]] = msgspec.field(default_factory=dict)
@@ -66,7 +72,7 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
     latency_file: str = ""
 
     aliases = ("NetworkLatency",)
-    carried: ClassVar[Carried] = {STORE: Store}
+    carried: ClassVar[Carried] = {LATENCY_STORE: LatencyStore}
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:
@@ -79,9 +85,9 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
         return faults
 
     @cached_property
-    def atlas(self) -> Atlas:
+    def atlas(self) -> LatencyMatrixCache:
         """The latencies in force."""
-        return Atlas(self.latencies, self.topology_label, self.believed_seconds)
+        return LatencyMatrixCache(self.latencies, self.topology_label, self.believed_seconds)
 
     @property
     def believed_seconds(self) -> float:
@@ -102,7 +108,7 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         distances = self.distances(cycle)
         if distances is not None:
-            out[distances[nodes.rows] > self.max_latency_ms * _NEARLY] = 1
+            out[distances[nodes.rows] > self.max_latency_ms * _ROUNDING_MARGIN] = 1
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         return unresolvable(TOO_FAR.format(self.max_latency_ms))
@@ -111,7 +117,7 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
         distances = self.distances(cycle)
         if distances is not None:
             share = distances[nodes.rows] / self.max_latency_ms
-            rounding.write(self.latency_weight * (1.0 - share), out)
+            score_range.write_scores(self.latency_weight * (1.0 - share), out)
 
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
@@ -135,13 +141,15 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
         peers = list(self.peers(cycle))
         if not peers:
             return None
-        chart = self.atlas.chart(cycle.table, latencies.store(cycle.shared), cycle.now)
+        chart = self.atlas.chart(
+            cycle.table, latency_measurements.latency_store(cycle.shared), cycle.now
+        )
         counters, rows = PodCounters.of(cycle.table), cycle.table.rows
         counts = (counters.selected(peer).count[:rows].astype(np.float64) for peer in peers)
         found = [self._mean(chart, cycle, count) for count in counts if count.any()]
         return np.max(found, axis=0) if found else None
 
-    def peers(self, cycle: Cycle) -> Iterator[Selection]:
+    def peers(self, cycle: Cycle) -> Iterator[PodSelection]:
         """The pods that the pod talks to, peer by peer."""
         namespace = cycle.pod.namespace
         for entry in cycle.pod.annotations.get(self.peers_annotation, "").split(","):
@@ -155,7 +163,7 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
                 if found is not None and found.spec.selector:
                     yield _selection(found.namespace, found.spec.selector)
 
-    def _mean(self, chart: Chart, cycle: Cycle, counts: Floats) -> Floats:
+    def _mean(self, chart: LatencyMatrix, cycle: Cycle, counts: Floats) -> Floats:
         """The mean over the pods of one peer.  float64 (row)"""
         table = cycle.table
         zone = table.label(self.topology_label).ids[: table.rows]
@@ -171,6 +179,6 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
         return mean
 
 
-def _selection(namespace: str, labels: dict[str, str]) -> Selection:
+def _selection(namespace: str, labels: dict[str, str]) -> PodSelection:
     clause = Clause(frozenset({namespace}), selectors.from_labels(labels))
-    return Selection((clause,), dying=False)
+    return PodSelection((clause,), dying=False)

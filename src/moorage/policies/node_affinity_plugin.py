@@ -1,4 +1,4 @@
-"""NodeAffinityPlugin: the preferred node affinity of pods, under a name and weight of its own."""
+"""NodeAffinityPlugin: scores preferred node affinity once more, with a weight of its own."""
 
 from collections.abc import Hashable
 
@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from moorage.api.node_selectors import NodeTerm, compile_preferred
 from moorage.api.pod import Pod
-from moorage.cache import node_selectors
-from moorage.cache.columns import Depends
+from moorage.cache import selector_masks
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, PodClass
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Score
 from moorage.framework.verdicts import MAX_SCORE
@@ -35,7 +35,7 @@ class NodeAffinityPlugin(Score, frozen=True):
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         for weight, term in preferred(cycle.incoming.cls):
-            out[node_selectors.all_requirements(term, nodes)] += weight
+            out[selector_masks.all_requirements(term, nodes)] += weight
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
         highest = int(scores.max(initial=0))

@@ -1,4 +1,4 @@
-"""SchedulingPolicies: documents that say what a class of pods asks of placement."""
+"""SchedulingPolicies: applies SchedulingPolicy documents to the pods they are assigned to."""
 
 from collections.abc import Hashable, Iterator
 from functools import cached_property
@@ -9,20 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
-from moorage.api.resources import is_scalar
+from moorage.api.resource_amounts import is_scalar
 from moorage.api.selectors import SelectorError
-from moorage.cache import node_selectors
-from moorage.cache.columns import Depends
-from moorage.cache.view import Nodes
-from moorage.config import policy
-from moorage.config.policy import SchedulingPolicy
-from moorage.config.problems import ConfigError
+from moorage.cache import selector_masks
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
+from moorage.config import scheduling_policy
+from moorage.config.field_errors import ConfigError
+from moorage.config.scheduling_policy import SchedulingPolicy
+from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, PreFilter, Score
 from moorage.framework.verdicts import MAX_SCORE, SKIP, Rejection, Skip, unresolvable
-from moorage.policies import loads, namespaces, policy_rules, rounding
-from moorage.policies.policy_rules import Assignment, Choosing, Rules
+from moorage.policies import label_values, scheduling_policy_rules
+from moorage.policies.load import requested_load
+from moorage.policies.scheduling_policy_rules import Assignment, PolicyChooser, PolicyRules
 
 MISMATCH: Final = "node(s) didn't match the node affinity of the pod's SchedulingPolicy"
 NO_SUCH_POLICY: Final = 'the pod names the SchedulingPolicy "{}", which does not exist'
@@ -61,18 +63,20 @@ class SchedulingPolicies(PreFilter, Filter, Score, frozen=True, dict=True):
         ]
 
     @cached_property
-    def rules(self) -> dict[str, Rules]:
+    def rules(self) -> dict[str, PolicyRules]:
         """The policies by name, compiled."""
-        return {each.name: policy_rules.compiled(each) for each in self.policies}
+        return {each.name: scheduling_policy_rules.compile_policy(each) for each in self.policies}
 
     @cached_property
-    def choosing(self) -> Choosing:
-        return Choosing(self.policies, self.assignments, self.policy_label, self.default_policy)
+    def choosing(self) -> PolicyChooser:
+        return PolicyChooser(
+            self.policies, self.assignments, self.policy_label, self.default_policy
+        )
 
     def name(self, cycle: Cycle) -> str | None:
         """The name of the pod's policy; None where it has none."""
         pod = cycle.pod
-        return self.choosing.name(pod, lambda key: namespaces.namespace_label(cycle, pod, key))
+        return self.choosing.name(pod, lambda key: label_values.namespace_label(cycle, pod, key))
 
     def sign(self, cycle: Cycle) -> Hashable:
         name = self.name(cycle)
@@ -94,7 +98,7 @@ class SchedulingPolicies(PreFilter, Filter, Score, frozen=True, dict=True):
         name = self.name(cycle)
         found = self.rules.get(name or "")
         if found is not None and found.required is not None:
-            out[~node_selectors.any_term(found.required, nodes)] = _MISMATCH
+            out[~selector_masks.any_term(found.required, nodes)] = _MISMATCH
         elif found is None and name is not None:
             out[:] = _NO_SUCH_POLICY
 
@@ -113,7 +117,7 @@ class SchedulingPolicies(PreFilter, Filter, Score, frozen=True, dict=True):
         if found.preferred:
             parts.append(_preferred(found, nodes))
         if parts:
-            rounding.write(np.mean(parts, axis=0), out)
+            score_range.write_scores(np.mean(parts, axis=0), out)
 
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
@@ -121,7 +125,7 @@ class SchedulingPolicies(PreFilter, Filter, Score, frozen=True, dict=True):
         return EventHint(node), EventHint(pod)
 
 
-def _tolerating(pod: Pod, found: Rules) -> Pod:
+def _tolerating(pod: Pod, found: PolicyRules) -> Pod:
     """The pod with the policy's tolerations beside its own."""
     own = pod.spec.tolerations
     added = (each for each in found.tolerations if each not in own)
@@ -129,28 +133,30 @@ def _tolerating(pod: Pod, found: Rules) -> Pod:
     return msgspec.structs.replace(pod, spec=spec)
 
 
-def _asked(cycle: Cycle, found: Rules) -> Iterator[int]:
+def _asked(cycle: Cycle, found: PolicyRules) -> Iterator[int]:
     """What the pod asks for of each resource that the policy weighs."""
-    return (loads.asked(cycle.incoming, cycle.table, name) for name, _ in found.weights)
+    return (
+        requested_load.pod_request(cycle.incoming, cycle.table, name) for name, _ in found.weights
+    )
 
 
-def _left(cycle: Cycle, found: Rules, nodes: Nodes) -> Floats:
+def _left(cycle: Cycle, found: PolicyRules, nodes: Nodes) -> Floats:
     """What would be left, in percent, by weight; without what the node has none of.  (node)"""
     total, weights = np.zeros(nodes.count), np.zeros(nodes.count)
     for (name, weight), more in zip(found.weights, _asked(cycle, found), strict=True):
         if not more and is_scalar(name):
             continue
-        share = loads.used_share(nodes, name, more)
+        share = requested_load.used_share(nodes, name, more)
         total += weight * np.nan_to_num(1.0 - np.minimum(share, 1.0))
         weights += weight * ~np.isnan(share)
     return MAX_SCORE * total / np.maximum(weights, 1)
 
 
-def _preferred(found: Rules, nodes: Nodes) -> Floats:
+def _preferred(found: PolicyRules, nodes: Nodes) -> Floats:
     """What holds of what is preferred, in percent, by weight.  (node)"""
     total = np.zeros(nodes.count)
     for weight, term in found.preferred:
-        total += weight * node_selectors.all_requirements(term, nodes)
+        total += weight * selector_masks.all_requirements(term, nodes)
     return MAX_SCORE * total / sum(weight for weight, _ in found.preferred)
 
 
@@ -158,7 +164,7 @@ def _policy_faults(documents: list[dict[str, Any]], names: list[str]) -> Iterato
     for index, document in enumerate(documents):
         place = f"policies[{index}]"
         try:
-            policy.load(document)
+            scheduling_policy.load_policies(document)
         except ConfigError as error:
             yield from (f"{place}.{problem.place}: {problem.message}" for problem in error.problems)
         if names[index] in names[:index]:
@@ -173,6 +179,6 @@ def _assignment_faults(assignments: list[dict[str, Any]], names: list[str]) -> I
         if not (given.get("podSelector") or given["namespaces"] or given["priorityClasses"]):
             yield f"{place}: give a podSelector, namespaces or priorityClasses"
         try:
-            Choosing((), (msgspec.convert(given, Assignment),), "", "")
+            PolicyChooser((), (msgspec.convert(given, Assignment),), "", "")
         except SelectorError as error:
             yield f"{place}.podSelector: {error}"

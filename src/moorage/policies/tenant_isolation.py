@@ -1,22 +1,81 @@
-"""TenantIsolation: a tenant's nodes are its own, and better tenants have better nodes."""
+"""TenantIsolation: keeps a tenant's nodes for its own pods, and better nodes for higher tiers."""
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Callable, Hashable
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.api.cluster_objects import Namespace
 from moorage.api.pod import Pod
-from moorage.api.workloads import Namespace
-from moorage.cache.columns import Depends
-from moorage.cache.view import Nodes
+from moorage.cache.column_cache import Depends
+from moorage.cache.interner import Interner
+from moorage.cache.node_view import Nodes
+from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import Rejection, unresolvable, unschedulable
-from moorage.policies import namespaces
-from moorage.policies.occupants import NOBODY, Occupants
+from moorage.policies import label_values
+
+NO_TENANT: Final = 0
+SEVERAL_TENANTS: Final = -1
+
+
+class TenantsByNode:
+    """The owner of each node's pods.  sole: int32 (row), an id of `owners`, NOBODY or SEVERAL.
+
+    `owner_of` tells whose a pod is; the empty name is nobody's. Pods come and go by `pod_log`, so
+    trials are seen, and seen to end.
+    """
+
+    def __init__(self, owner_of: Callable[[Pod], str]) -> None:
+        self._owner_of = owner_of
+        self.owners: Interner[str] = Interner([""])
+        self.sole: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._counts: dict[int, Counter[int]] = {}
+        self._of_pod: dict[str, int] = {}
+        """By uid, whose a counted pod is; it may have been labelled anew when it leaves."""
+        self._version = -1
+
+    def catch_up(self, table: NodeTable) -> NDArray[np.int32]:
+        """The column, true for the pods as they are now."""
+        if len(self.sole) < len(table.alive):
+            self.sole = np.concatenate(
+                (self.sole, np.zeros(len(table.alive) - len(self.sole), dtype=np.int32))
+            )
+        log = table.pod_log
+        changes = log.since(self._version) if self._version >= 0 else None
+        self._version = log.version
+        if changes is None:
+            self._recount(table)
+        for row, pod, sign in changes or ():
+            self._count(row, pod.pod, sign)
+        return self.sole
+
+    def _recount(self, table: NodeTable) -> None:
+        self.sole.fill(NO_TENANT)
+        self._counts.clear()
+        self._of_pod.clear()
+        for row, pods in enumerate(table.pods):
+            for pod in pods.values():
+                self._count(row, pod.pod, 1)
+
+    def _count(self, row: int, pod: Pod, sign: int) -> None:
+        if sign > 0:
+            owner = self._of_pod[pod.uid] = self.owners.intern(self._owner_of(pod))
+        else:
+            owner = self._of_pod.pop(pod.uid, NO_TENANT)
+        if owner == NO_TENANT:
+            return
+        counts = self._counts.setdefault(row, Counter())
+        counts[owner] += sign
+        if counts[owner] <= 0:
+            del counts[owner]
+        self.sole[row] = next(iter(counts), NO_TENANT) if len(counts) < 2 else SEVERAL_TENANTS
+
 
 ANOTHER_TENANT: Final = "node(s) were kept for another tenant"
 HIGHER_TIER: Final = "node(s) were kept for tenants of a higher tier"
@@ -61,15 +120,15 @@ class TenantIsolation(Filter, Score, frozen=True):
 
     def tenant(self, cycle: Cycle, pod: Pod) -> Tenant:
         """Whose the pod is."""
-        name = namespaces.label(cycle, pod, self.tenant_label) or ""
-        said = namespaces.label(cycle, pod, self.tenant_tier_label) or ""
+        name = label_values.pod_or_namespace_label(cycle, pod, self.tenant_label) or ""
+        said = label_values.pod_or_namespace_label(cycle, pod, self.tenant_tier_label) or ""
         return Tenant(name, self._rank(self.tenant_tiers.get(name, said)))
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         name, tier = self.tenant(cycle, pod)
         if self.exclusive and name:
             sole, own = self._sole(cycle, nodes), self._occupants(cycle).owners.intern(name)
-            out[(sole != NOBODY) & (sole != own)] = _SHARED
+            out[(sole != NO_TENANT) & (sole != own)] = _SHARED
         out[self._tiers(nodes) < tier] = _TIER
         owned = nodes.label(self.tenant_label)
         out[(owned != 0) & (owned != self._own(name, nodes))] = _TENANT
@@ -114,10 +173,10 @@ class TenantIsolation(Filter, Score, frozen=True):
         """int32 (node): whose pods it runs."""
         return self._occupants(cycle).catch_up(cycle.table)[nodes.rows]
 
-    def _occupants(self, cycle: Cycle) -> Occupants:
+    def _occupants(self, cycle: Cycle) -> TenantsByNode:
         """Whose pods are where; counted afresh when a namespace has changed."""
         version = cycle.cache.objects.version(Namespace)
-        known: tuple[int, Occupants] | None = cycle.shared.get("TenantIsolation")
+        known: tuple[int, TenantsByNode] | None = cycle.shared.get("TenantIsolation")
         if known is None or known[0] != version:
             cache, key = cycle.cache, self.tenant_label
 
@@ -125,5 +184,5 @@ class TenantIsolation(Filter, Score, frozen=True):
                 named = cache.objects.get(Namespace, pod.namespace)
                 return pod.labels.get(key) or (named.labels.get(key, "") if named else "")
 
-            known = cycle.shared["TenantIsolation"] = (version, Occupants(owner))
+            known = cycle.shared["TenantIsolation"] = (version, TenantsByNode(owner))
         return known[1]

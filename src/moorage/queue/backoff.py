@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from moorage.framework.queued import QueuedPod
+from moorage.framework.queued_pod import QueuedPod
 
 WINDOW: Final = 1.0
 NEVER: Final = -math.inf

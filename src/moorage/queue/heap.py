@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Iterator
 from typing import Any
 
-from moorage.framework.queued import QueuedPod
+from moorage.framework.queued_pod import QueuedPod
 
 _Entry = tuple[Any, int, QueuedPod]
 _SLACK = 64

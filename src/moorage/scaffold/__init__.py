@@ -4,7 +4,6 @@ The law of this package: what it writes runs at once, under pytest and under `mo
 and is typed. It answers texts by file name; the command line writes them.
 """
 
-from moorage.scaffold.making import make
-from moorage.scaffold.naming import Names
+from moorage.scaffold.plugin_project import Names, make
 
 __all__ = ["Names", "make"]

@@ -14,46 +14,41 @@ from typing import Any
 
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
-from moorage.bind.client import PluginClient
-from moorage.bind.permits import WaitingPods
-from moorage.bind.preparing import Preparing
-from moorage.bind.recorder import EventRecorder
+from moorage.bind.event_recorder import EventRecorder
+from moorage.bind.permits import PodsInPreBind, WaitingPods
+from moorage.bind.plugin_client import PluginClient
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
-from moorage.extender.asking import Turns
+from moorage.extender.async_bridge import DecisionThread
 from moorage.framework.cycle import Cycle
 from moorage.framework.extenders import NO_EXTENDERS, Extenders
-from moorage.framework.queued import QueuedPod
+from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import PluginError, Rejection, SchedulingError
+from moorage.gang.directory import Directory
+from moorage.gang.feature import Gangs
+from moorage.gang.holds import Holds
 from moorage.observe.observers import Observers
-from moorage.observe.room import Room
-from moorage.policies.gang.directory import Directory
-from moorage.policies.gang.holds import Holds
+from moorage.observe.state_metrics import PreemptionCounts
+from moorage.preemption.budget_ledger import BudgetLedger
+from moorage.preemption.feature import Preemption
 from moorage.queue.backoff import Backoff
-from moorage.scheduler.canarying import Canarying
-from moorage.scheduler.cooling import Cooling
-from moorage.scheduler.deciding import Deciding
-from moorage.scheduler.ending import Ending
-from moorage.scheduler.following import FOLLOWED, Following
-from moorage.scheduler.ganging import Ganging
-from moorage.scheduler.guard_telling import GuardTelling
-from moorage.scheduler.handling import Handler
-from moorage.scheduler.ledger import Ledger
-from moorage.scheduler.lineup import Lineup
-from moorage.scheduler.looping import Loop
-from moorage.scheduler.ordering import Ordering
-from moorage.scheduler.placing import Placement, place
-from moorage.scheduler.preempting import Preempting
-from moorage.scheduler.queueing import attach, queue_for
-from moorage.scheduler.quoting import Quoting
-from moorage.scheduler.rejecting import Rejecting
-from moorage.scheduler.reporting import Reporting
-from moorage.scheduler.standing import Standing
-from moorage.watch.resources import Resource
-from moorage.watch.surface import ApiServer
+from moorage.rollout.rollback import CanaryWatch
+from moorage.rollout.standin import StandIns
+from moorage.scheduler.event_handlers import EventHandlers
+from moorage.scheduler.intake import FOLLOWED, Intake
+from moorage.scheduler.kubelet_rejections import KubeletRejections, NodeCooldown
+from moorage.scheduler.loop import AttemptGate, Loop
+from moorage.scheduler.outcome import Outcome
+from moorage.scheduler.placement import Placement, place
+from moorage.scheduler.profile_queue import QueueOrder, attach, queue_for
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.report import BreakerReporter, Reporter
+from moorage.tenancy.feature import ElasticQuotas
+from moorage.watch.api_resources import Resource
+from moorage.watch.api_server import ApiServer
 
 
 class Scheduler:
@@ -75,10 +70,10 @@ class Scheduler:
         followed: Iterable[Resource] = FOLLOWED,
         instance: str = "moorage",
         extenders: Extenders = NO_EXTENDERS,
-        turns: Turns | None = None,
+        turns: DecisionThread | None = None,
     ) -> None:
         self.server = server
-        self.lineup = Lineup(profiles)
+        self.lineup = Profiles(profiles)
         self.profiles = self.lineup.profiles
         self.backoff = Backoff(*backoff)
         self.about: KubeObject | None = None
@@ -86,31 +81,31 @@ class Scheduler:
         self.clock = clock
         self.rng = rng
         self.cache = Cache()
-        self.guard_telling = GuardTelling(self)
+        self.guard_telling = BreakerReporter(self)
         attach(self.lineup, self.cache, clock, self.guard_telling)
         self.groups, self.holds = Directory(self.profiles), Holds()
         self.queue = queue_for(
             self.lineup, clock.now, self.backoff, self.groups, self._plugin_failed
         )
-        self.extenders, self.deciding = extenders, Deciding(turns)
-        self.ordering = Ordering(self.lineup, self.cache, self.queue)
-        self.waiting, self.preparing = WaitingPods(), Preparing()
+        self.extenders, self.deciding = extenders, AttemptGate(turns)
+        self.ordering = QueueOrder(self.lineup, self.cache, self.queue)
+        self.waiting, self.preparing = WaitingPods(), PodsInPreBind()
         self.observers = Observers(observers)
         self.recorder = EventRecorder(server, clock, instance=instance)
-        self.reporting = Reporting(self)
-        self.ending = Ending(self)
-        self.cooling = Cooling(self.cache, self.queue)
-        self.handler = Handler(
+        self.reporting = Reporter(self)
+        self.ending = Outcome(self)
+        self.cooling = NodeCooldown(self.cache, self.queue)
+        self.handler = EventHandlers(
             self.cache,
             self.queue,
             self.profiles,
             self._pod_gone,
-            Rejecting(self),
+            KubeletRejections(self),
             clock.now,
         )
         self.client = PluginClient(server, clock)
         self.binding = 0
-        self.following = Following(self, followed)
+        self.following = Intake(self, followed)
         self.reflectors = self.following.reflectors
         self.active = asyncio.Event()
         self.active.set()
@@ -118,12 +113,12 @@ class Scheduler:
         """Asked before each attempt: one who slept through the end of his lease has to hear it."""
         self._loop = Loop(self)
         self.attempts = 0
-        self.canarying = Canarying(self)
-        self.ganging = Ganging(self)
-        self.preempting = Preempting(self)
-        self.ledger = Ledger(self)
-        self.quoting = Quoting(self)
-        self.standing = Standing(self)
+        self.canarying = CanaryWatch(self)
+        self.ganging = Gangs(self)
+        self.preempting = Preemption(self)
+        self.ledger = BudgetLedger(self)
+        self.quoting = ElasticQuotas(self)
+        self.standing = StandIns(self)
         self._tasks: asyncio.TaskGroup | None = None
 
     @property
@@ -131,7 +126,7 @@ class Scheduler:
         """Whether every resource has been listed once."""
         return self.following.synced
 
-    def room(self) -> Room:
+    def room(self) -> PreemptionCounts:
         """How room was made for pods, and what is still under way."""
         return self.preempting.room()
 

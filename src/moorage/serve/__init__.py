@@ -1,4 +1,4 @@
-"""What a running scheduler serves over HTTP: health, metrics, its configuration, a look inside.
+"""The HTTP server of a running scheduler: health, metrics, configz, profiling.
 
     health         may it live, is it ready: kube's checks and texts
     watchdog       whether the event loop and the scheduling loop get on
@@ -28,10 +28,9 @@ asks the API server who may see it, unless it is served on loopback alone.
     log.close()
 """
 
-from moorage.serve.authorizing import Authorizer
-from moorage.serve.certificates import Certificates
 from moorage.serve.health import Check, Health
-from moorage.serve.listening import Listener
-from moorage.serve.server import Server
+from moorage.serve.http_server import Server
+from moorage.serve.request_authorizer import Authorizer
+from moorage.serve.secure_serving import Certificates, Listener
 
 __all__ = ["Authorizer", "Certificates", "Check", "Health", "Listener", "Server"]

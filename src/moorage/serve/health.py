@@ -1,4 +1,4 @@
-"""May the process live, is it ready: named checks, in kube's form.
+"""Health checks in kube's form: `/livez`, `/readyz` and `/healthz`.
 
 `/livez`, `/readyz` and `/healthz` answer `ok`, or 500 and every check by name; `?verbose` shows
 them all the same, `?exclude=NAME` leaves one out. Why a check fails is told by `/readyz/NAME`, to
@@ -16,7 +16,7 @@ FAILED: Final = 500
 NOT_FOUND: Final = 404
 SHUTTING_DOWN: Final = "the process is shutting down"
 
-Why = Callable[[], str | None]
+FailureReason = Callable[[], str | None]
 """Asked for what is wrong; None where nothing is."""
 
 
@@ -24,10 +24,10 @@ class Check(NamedTuple):
     """One named check."""
 
     name: str
-    why: Why
+    why: FailureReason
 
 
-class Answer(NamedTuple):
+class HealthAnswer(NamedTuple):
     """An HTTP status and a text."""
 
     status: int
@@ -50,7 +50,7 @@ class Health:
         alive = (PING, *live)
         self.endpoints = {"livez": alive, "healthz": alive, "readyz": (PING, *ready, shutdown)}
 
-    def ask(self, endpoint: str, *, verbose: bool, excluded: Collection[str] = ()) -> Answer:
+    def ask(self, endpoint: str, *, verbose: bool, excluded: Collection[str] = ()) -> HealthAnswer:
         """All checks of an endpoint."""
         lines, failed = [], {}
         checks = self.endpoints[endpoint]
@@ -68,15 +68,17 @@ class Health:
             lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
         if failed:
             say(logging.WARNING, "Not healthy", endpoint=endpoint, **failed)
-            return Answer(FAILED, "\n".join([*lines, f"{endpoint} check failed\n"]))
-        return Answer(OK, "\n".join([*lines, f"{endpoint} check passed\n"]) if verbose else "ok")
+            return HealthAnswer(FAILED, "\n".join([*lines, f"{endpoint} check failed\n"]))
+        return HealthAnswer(
+            OK, "\n".join([*lines, f"{endpoint} check passed\n"]) if verbose else "ok"
+        )
 
-    def ask_one(self, endpoint: str, name: str) -> Answer:
+    def ask_one(self, endpoint: str, name: str) -> HealthAnswer:
         """One check, with its reason."""
         for check in self.endpoints[endpoint]:
             if check.name == name:
                 reason = check.why()
                 if reason is None:
-                    return Answer(OK, "ok")
-                return Answer(FAILED, f"internal server error: {reason}\n")
-        return Answer(NOT_FOUND, f"no check {name!r} at /{endpoint}\n")
+                    return HealthAnswer(OK, "ok")
+                return HealthAnswer(FAILED, f"internal server error: {reason}\n")
+        return HealthAnswer(NOT_FOUND, f"no check {name!r} at /{endpoint}\n")

@@ -10,8 +10,8 @@ The engine is the real one: what holds here holds on a cluster.
 """
 
 from moorage.testing.builders import NodeBuilder, PodBuilder, node, pod
-from moorage.testing.cluster import Cluster, attempt
-from moorage.testing.running import Scheduled, schedule
+from moorage.testing.scheduler_run import Scheduled, schedule
+from moorage.testing.small_cluster import Cluster, attempt
 
 __all__ = [
     "Cluster",

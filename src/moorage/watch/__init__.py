@@ -8,6 +8,6 @@ The law of this package:
 - What is listed and watched arrives decoded, as frozen structs of `moorage.api`, shared by all who
   look. What is written, and what a write or `get` answers, is the whole object as a dict, because a
   writer must not lose fields that scheduling does not read.
-- Refusals are exceptions of one tree (`moorage.watch.errors`).
+- Refusals are exceptions of one tree (`moorage.watch.api_errors`).
 - A reflector reports every change of every object in order, and never loses a deletion.
 """

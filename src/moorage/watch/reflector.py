@@ -1,4 +1,4 @@
-"""Following one resource: list, watch, watch again, list again.
+"""The reflector: lists and watches one resource, and reports every change in order.
 
 1. List, page by page, at one version.
 2. Report how the list differs from what was known: deletions, additions, updates.
@@ -22,10 +22,34 @@ import msgspec
 
 from moorage.api.meta import KubeObject
 from moorage.clock import Clock
-from moorage.watch.backoff import Backoff
-from moorage.watch.errors import ApiError, Gone, Unreachable, VersionTooLarge
-from moorage.watch.resources import Resource
-from moorage.watch.surface import ApiServer, WatchEvent
+from moorage.watch.api_errors import ApiError, Gone, Unreachable, VersionTooLarge
+from moorage.watch.api_resources import Resource
+from moorage.watch.api_server import ApiServer, WatchEvent
+
+INITIAL_BACKOFF_SECONDS: Final = 0.8
+MAX_BACKOFF_SECONDS: Final = 30.0
+
+
+class RetryBackoff:
+    """Delays that double from 0.8 s to 30 s, each stretched by a random part of itself.
+
+    The numbers are client-go's; the stretching keeps many clients from returning at once.
+    """
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._base = INITIAL_BACKOFF_SECONDS
+
+    def next(self) -> float:
+        """The next delay, in seconds."""
+        base = self._base
+        self._base = min(base * 2, MAX_BACKOFF_SECONDS)
+        return base * (1 + self._rng.random())
+
+    def reset(self) -> None:
+        """Begin again with the shortest delay."""
+        self._base = INITIAL_BACKOFF_SECONDS
+
 
 PAGE_SIZE: Final = 500
 WATCH_SECONDS: Final = 300.0
@@ -72,8 +96,8 @@ class Reflector:
         self._page_size = page_size
         self._watch_seconds = watch_seconds
         self._on_error = on_error
-        self._listing = Backoff(rng)
-        self._watching = Backoff(rng)
+        self._listing = RetryBackoff(rng)
+        self._watching = RetryBackoff(rng)
 
     def __aiter__(self) -> AsyncGenerator[Change, None]:
         return self.changes()
@@ -172,7 +196,7 @@ class Reflector:
             return Change("deleted", old=old), Change("added", new=new)
         return (Change("updated", old=old, new=new),)
 
-    async def _wait(self, backoff: Backoff, error: ApiError) -> None:
+    async def _wait(self, backoff: RetryBackoff, error: ApiError) -> None:
         delay = max(backoff.next(), error.retry_after)
         if self._on_error is not None:
             self._on_error(error, delay)

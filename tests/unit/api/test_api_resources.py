@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from moorage.api import resources
+from moorage.api import resource_amounts
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 
@@ -114,7 +114,7 @@ def pod(*containers: dict[str, Any], status: dict[str, Any] | None = None, **spe
     ],
 )  # fmt: skip
 def test_pod_requests(given: Pod, want: dict[str, int]) -> None:
-    assert want == resources.pod_requests(given)
+    assert want == resource_amounts.pod_requests(given)
     assert want == given.requests
 
 
@@ -208,13 +208,13 @@ def actuated(cpu: str, name: str = "c") -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_resizes_in_place(given: Pod, want: int) -> None:
-    assert want == resources.pod_requests(given).get("cpu", 0)
+    assert want == resource_amounts.pod_requests(given).get("cpu", 0)
 
 
 def test_the_pod_to_be_placed_counts_by_its_spec_alone() -> None:
     resized = pod(container(cpu="1"), status=status(allocated("3")))
 
-    assert resources.pod_requests(resized, use_status=False) == {"cpu": 1000}
+    assert resource_amounts.pod_requests(resized, use_status=False) == {"cpu": 1000}
 
 
 @pytest.mark.parametrize(
@@ -250,13 +250,13 @@ def test_the_pod_to_be_placed_counts_by_its_spec_alone() -> None:
     ],
 )  # fmt: skip
 def test_pod_nonzero_requests(given: Pod, want: tuple[int, int]) -> None:
-    assert want == resources.pod_nonzero_requests(given)
+    assert want == resource_amounts.pod_nonzero_requests(given)
 
 
 def test_scorers_fill_every_container_even_with_pod_level_requests() -> None:
     given = pod(container(memory="1Mi"), container(), resources={"requests": {"cpu": "2"}})
 
-    assert resources.pod_scoring_requests(given) == {"cpu": 2000, "memory": MI + DEFAULT}
+    assert resource_amounts.pod_scoring_requests(given) == {"cpu": 2000, "memory": MI + DEFAULT}
 
 
 def test_node_allocatable_keeps_what_scheduling_counts() -> None:
@@ -275,7 +275,7 @@ def test_node_allocatable_keeps_what_scheduling_counts() -> None:
     }
     node = msgspec.convert({"status": {"allocatable": allocatable}}, Node)
 
-    assert resources.node_allocatable(node) == {
+    assert resource_amounts.node_allocatable(node) == {
         "cpu": 3920,
         "memory": 15 << 30,
         "pods": 110,
@@ -306,4 +306,4 @@ def test_node_allocatable_keeps_what_scheduling_counts() -> None:
     ],
 )
 def test_is_scalar(name: str, want: bool) -> None:
-    assert want is resources.is_scalar(name)
+    assert want is resource_amounts.is_scalar(name)

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 
-from moorage.bench import measuring
-from moorage.config.loading import default
-from moorage.plugins import registry
-from moorage.simulate.running import build_profiles
+from moorage.app import built_in_plugins
+from moorage.app.profile_builder import build_profiles
+from moorage.bench import throughput
+from moorage.config.loader import default_configuration
 
 WARM_UP, COUNTED = 60, 40
 
 
-def prepared(kind: str, nodes: int) -> measuring.Bench:
-    known = registry.built_in()
-    profiles = build_profiles(default(registry.describe(known)), known)
-    bench = measuring.prepare(kind, nodes, WARM_UP + COUNTED, profiles)
+def prepared(kind: str, nodes: int) -> throughput.Bench:
+    known = built_in_plugins.built_in()
+    profiles = build_profiles(
+        default_configuration(built_in_plugins.describe_plugins(known)), known
+    )
+    bench = throughput.prepare(kind, nodes, WARM_UP + COUNTED, profiles)
     for pod in bench.pods:
         bench.queue.add(bench.cache.info(pod), 0.0)
     return bench
@@ -28,7 +30,7 @@ def calls_per_attempt(kind: str, nodes: int) -> float:
     """Python and C calls of one attempt, once everything is warm."""
     bench, rng, calls = prepared(kind, nodes), random.Random(0), 0
     for _ in range(WARM_UP):
-        measuring._decide(bench, rng)
+        throughput._decide(bench, rng)
 
     def count(frame: FrameType, event: str, arg: Any) -> None:
         nonlocal calls
@@ -37,7 +39,7 @@ def calls_per_attempt(kind: str, nodes: int) -> float:
     sys.setprofile(count)
     try:
         for _ in range(COUNTED):
-            measuring._decide(bench, rng)
+            throughput._decide(bench, rng)
     finally:
         sys.setprofile(None)
     return calls / COUNTED
@@ -67,10 +69,10 @@ def test_an_attempt_stays_within_its_budget_of_calls(kind: str, most: int) -> No
 def test_equal_pods_recompute_the_rows_that_changed_and_no_others() -> None:
     bench, rng = prepared("basic", 500), random.Random(0)
     for _ in range(WARM_UP):
-        measuring._decide(bench, rng)
+        throughput._decide(bench, rng)
     before = bench.profile.columns.rows_recomputed
 
     for _ in range(COUNTED):
-        measuring._decide(bench, rng)
+        throughput._decide(bench, rng)
 
     assert (bench.profile.columns.rows_recomputed - before) / COUNTED <= 6

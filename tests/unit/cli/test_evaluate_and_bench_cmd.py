@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from moorage.bench.kinds import KINDS
+from moorage.bench.workload_kinds import KINDS
 from moorage.cli.main import main
 
 CASE = {

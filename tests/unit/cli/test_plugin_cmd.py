@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from moorage.cli.main import main
-from moorage.scaffold import Names
-from moorage.scaffold.hooks import SAMPLES
+from moorage.scaffold.hook_samples import SAMPLES
+from moorage.scaffold.plugin_project import Names
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "packaged-plugin"

@@ -7,8 +7,7 @@ import yaml
 from click.testing import CliRunner
 
 from moorage.cli.config_cmd import config_command
-from moorage.config import load
-from moorage.config.loading import default
+from moorage.config.loader import default_configuration, load
 
 GOOD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 OLD = GOOD.replace("v1", "v1beta3")
@@ -23,7 +22,7 @@ def test_a_good_file_is_printed_completed(tmp_path: Path) -> None:
 
     assert (result.exit_code, result.stderr) == (0, "")
     assert load(result.stdout).configuration.profiles[0].scheduler_name == "default-scheduler"
-    assert load(result.stdout).configuration.parallelism == default().parallelism
+    assert load(result.stdout).configuration.parallelism == default_configuration().parallelism
 
 
 def test_standard_input_and_warnings() -> None:

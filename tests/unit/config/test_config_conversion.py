@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from moorage.config import ConfigError, Loaded, load, resolve
+from moorage.config.field_errors import ConfigError
+from moorage.config.loader import Loaded, load
+from moorage.config.resolved_profile import resolve
 from moorage.config.types import Extender
 
 V1BETA3 = "kubescheduler.config.k8s.io/v1beta3"

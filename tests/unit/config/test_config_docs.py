@@ -7,9 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from moorage.config import defaults, load, plugin_args, policy, resolve, types
+from moorage.config import default_plugins, plugin_args, scheduling_policy, types
 from moorage.config.conversion import REMOVED
-from moorage.config.known import PluginInfo
+from moorage.config.loader import load
+from moorage.config.plugin_catalogue import PluginInfo
+from moorage.config.resolved_profile import resolve
 
 DOC = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text(encoding="utf-8")
 
@@ -26,7 +28,7 @@ STRUCTS: list[type[msgspec.Struct]] = [
     types.Extender,
     types.ExtenderTLSConfig,
     types.ExtenderManagedResource,
-    policy.PolicySpec,
+    scheduling_policy.PolicySpec,
     *plugin_args.ARGS.values(),
     plugin_args.ScoringStrategy,
     plugin_args.ResourceSpec,
@@ -53,7 +55,7 @@ def test_every_conversion_is_documented(name: str) -> None:
 def test_the_default_plugins_are_listed_in_order() -> None:
     listed = DOC.split("The default plugins, in order")[1].split("\n\n")[0]
 
-    assert re.findall(r"`(\w+)`", listed) == [ref.name for ref in defaults.ENABLED]
+    assert re.findall(r"`(\w+)`", listed) == [ref.name for ref in default_plugins.ENABLED]
 
 
 def example(after: str) -> str:
@@ -81,6 +83,6 @@ def test_the_first_example_loads() -> None:
 
 
 def test_the_policy_example_loads() -> None:
-    (batch,) = policy.load(example("## Scheduling policies"))
+    (batch,) = scheduling_policy.load_policies(example("## Scheduling policies"))
 
     assert batch.spec.resource_weights == {"cpu": 70, "memory": 30}

@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from moorage.config import ConfigError, dumping, load, resolve
-from moorage.config.defaults import ENABLED, POINTS_OF
+from moorage.config import yaml_dump
+from moorage.config.default_plugins import ENABLED, POINTS_OF
+from moorage.config.field_errors import ConfigError
+from moorage.config.loader import load
+from moorage.config.resolved_profile import resolve
 from moorage.config.types import POINTS, SchedulerConfiguration
 
 pytestmark = pytest.mark.kube
@@ -128,7 +131,7 @@ def assert_same(document: dict[str, Any], kube_scheduler: KubeScheduler) -> None
         return
     configuration = load(document, known={}).configuration
     assert ours(configuration) == (answer.points, answer.args)
-    again = kube_scheduler.ask(yaml.safe_load(dumping.dump(configuration)))
+    again = kube_scheduler.ask(yaml.safe_load(yaml_dump.dump_configuration(configuration)))
     assert again == answer
 
 

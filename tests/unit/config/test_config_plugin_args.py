@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from moorage.config import ConfigError, load, resolve
+from moorage.config.field_errors import ConfigError
+from moorage.config.loader import load
+from moorage.config.resolved_profile import resolve
 
 AT = "profiles[0].pluginConfig[0].args."
 NAME_PART = (

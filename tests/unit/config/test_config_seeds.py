@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from moorage.config import Enabled, PluginInfo, documents, dumping, load, policy, resolve
+from moorage.config import scheduling_policy, yaml_documents, yaml_dump
+from moorage.config.loader import load
+from moorage.config.plugin_catalogue import PluginInfo
+from moorage.config.resolved_profile import Enabled, resolve
 from moorage.config.types import KIND
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -32,13 +35,20 @@ def test_every_configuration_in_the_documents_loads() -> None:
 
     for where, text in found.items():
         configuration = load(text, source=where).configuration
-        assert load(dumping.dump(configuration)).configuration == configuration, where
+        assert load(yaml_dump.dump_configuration(configuration)).configuration == configuration, (
+            where
+        )
     assert len(found) == 9
 
 
 @pytest.mark.skipif(not SEEDS.is_dir(), reason=f"the documents are not at hand: no {SEEDS}")
 def test_every_policy_in_the_documents_loads() -> None:
-    found = [p for where, text in blocks() if policy.KIND in text for p in policy.load(text)]
+    found = [
+        p
+        for where, text in blocks()
+        if scheduling_policy.KIND in text
+        for p in scheduling_policy.load_policies(text)
+    ]
 
     assert [p.name for p in found] == ["default-policy", "gpu-policy", "batch-policy"]
 
@@ -168,13 +178,13 @@ def test_a_near_miss_is_named_once_plugins_are_known() -> None:
 
 
 def test_policies() -> None:
-    found = policy.load((FIXTURES / "policies.yaml").read_bytes())
+    found = scheduling_policy.load_policies((FIXTURES / "policies.yaml").read_bytes())
 
     assert [p.name for p in found] == ["default", "accelerated", "batch"]
 
 
 @pytest.mark.parametrize("file", sorted(FIXTURES.glob("*.yaml")), ids=lambda file: file.stem)
 def test_fixtures_are_all_of_a_kind_we_load(file: Path) -> None:
-    kinds = (KIND, policy.KIND)
+    kinds = (KIND, scheduling_policy.KIND)
 
-    assert any(documents.find(file.read_bytes(), kind) for kind in kinds)
+    assert any(yaml_documents.find_documents(file.read_bytes(), kind) for kind in kinds)

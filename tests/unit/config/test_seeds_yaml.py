@@ -16,22 +16,23 @@ import pytest
 import yaml
 
 from moorage import Cycle, Filter, Node, Pod, Rejection, Score
+from moorage.app import built_in_plugins
+from moorage.app.config_bundle import add_policies
+from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock
-from moorage.config import documents, policy
+from moorage.config import scheduling_policy, yaml_documents
 from moorage.config.durations import Duration
-from moorage.config.loading import load
+from moorage.config.loader import load
 from moorage.config.types import KIND, SchedulerConfiguration
-from moorage.framework.registry import Registry
-from moorage.memory.cluster import MemoryCluster
-from moorage.plugins import registry
-from moorage.policies.adopting import adopt
-from moorage.policies.cost_optimization import CostOptimizationPlugin
-from moorage.policies.gpu_priority import GPUPriorityPlugin
+from moorage.framework.plugin_registry import Registry
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.policies.business.cost_optimization import CostOptimizationPlugin
+from moorage.policies.business.price_list import CostMetrics
+from moorage.policies.gpu.gpu_priority import GPUPriorityPlugin
 from moorage.policies.network_latency import NetworkLatencyPlugin
-from moorage.policies.prices import CostMetrics
 from moorage.policies.scheduling_policies import SchedulingPolicies
-from moorage.simulate import running, workloads
-from moorage.simulate.manifests import Manifest
+from moorage.simulate import simulation, workload_controllers
+from moorage.simulate.manifest_files import Manifest
 
 SEEDS = Path(__file__).parents[4] / "shared" / "seeds"
 pytestmark = pytest.mark.skipif(
@@ -95,14 +96,14 @@ BLOCKS = list(blocks()) if SEEDS.is_dir() else []
 
 
 def known() -> Registry:
-    every = registry.installed()
+    every = built_in_plugins.installed()
     for own in (CustomFilterPlugin, CustomScorePlugin, CustomPlugin):
         every.add(own)
     return every
 
 
 def configuration(text: str, where: str) -> SchedulerConfiguration:
-    loaded = load(text, known=registry.describe(known()), source=where)
+    loaded = load(text, known=built_in_plugins.describe_plugins(known()), source=where)
     assert not [warning for warning in loaded.warnings if "left out" in warning]
     return loaded.configuration
 
@@ -115,8 +116,8 @@ def applied(block: Block) -> tuple[list[str], list[str]]:
         kind = str(raw.get("kind") or next(iter(raw)))
         if kind in NOT_OURS:
             left.append(kind)
-        elif kind not in (KIND, policy.KIND):
-            for each in workloads.expand([Manifest(raw, block.where, number)]):
+        elif kind not in (KIND, scheduling_policy.KIND):
+            for each in workload_controllers.expand_workloads([Manifest(raw, block.where, number)]):
                 cluster.apply(each.raw)
             taken.append(kind)
     return taken, left
@@ -126,9 +127,9 @@ def applied(block: Block) -> tuple[list[str], list[str]]:
 def test_every_block_is_of_use(block: Block) -> None:
     """Each of its documents is a configuration, policies, an object, or not ours."""
     taken, left = applied(block)
-    own = [raw for raw in block.objects if raw.get("kind") in (KIND, policy.KIND)]
-    if documents.find(block.text, KIND, block.where):
-        assert running.build_profiles(configuration(block.text, block.where), known())
+    own = [raw for raw in block.objects if raw.get("kind") in (KIND, scheduling_policy.KIND)]
+    if yaml_documents.find_documents(block.text, KIND, block.where):
+        assert build_profiles(configuration(block.text, block.where), known())
 
     assert len(own) + len(taken) + len(left) == len(block.objects) > 0
 
@@ -154,10 +155,10 @@ def test_what_config_maps_hold_is_of_use_too() -> None:
         for document in yaml.safe_load_all(text)
     )
 
-    assert held == {KIND: 2, policy.KIND: 3, "Policy": 1}
+    assert held == {KIND: 2, scheduling_policy.KIND: 3, "Policy": 1}
 
 
-CONFIGURED = [block for block in BLOCKS if documents.find(block.text, KIND)]
+CONFIGURED = [block for block in BLOCKS if yaml_documents.find_documents(block.text, KIND)]
 UNPREPARED = (
     "running Score plugin 'InterPodAffinity': its PreScore is disabled, and without it there is "
     "nothing to go by: enable both"
@@ -187,19 +188,19 @@ def test_every_configuration_schedules(block: Block) -> None:
     ]
     alone = msgspec.structs.replace(told, extenders=())
 
-    outcome = running.simulate([made("plain"), made("gpu", gpus="1"), *pods], alone, known())
+    outcome = simulation.simulate([made("plain"), made("gpu", gpus="1"), *pods], alone, known())
 
     if "- name: InterPodAffinity\n  pluginConfig" in block.text:
         assert set(outcome.story.errors) == {f"default/{name}: {UNPREPARED}" for name in names}
     else:
         assert outcome.story.errors == []
-        assert all(pod.spec.node_name for pod in running.pods(outcome))
+        assert all(pod.spec.node_name for pod in simulation.pods_of(outcome))
 
 
 def plugins_of(text: str) -> tuple[dict[str, Any], dict[str, int]]:
     """The plugins of a block's only profile, as they run, and what their scores weigh."""
     block = block_with(text)
-    (profile,) = running.build_profiles(configuration(block.text, block.where), known()).values()
+    (profile,) = build_profiles(configuration(block.text, block.where), known()).values()
     return profile.plugins, {entry.name: entry.weight for entry in profile.score}
 
 
@@ -255,14 +256,14 @@ def test_nothing_is_left_out_unseen() -> None:
         "Service": 1,
     }
     assert left == {"PrometheusRule": 1, "ResourceQuota": 1, "ServiceMonitor": 2, "groups": 1}
-    assert sum(len(documents.find(block.text, KIND)) for block in BLOCKS) == 9
+    assert sum(len(yaml_documents.find_documents(block.text, KIND)) for block in BLOCKS) == 9
     inside = [block for block in BLOCKS if "kind: Policy\n" in block.text]
     assert len(inside) == 1
-    assert not documents.find(inside[0].text, KIND)
+    assert not yaml_documents.find_documents(inside[0].text, KIND)
 
 
 def test_the_policies_of_the_config_map_run() -> None:
-    (block,) = (block for block in BLOCKS if policy.KIND in block.text)
+    (block,) = (block for block in BLOCKS if scheduling_policy.KIND in block.text)
     enabled = {"multiPoint": {"enabled": [{"name": "SchedulingPolicies"}]}}
     plain = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -270,9 +271,12 @@ def test_the_policies_of_the_config_map_run() -> None:
         "profiles": [{"plugins": enabled}],
     }
 
-    adopted = adopt(load(plain, known=registry.known()).configuration, policy.load(block.text))
+    adopted = add_policies(
+        load(plain, known=built_in_plugins.describe_installed()).configuration,
+        scheduling_policy.load_policies(block.text),
+    )
 
-    (profile,) = running.build_profiles(adopted, known()).values()
+    (profile,) = build_profiles(adopted, known()).values()
     plugin = profile.plugins["SchedulingPolicies"]
     assert isinstance(plugin, SchedulingPolicies)
     assert list(plugin.rules) == ["default-policy", "gpu-policy", "batch-policy"]
@@ -296,9 +300,9 @@ def made(name: str, gpus: str = "0", cpu_used: str = "0") -> Manifest:
 
 def placed(pod: Block, config: Block, *nodes: Manifest) -> dict[str, str]:
     objects = [Manifest(raw, pod.where, 1) for raw in pod.objects]
-    everything = [*nodes, *workloads.expand(objects)]
-    outcome = running.simulate(everything, configuration(config.text, config.where), known())
-    return {each.name: each.spec.node_name for each in running.pods(outcome)}
+    everything = [*nodes, *workload_controllers.expand_workloads(objects)]
+    outcome = simulation.simulate(everything, configuration(config.text, config.where), known())
+    return {each.name: each.spec.node_name for each in simulation.pods_of(outcome)}
 
 
 def test_the_gpu_pod_goes_to_the_gpu_node_by_the_gpu_schedulers_configuration() -> None:

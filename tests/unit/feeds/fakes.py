@@ -5,10 +5,10 @@ from typing import Any
 from moorage.clock import VirtualClock
 from moorage.feeds.feeds import Feeds
 from moorage.feeds.readings import FeedError, Reading, Usages
-from moorage.policies.metrics import Usage
-from moorage.policies.sources import Source
+from moorage.policies.telemetry.metric_sources import Source
+from moorage.policies.telemetry.node_measurements import Usage
 from moorage.testing import Cluster
-from moorage.watch.resources import Resource
+from moorage.watch.api_resources import Resource
 
 NOW = 1_000_000.0
 

@@ -4,16 +4,15 @@ import asyncio
 import random
 
 from moorage.api.pod import Pod
+from moorage.app import built_in_plugins, feed_builder
+from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
-from moorage.config.loading import load
-from moorage.feeds import wiring
+from moorage.config.loader import load
 from moorage.feeds.readings import Reading
-from moorage.memory.cluster import MemoryCluster
-from moorage.plugins import registry
-from moorage.scheduler import Scheduler
-from moorage.simulate.running import build_profiles
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import node, pod
-from moorage.watch.resources import NODES, PODS
+from moorage.watch.api_resources import NODES, PODS
 from tests.unit.feeds.fakes import NOW, FakeReader
 
 CONFIGURATION = {
@@ -27,8 +26,8 @@ def scheduled_after(first: Reading, second: Reading) -> dict[str, str]:
     """Where a pod is after one measurement, and where after another."""
     clock, rng = VirtualClock(NOW), random.Random(0)
     cluster = MemoryCluster(clock=clock, rng=rng)
-    known = registry.installed()
-    loaded = load(CONFIGURATION, known=registry.describe(known)).configuration
+    known = built_in_plugins.installed()
+    loaded = load(CONFIGURATION, known=built_in_plugins.describe_plugins(known)).configuration
     cluster.add(NODES, node("n1").raw)
     found: dict[str, str] = {}
 
@@ -39,7 +38,7 @@ def scheduled_after(first: Reading, second: Reading) -> dict[str, str]:
 
     async def main() -> None:
         scheduler = Scheduler(cluster, build_profiles(loaded, known), clock=clock, rng=rng)
-        feeds = wiring.feeds(scheduler, lambda source: FakeReader(first, second))
+        feeds = feed_builder.build_feeds(scheduler, lambda source: FakeReader(first, second))
         await feeds.prime()
         tasks = [asyncio.ensure_future(each) for each in (scheduler.run(), feeds.run())]
         cluster.add(PODS, pod("p").raw)

@@ -13,14 +13,19 @@ from moorage.feeds.feeds import LOOK_SECONDS
 from moorage.feeds.readings import FeedError
 from moorage.framework.points import Score
 from moorage.observe import logs
-from moorage.policies import metrics
-from moorage.policies.energies import Energy
 from moorage.policies.energy_aware import EnergyAware
-from moorage.policies.low_cpu import CPU_TOO_HIGH, LowCpuScheduler
-from moorage.policies.metrics import Usage
+from moorage.policies.load.low_cpu import CPU_TOO_HIGH, LowCpuScheduler
 from moorage.policies.network_latency import NetworkLatencyPlugin
-from moorage.policies.providers import EnergyProvider, UsageProvider
-from moorage.policies.sources import LatencyConfigMap, LatencyFile, Source, UsageSource
+from moorage.policies.telemetry import node_measurements
+from moorage.policies.telemetry.metric_sources import (
+    EnergyProvider,
+    LatencyConfigMap,
+    LatencyFile,
+    Source,
+    UsageProvider,
+    UsageSource,
+)
+from moorage.policies.telemetry.node_measurements import Energy, Usage
 from moorage.testing import Cluster, node, pod
 from tests.unit.feeds.fakes import NOW, FakeReader, Fed, using
 from tests.unit.feeds.scheduling import scheduled_after
@@ -51,7 +56,7 @@ def known(cluster: Cluster, name: str = "n1") -> list[float]:
     """Cpu and time of the last measurement."""
     table = cluster.cache.table
     row = table.row_of[name]
-    found = metrics.store(cluster.profile.shared).columns(table)[:, row]
+    found = node_measurements.usage_store(cluster.profile.shared).columns(table)[:, row]
     return [float(found[0]), float(found[2])]
 
 

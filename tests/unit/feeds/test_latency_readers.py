@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from moorage.clock import VirtualClock, run_virtual
-from moorage.feeds.feed import SETTLE_SECONDS, Feed
+from moorage.feeds.feeds import SETTLE_SECONDS, Feed
 from moorage.feeds.latency_readers import (
+    CONFIG_MAP_FORBIDDEN,
+    CONFIG_MAP_MISSING,
     CONFIG_MAPS,
-    MISSING,
-    NOT_ALLOWED,
     ConfigMapLatencies,
     FileLatencies,
 )
 from moorage.feeds.readings import FeedError
-from moorage.memory.cluster import MemoryCluster
-from moorage.policies.sources import LatencyConfigMap, LatencyFile
-from moorage.watch.errors import Forbidden, NotFound, Unreachable
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.policies.telemetry.metric_sources import LatencyConfigMap, LatencyFile
+from moorage.watch.api_errors import Forbidden, NotFound, Unreachable
 from tests.unit.feeds.fakes import NOW, FakeServer
 
 Found = dict[tuple[str, str], tuple[float, float]]
@@ -75,8 +75,10 @@ def test_an_empty_config_map_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("answer", "want"),
     [
-        pytest.param(NotFound("no"), f"{PLACE}: {MISSING}", id="there is none"),
-        pytest.param(Forbidden("no"), f"{PLACE}: {NOT_ALLOWED} (no)", id="it may not be read"),
+        pytest.param(NotFound("no"), f"{PLACE}: {CONFIG_MAP_MISSING}", id="there is none"),
+        pytest.param(
+            Forbidden("no"), f"{PLACE}: {CONFIG_MAP_FORBIDDEN} (no)", id="it may not be read"
+        ),
         pytest.param(Unreachable("gone"), f"{PLACE}: gone", id="the API server is away"),
         pytest.param(
             {"t": "latencies: {a: {b: -1}}"},

@@ -23,7 +23,7 @@ from moorage import (
     unschedulable,
 )
 from moorage.config.durations import Duration
-from moorage.config.guarding import PluginGuard, WhenOpen
+from moorage.config.moorage_configuration import PluginGuard, WhenOpen
 from moorage.framework.plugin import Plugin
 from moorage.testing import Scheduled, node, pod, schedule
 

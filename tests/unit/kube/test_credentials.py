@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from moorage.kube.credentials import Credential, Credentials, credentials_of
-from moorage.kube.kubeconfig import Cluster, Exec, ExecVariable, KubeconfigError, Selected, User
+from moorage.kube.kubeconfig import (
+    Cluster,
+    Exec,
+    ExecVariable,
+    KubeconfigError,
+    SelectedContext,
+    User,
+)
 
 V1 = "client.authentication.k8s.io/v1"
 
@@ -23,8 +30,8 @@ class Time:
         return self.now
 
 
-def selected(user: User, file: str = "config", cluster: Cluster | None = None) -> Selected:
-    return Selected("here", "one", "alice", cluster or Cluster(), user, file)
+def selected(user: User, file: str = "config", cluster: Cluster | None = None) -> SelectedContext:
+    return SelectedContext("here", "one", "alice", cluster or Cluster(), user, file)
 
 
 def current(credentials: Credentials) -> Credential:

@@ -46,7 +46,7 @@ def written(tmp_path: Path, text: str = CONFIG, name: str = "config") -> Path:
 
 
 def test_the_current_context_is_followed_to_its_cluster_and_user(tmp_path: Path) -> None:
-    selected = kubeconfig.load([written(tmp_path)])
+    selected = kubeconfig.load_kubeconfig([written(tmp_path)])
 
     assert selected.context == "here"
     assert selected.cluster.server == "https://one.example:6443"
@@ -56,7 +56,7 @@ def test_the_current_context_is_followed_to_its_cluster_and_user(tmp_path: Path)
 
 
 def test_a_context_can_be_named(tmp_path: Path) -> None:
-    selected = kubeconfig.load([written(tmp_path)], "there")
+    selected = kubeconfig.load_kubeconfig([written(tmp_path)], "there")
 
     assert selected.cluster.insecure_skip_tls_verify
     assert selected.user.client_certificate_data == b"cert"
@@ -64,13 +64,13 @@ def test_a_context_can_be_named(tmp_path: Path) -> None:
 
 
 def test_paths_are_relative_to_their_file(tmp_path: Path) -> None:
-    selected = kubeconfig.load([written(tmp_path)])
+    selected = kubeconfig.load_kubeconfig([written(tmp_path)])
 
     assert selected.cluster.certificate_authority == str(tmp_path / "ca.crt")
 
 
 def test_a_context_without_a_user_is_anonymous(tmp_path: Path) -> None:
-    assert kubeconfig.load([written(tmp_path)], "anonymous").user == kubeconfig.User()
+    assert kubeconfig.load_kubeconfig([written(tmp_path)], "anonymous").user == kubeconfig.User()
 
 
 def test_of_entries_with_the_same_name_the_first_file_counts(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_of_entries_with_the_same_name_the_first_file_counts(tmp_path: Path) -> 
     other = CONFIG.replace("one.example", "other.example").replace("here", "there", 1)
     first, second = written(tmp_path), written(tmp_path, other, "other")
 
-    selected = kubeconfig.load([first, second])
+    selected = kubeconfig.load_kubeconfig([first, second])
 
     assert selected.context == "here"
     assert selected.cluster.server == "https://one.example:6443"
@@ -91,9 +91,9 @@ def test_base64_may_be_folded_over_lines(tmp_path: Path) -> None:
     text = CONFIG.replace("{client-certificate-data: Y2VydA==, client-key-data: a2V5}", "@@")
     text = text.replace("@@", "\n    client-certificate-data: " + folded)
 
-    assert kubeconfig.load([written(tmp_path, text)], "there").user.client_certificate_data == (
-        b"c" * 30
-    )
+    assert kubeconfig.load_kubeconfig(
+        [written(tmp_path, text)], "there"
+    ).user.client_certificate_data == (b"c" * 30)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_what_is_wrong_is_named_with_its_place(
 ) -> None:
     text = text.replace("clusters: {}", "clusters: {a: b}")
     with pytest.raises(KubeconfigError) as caught:
-        kubeconfig.load([written(tmp_path, text)], context)
+        kubeconfig.load_kubeconfig([written(tmp_path, text)], context)
 
     assert str(caught.value).startswith(str(tmp_path))
     assert want in str(caught.value)
@@ -164,11 +164,11 @@ def test_broken_yaml_is_told_by_its_line_and_shows_no_secret(tmp_path: Path) -> 
     path = written(tmp_path, "users:\n- name: a\n  user: {token: hush, [}\n")
 
     with pytest.raises(KubeconfigError) as caught:
-        kubeconfig.load([path])
+        kubeconfig.load_kubeconfig([path])
 
     assert str(caught.value) == f"{path}: line 3: not YAML"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(KubeconfigError, match="No such file"):
-        kubeconfig.load([tmp_path / "nothing"])
+        kubeconfig.load_kubeconfig([tmp_path / "nothing"])

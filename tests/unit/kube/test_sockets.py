@@ -11,12 +11,12 @@ import pytest
 from aiohttp.client_proto import ResponseHandler
 
 from moorage.kube import connection
-from moorage.kube.kubeconfig import Cluster, Selected, User
-from moorage.kube.server import KubeApiServer
+from moorage.kube.kube_api_server import KubeApiServer
+from moorage.kube.kubeconfig import Cluster, SelectedContext, User
 from moorage.kube.sockets import AddressInfo, Sockets
 from moorage.kube.wire import Target, Wire
 from moorage.kube.wires import Wires
-from moorage.watch.resources import PODS
+from moorage.watch.api_resources import PODS
 
 REQUEST = b"GET / HTTP/1.1\r\n\r\n"
 
@@ -73,9 +73,9 @@ def play(
     asyncio.run(main())
 
 
-def selected(host: str, port: int) -> Selected:
+def selected(host: str, port: int) -> SelectedContext:
     cluster = Cluster(server=f"https://{host}:{port}", insecure_skip_tls_verify=True)
-    return Selected("here", "one", "a", cluster, User(token="t"), "")
+    return SelectedContext("here", "one", "a", cluster, User(token="t"), "")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.kube.kubeconfig import Cluster, KubeconfigError, Selected, User
+from moorage.kube.kubeconfig import Cluster, KubeconfigError, SelectedContext, User
 from moorage.kube.tls import CHECK_SECONDS, Certificate, Tls
 
 pytestmark = pytest.mark.skipif(
@@ -30,8 +30,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def selected(user: User | None = None, **cluster: object) -> Selected:
-    return Selected("x", "one", "alice", Cluster(**cluster), user or User(), "file")  # type: ignore[arg-type]
+def selected(user: User | None = None, **cluster: object) -> SelectedContext:
+    return SelectedContext("x", "one", "alice", Cluster(**cluster), user or User(), "file")  # type: ignore[arg-type]
 
 
 def authorities(context: ssl.SSLContext) -> list[str]:

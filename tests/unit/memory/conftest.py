@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from moorage.clock import VirtualClock
-from moorage.memory.cluster import MemoryCluster
-from moorage.watch.resources import PODS
-from moorage.watch.surface import Raw
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.watch.api_resources import PODS
+from moorage.watch.api_server import Raw
 
 AddPod = Callable[..., Raw]
 

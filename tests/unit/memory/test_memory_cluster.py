@@ -3,10 +3,10 @@ import asyncio
 import pytest
 
 from moorage.api.pod import Pod
-from moorage.memory.cluster import MemoryCluster
-from moorage.watch.errors import NotFound
-from moorage.watch.resources import NAMESPACES, PODS, PRIORITY_CLASSES, RESOURCES
-from moorage.watch.surface import ApiServer
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.watch.api_errors import NotFound
+from moorage.watch.api_resources import NAMESPACES, PODS, PRIORITY_CLASSES, RESOURCES
+from moorage.watch.api_server import ApiServer
 
 
 def test_the_embedded_cluster_is_an_api_server(cluster: MemoryCluster) -> None:

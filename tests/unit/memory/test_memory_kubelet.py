@@ -5,10 +5,10 @@ from contextlib import suppress
 import pytest
 
 from moorage.clock import VirtualClock, run_virtual
-from moorage.memory.cluster import MemoryCluster
 from moorage.memory.kubelet import Kubelet
-from moorage.watch.resources import PODS
-from moorage.watch.surface import Raw
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.watch.api_resources import PODS
+from moorage.watch.api_server import Raw
 
 AddPod = Callable[..., Raw]
 

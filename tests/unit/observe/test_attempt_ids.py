@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 
 from moorage import Cycle, Filter, Node, Pod, Rejection
-from moorage.bind.recorder import ATTEMPT
+from moorage.app import built_in_plugins
+from moorage.app.profile_builder import build_profiles
+from moorage.bind.event_recorder import ATTEMPT_ANNOTATION
 from moorage.clock import VirtualClock, run_virtual
-from moorage.config.loading import load
-from moorage.memory.cluster import MemoryCluster
+from moorage.config.loader import load
+from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe import logs
-from moorage.plugins import registry
-from moorage.scheduler import Scheduler
-from moorage.simulate.running import build_profiles
+from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import node, pod
-from moorage.watch.resources import EVENTS
+from moorage.watch.api_resources import EVENTS
 
 
 class FailsFor(Filter, frozen=True):
@@ -36,7 +36,7 @@ def story(seconds: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     cluster.apply({"apiVersion": "v1", "kind": "Node", **node("a").raw})
     for made in (pod("web"), pod("huge").requesting(cpu="99"), pod("unlucky")):
         cluster.apply({"apiVersion": "v1", "kind": "Pod", **made.raw})
-    known = registry.built_in()
+    known = built_in_plugins.built_in()
     known.add(FailsFor)
     enabled = {"multiPoint": {"enabled": [{"name": "FailsFor"}]}}
     config = {
@@ -44,7 +44,9 @@ def story(seconds: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": enabled}],
     }
-    profiles = build_profiles(load(config, known=registry.describe(known)).configuration, known)
+    profiles = build_profiles(
+        load(config, known=built_in_plugins.describe_plugins(known)).configuration, known
+    )
     log = logs.configure(2, "json", stream)
 
     async def main() -> None:
@@ -69,7 +71,9 @@ def test_the_line_of_a_decision_and_the_event_have_the_same_id() -> None:
 
     told = {line["pod"]: (line["attempt"], line["msg"]) for line in said}
     noted = {
-        f"default/{event['regarding']['name']}": event["metadata"]["annotations"][ATTEMPT]
+        f"default/{event['regarding']['name']}": event["metadata"]["annotations"][
+            ATTEMPT_ANNOTATION
+        ]
         for event in events
     }
     assert {pod: attempt for pod, (attempt, _) in told.items()} == noted
@@ -88,4 +92,4 @@ def test_a_series_of_events_has_the_id_of_the_latest_attempt() -> None:
     [event] = [event for event in events if event["regarding"]["name"] == "unlucky"]
     assert len(attempts) > 1
     assert event["series"]["count"] == len(attempts)
-    assert event["metadata"]["annotations"][ATTEMPT] == attempts[-1]
+    assert event["metadata"]["annotations"][ATTEMPT_ANNOTATION] == attempts[-1]

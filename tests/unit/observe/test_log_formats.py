@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from moorage.observe.log_formats import Json, Text
+from moorage.observe.log_formats import KlogJson, KlogText
 
 WHEN = 1_785_666_153.25
 
@@ -25,14 +25,14 @@ WHEN = 1_785_666_153.25
     ],
 )
 def test_text(fields: dict[str, Any], want: str) -> None:
-    line = Text(pid=7)("I", 2, WHEN, "decisions", "Scheduled", fields)
+    line = KlogText(pid=7)("I", 2, WHEN, "decisions", "Scheduled", fields)
 
     stamp = time.strftime("%m%d %H:%M:%S", time.localtime(WHEN))
     assert line == f'I{stamp}.250000       7 decisions] "Scheduled"{want}\n'
 
 
 def test_the_second_of_the_stamp_moves_on() -> None:
-    text = Text(pid=7)
+    text = KlogText(pid=7)
 
     stamps = [text("I", 0, WHEN + step, "x", "y", {})[6:21] for step in (0, 0, 1, 0)]
 
@@ -42,7 +42,7 @@ def test_the_second_of_the_stamp_moves_on() -> None:
 
 
 def test_json() -> None:
-    line = Json()("I", 2, WHEN, "decisions", "Scheduled", {"pod": "default/web", "node": ""})
+    line = KlogJson()("I", 2, WHEN, "decisions", "Scheduled", {"pod": "default/web", "node": ""})
 
     assert line.endswith("}\n")
     assert msgspec.json.decode(line) == {
@@ -55,12 +55,12 @@ def test_json() -> None:
 
 
 def test_json_of_an_error_has_a_level_and_no_verbosity() -> None:
-    entry = msgspec.json.decode(Json()("E", 0, WHEN, "moorage", "Failed", {"err": "boom"}))
+    entry = msgspec.json.decode(KlogJson()("E", 0, WHEN, "moorage", "Failed", {"err": "boom"}))
 
     assert (entry["level"], "v" in entry) == ("error", False)
 
 
 def test_json_puts_into_words_what_it_cannot_encode() -> None:
-    entry = msgspec.json.decode(Json()("W", 0, WHEN, "x", "y", {"err": ValueError("boom")}))
+    entry = msgspec.json.decode(KlogJson()("W", 0, WHEN, "x", "y", {"err": ValueError("boom")}))
 
     assert entry["err"] == "boom"

@@ -1,6 +1,6 @@
 """Watching changes nothing: an observer that fails is switched off, and named."""
 
-from moorage.framework.timing import UNTIMED, Timer, Untimed
+from moorage.framework.cycle import NO_TIMER, NoTimer, Timer
 from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Result
 
@@ -27,7 +27,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.heard: list[Attempt] = []
-        self.timing = Untimed()
+        self.timing = NoTimer()
 
     def timer(self, profile: str) -> Timer:
         return self.timing
@@ -49,7 +49,7 @@ def test_an_observer_that_raises_is_not_called_again_and_the_others_are() -> Non
 
 
 def test_nobody_times_where_no_observer_does() -> None:
-    assert Observers([object()]).timer("moorage") is UNTIMED
+    assert Observers([object()]).timer("moorage") is NO_TIMER
 
 
 def test_the_first_observer_that_can_time_does() -> None:

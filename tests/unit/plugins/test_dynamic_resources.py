@@ -4,7 +4,7 @@ import asyncio
 
 import numpy as np
 
-from moorage.cache.view import Nodes
+from moorage.cache.node_view import Nodes
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.verdicts import SKIP, unresolvable
 from moorage.plugins.dynamic_resources import UNSUPPORTED, DynamicResources

@@ -13,8 +13,8 @@ from moorage.plugins.node_declared_features import (
     NodeDeclaredFeatures,
     after_node_change,
     after_pod_update,
-    declared,
-    required,
+    declared_features,
+    required_features,
 )
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 
@@ -60,7 +60,7 @@ MOUNTING = {"name": "c", "volumeMounts": [{"name": "v", "bindMountOptions": ["no
     ],
 )
 def test_what_a_pod_needs(wanted: PodBuilder, want: set[str]) -> None:
-    assert required(wanted.build()) == want
+    assert required_features(wanted.build()) == want
 
 
 def test_a_pod_that_needs_no_feature_is_not_looked_at() -> None:
@@ -105,7 +105,7 @@ def test_a_node_that_declares_the_feature_later_is_seen() -> None:
     ],
 )
 def test_declared(names: tuple[str, ...], want: set[str]) -> None:
-    assert declared(names) == want
+    assert declared_features(names) == want
 
 
 def test_the_registered_features_are_sorted() -> None:

@@ -16,12 +16,12 @@ from moorage.api.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from moorage.cache.view import Nodes
+from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Hint
 from moorage.framework.verdicts import SKIP, PluginError, Rejection, unresolvable, unschedulable
-from moorage.plugins import node_volume_limits_hints as hints
-from moorage.plugins.node_volume_limits import EXCEEDED, NOT_INSTALLED, NodeVolumeLimits
+from moorage.plugins.node_volume_limits import plugin as hints
+from moorage.plugins.node_volume_limits.plugin import EXCEEDED, NOT_INSTALLED, NodeVolumeLimits
 from moorage.testing import Cluster, PodBuilder, node, pod
 
 RULE = NodeVolumeLimits()

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api.decode import decode_as
-from moorage.api.requirements import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, Requirement
+from moorage.api.label_requirements import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, Requirement
 from moorage.api.storage import PersistentVolume
 from moorage.cache.cache import Cache
-from moorage.cache.view import Nodes
-from moorage.plugins.volume_affinity import Reach, mask, reach_of, reaches
+from moorage.cache.node_view import Nodes
+from moorage.plugins.volumes.volume_affinity import Reach, reach_mask, reach_of, reaches
 from moorage.testing import Cluster, node
 
 ON_A = {"key": "host", "operator": "In", "values": ["a"]}
@@ -50,7 +50,7 @@ def volume(*terms: dict[str, Any]) -> PersistentVolume:
 )
 def test_reach(found: PersistentVolume, want: list[str]) -> None:
     cluster = Cluster(node("a").labelled(host="a"), node("b").labelled(host="b"))
-    within = mask(reach_of(found), Nodes.all(cluster.cache.table))
+    within = reach_mask(reach_of(found), Nodes.all(cluster.cache.table))
 
     assert [name for name, row in cluster.cache.table.row_of.items() if within[row]] == want
 
@@ -74,6 +74,6 @@ def test_all_nodes_at_once_are_judged_as_each_alone(
     for number, each in enumerate(labelled):
         cache.put_node(node(f"n{number}").labelled(each).build())
 
-    within = mask(reach, Nodes.all(cache.table))
+    within = reach_mask(reach, Nodes.all(cache.table))
 
     assert within.tolist() == [reaches(reach, each) for each in labelled]

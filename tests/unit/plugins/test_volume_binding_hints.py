@@ -13,8 +13,9 @@ from moorage.api.storage import (
     StorageClass,
 )
 from moorage.framework.events import Action, Hint, Resource
-from moorage.plugins.volume_binding import VolumeBinding, hints
-from moorage.plugins.volume_migration import MIGRATED_PLUGINS
+from moorage.plugins.volume_binding import plugin
+from moorage.plugins.volume_binding.plugin import VolumeBinding
+from moorage.plugins.volumes.csi_migration import MIGRATED_PLUGINS
 from moorage.testing import pod
 
 WAITING = (
@@ -55,81 +56,89 @@ def capacity(**sizes: str) -> CSIStorageCapacity:
 @pytest.mark.parametrize(
     ("hint", "old", "new", "want"),
     [
-        pytest.param(hints.after_class_change, None, storage_class(), Hint.QUEUE, id="a new class"),
         pytest.param(
-            hints.after_class_change,
+            plugin.after_class_change, None, storage_class(), Hint.QUEUE, id="a new class"
+        ),
+        pytest.param(
+            plugin.after_class_change,
             storage_class("x"),
             storage_class("x", "y"),
             Hint.QUEUE,
             id="a class with other topologies",
         ),
         pytest.param(
-            hints.after_class_change,
+            plugin.after_class_change,
             storage_class("x"),
             storage_class("x"),
             Hint.SKIP,
             id="a class with the same topologies",
         ),
         pytest.param(
-            hints.after_claim_change, None, claim("data"), Hint.QUEUE, id="the pod's claim"
+            plugin.after_claim_change, None, claim("data"), Hint.QUEUE, id="the pod's claim"
         ),
         pytest.param(
-            hints.after_claim_change, None, claim("web-b"), Hint.QUEUE, id="its ephemeral claim"
+            plugin.after_claim_change, None, claim("web-b"), Hint.QUEUE, id="its ephemeral claim"
         ),
-        pytest.param(hints.after_claim_change, None, claim("logs"), Hint.SKIP, id="another claim"),
+        pytest.param(plugin.after_claim_change, None, claim("logs"), Hint.SKIP, id="another claim"),
         pytest.param(
-            hints.after_claim_change, None, claim("data", "other"), Hint.SKIP, id="elsewhere"
+            plugin.after_claim_change, None, claim("data", "other"), Hint.SKIP, id="elsewhere"
         ),
-        pytest.param(hints.after_csi_node_change, None, csi_node(), Hint.QUEUE, id="a new CSINode"),
         pytest.param(
-            hints.after_csi_node_change,
+            plugin.after_csi_node_change, None, csi_node(), Hint.QUEUE, id="a new CSINode"
+        ),
+        pytest.param(
+            plugin.after_csi_node_change,
             csi_node(),
             csi_node(**{MIGRATED_PLUGINS: "kubernetes.io/aws-ebs"}),
             Hint.QUEUE,
             id="a plugin has migrated",
         ),
         pytest.param(
-            hints.after_csi_node_change, csi_node(a="b"), csi_node(), Hint.SKIP, id="no plugin has"
+            plugin.after_csi_node_change, csi_node(a="b"), csi_node(), Hint.SKIP, id="no plugin has"
         ),
         pytest.param(
-            hints.after_driver_change,
+            plugin.after_driver_change,
             driver(True),
             driver(False),
             Hint.QUEUE,
             id="the driver stops keeping account",
         ),
         pytest.param(
-            hints.after_driver_change, driver(None), driver(True), Hint.SKIP, id="it starts to"
+            plugin.after_driver_change, driver(None), driver(True), Hint.SKIP, id="it starts to"
         ),
         pytest.param(
-            hints.after_driver_change,
+            plugin.after_driver_change,
             driver(True, "csi.y"),
             driver(False, "csi.y"),
             Hint.QUEUE,
             id="a driver that the pod's claims may need",
         ),
         pytest.param(
-            hints.after_driver_change, driver(True), None, Hint.QUEUE, id="the driver is gone"
+            plugin.after_driver_change, driver(True), None, Hint.QUEUE, id="the driver is gone"
         ),
         pytest.param(
-            hints.after_capacity_change, None, capacity(capacity="1Gi"), Hint.QUEUE, id="a new pool"
+            plugin.after_capacity_change,
+            None,
+            capacity(capacity="1Gi"),
+            Hint.QUEUE,
+            id="a new pool",
         ),
         pytest.param(
-            hints.after_capacity_change,
+            plugin.after_capacity_change,
             capacity(capacity="1Gi"),
             capacity(capacity="2Gi"),
             Hint.QUEUE,
             id="a pool that grew",
         ),
         pytest.param(
-            hints.after_capacity_change,
+            plugin.after_capacity_change,
             capacity(capacity="1Gi", maximumVolumeSize="1Gi"),
             capacity(capacity="2Gi", maximumVolumeSize="1Gi"),
             Hint.SKIP,
             id="a pool whose largest volume stays",
         ),
         pytest.param(
-            hints.after_capacity_change,
+            plugin.after_capacity_change,
             capacity(),
             capacity(capacity="1Gi"),
             Hint.QUEUE,

@@ -13,19 +13,18 @@ from moorage.api.storage import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from moorage.cache.view import Nodes
+from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.verdicts import PluginError, unresolvable
-from moorage.plugins.volume_binding import VolumeBinding
-from moorage.plugins.volume_binding.plugin import REASONS
-from moorage.plugins.volume_binding.searching import (
+from moorage.plugins.volume_binding.plugin import REASONS, VolumeBinding
+from moorage.plugins.volume_binding.volume_search import (
     BIND_CONFLICT,
     NODE_CONFLICT,
     NOT_ENOUGH_SPACE,
     VOLUME_MISSING,
 )
-from moorage.plugins.volume_claims import BIND_COMPLETED, SELECTED_NODE
-from moorage.plugins.volume_migration import MIGRATED_PLUGINS
+from moorage.plugins.volumes.csi_migration import MIGRATED_PLUGINS
+from moorage.plugins.volumes.persistent_volumes import BIND_COMPLETED, SELECTED_NODE
 from moorage.testing import Cluster, PodBuilder, node, pod
 
 HOST = "kubernetes.io/hostname"

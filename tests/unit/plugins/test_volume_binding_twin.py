@@ -15,10 +15,10 @@ from moorage.api.storage import (
     StorageClass,
 )
 from moorage.cache.cache import Cache
-from moorage.cache.view import Nodes
+from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
-from moorage.plugins.volume_binding import VolumeBinding
-from moorage.plugins.volume_binding.searching import BIND_CONFLICT, NOT_ENOUGH_SPACE
+from moorage.plugins.volume_binding.plugin import VolumeBinding
+from moorage.plugins.volume_binding.volume_search import BIND_CONFLICT, NOT_ENOUGH_SPACE
 from moorage.testing import node, pod
 
 NODES = {"a": "x", "b": "x", "c": "y"}

@@ -17,12 +17,12 @@ from moorage.api.storage import (
     VolumeAttachment,
 )
 from moorage.cache.cache import Cache
-from moorage.cache.view import Nodes
+from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Filter
 from moorage.framework.verdicts import SKIP, Rejection
-from moorage.plugins.node_volume_limits import NodeVolumeLimits
-from moorage.plugins.volume_binding import VolumeBinding
+from moorage.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from moorage.plugins.volume_binding.plugin import VolumeBinding
 from moorage.plugins.volume_restrictions import VolumeRestrictions
 from moorage.testing import node, pod
 

@@ -8,7 +8,7 @@ import pytest
 from moorage.api.decode import decode_as
 from moorage.api.pod import Pod
 from moorage.api.storage import PersistentVolumeClaim
-from moorage.cache.view import Nodes
+from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Hint
 from moorage.framework.verdicts import SKIP, unresolvable, unschedulable

@@ -12,7 +12,7 @@ from moorage.plugins.volume_zone import (
     CONFLICT,
     NAMELESS_CLAIM,
     NAMELESS_VOLUME,
-    NOTHING_NAMED,
+    NO_VOLUME_AND_NO_CLASS,
     VolumeZone,
     after_claim_change,
     after_class_added,
@@ -108,7 +108,9 @@ def test_where_a_volume_is_near(labels: dict[str, str], at: NodeBuilder, fits: b
             unresolvable('persistentvolume "pv" not found'),
             id="its volume is not there",
         ),
-        pytest.param([claim()], unresolvable(NOTHING_NAMED), id="neither volume nor class"),
+        pytest.param(
+            [claim()], unresolvable(NO_VOLUME_AND_NO_CLASS), id="neither volume nor class"
+        ),
         pytest.param(
             [claim(storageClassName="fast")],
             unresolvable('storageclass.storage.k8s.io "fast" not found'),

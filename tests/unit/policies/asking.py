@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
-from moorage.cache.view import Nodes
-from moorage.config import decoding
+from moorage.cache.node_view import Nodes
+from moorage.config import strict_decoder
 from moorage.framework.cycle import Cycle
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import Filter, Score
@@ -22,7 +22,7 @@ Asking = Pod | PodBuilder
 
 def faults(policy: type[Plugin], **given: Any) -> list[str]:
     """What a policy says is wrong with arguments, all others being left out."""
-    whole = decoding.encode(policy())
+    whole = strict_decoder.encode(policy())
     for name, value in given.items():
         nested = isinstance(value, dict) and isinstance(whole[name], dict)
         whole[name] = {**whole[name], **value} if nested else value

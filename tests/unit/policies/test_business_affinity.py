@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from moorage.config.loading import load
-from moorage.config.problems import ConfigError
-from moorage.plugins.registry import known
-from moorage.policies.business_affinity import (
+from moorage.app.built_in_plugins import describe_installed
+from moorage.config.field_errors import ConfigError
+from moorage.config.loader import load
+from moorage.policies.business.business_affinity import (
     CORE_ON_CORE,
     NO_DATABASE_AT_THE_EDGE,
     BusinessAffinityPlugin,
@@ -104,7 +104,7 @@ def load_rules(rules: list[dict[str, Any]]) -> BusinessAffinityPlugin:
             }
         ],
     }
-    (profile,) = load(document, known=known()).configuration.profiles
+    (profile,) = load(document, known=describe_installed()).configuration.profiles
     args = {config.name: config.args for config in profile.plugin_config}["BusinessAffinityPlugin"]
     return msgspec.convert(args, BusinessAffinityPlugin)
 

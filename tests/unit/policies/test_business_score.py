@@ -6,8 +6,8 @@ import pytest
 
 from moorage.api.decode import decode_as
 from moorage.api.node import Node
-from moorage.policies.business_score import BusinessScorePlugin, Weights
-from moorage.policies.prices import INSTANCE_TYPE_LABEL
+from moorage.policies.business.business_score import BusinessScorePlugin, Weights
+from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL
 from moorage.testing import node, pod
 from tests.unit.policies.asking import scores, world
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from moorage.api.cluster_objects import Namespace
 from moorage.api.decode import decode_as
 from moorage.api.node import REGION_LABEL
-from moorage.api.workloads import Namespace
 from moorage.policies.compliance import OUTSIDE, TOO_INSECURE, UNKNOWN_LEVEL, Compliance
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from tests.unit.policies.asking import refusals, scores, world

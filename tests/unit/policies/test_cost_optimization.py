@@ -2,8 +2,8 @@
 
 import pytest
 
-from moorage.policies.cost_optimization import TOO_DEAR, CostOptimizationPlugin
-from moorage.policies.prices import INSTANCE_TYPE_LABEL, CostMetrics
+from moorage.policies.business.cost_optimization import TOO_EXPENSIVE, CostOptimizationPlugin
+from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL, CostMetrics
 from moorage.testing import Cluster, NodeBuilder, node, pod
 from tests.unit.policies.asking import plugin_of, refusals, scores, world
 
@@ -68,7 +68,7 @@ def test_a_node_beyond_the_threshold_scores_nothing_and_is_refused() -> None:
     cluster = world(plugin, node("a"), instance("b", "dear"))
 
     assert scores(cluster, WEB) == {"a": 100, "b": 0}
-    assert refusals(cluster, WEB) == {"b": TOO_DEAR.format(1.0)}
+    assert refusals(cluster, WEB) == {"b": TOO_EXPENSIVE.format(1.0)}
 
 
 def test_without_a_threshold_nothing_is_too_dear() -> None:

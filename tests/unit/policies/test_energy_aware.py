@@ -2,9 +2,9 @@
 
 import pytest
 
-from moorage.policies import energies
-from moorage.policies.energies import Energy
 from moorage.policies.energy_aware import TOO_HOT, TOO_MUCH_POWER, EnergyAware
+from moorage.policies.telemetry import node_measurements
+from moorage.policies.telemetry.node_measurements import Energy
 from moorage.testing import Cluster, NodeBuilder, node, pod
 from tests.unit.policies.asking import faults, refusals, scores, world
 
@@ -87,7 +87,7 @@ def test_a_node_that_cools_down_is_taken_again() -> None:
 
 
 def measured(cluster: Cluster, name: str, at: float, **found: float) -> None:
-    energies.store(cluster.profile.shared).record(name, Energy(at=at, **found))
+    node_measurements.energy_store(cluster.profile.shared).record(name, Energy(at=at, **found))
 
 
 def test_what_was_measured_goes_before_what_the_node_says() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.policies.gpu_priority import KEPT_FOR_GPU_PODS, NO_GPU, GPUPriorityPlugin
+from moorage.policies.gpu.gpu_priority import KEPT_FOR_GPU_PODS, NO_GPU, GPUPriorityPlugin
 from moorage.testing import Cluster, PodBuilder, node, pod
 from tests.unit.policies.asking import refusals, scores, world
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.policies.gpu_topology import NO_DOMAIN, TOO_SMALL, GPUTopology
+from moorage.policies.gpu.gpu_topology import NO_DOMAIN, TOO_SMALL, GPUTopology
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 from tests.unit.policies.asking import refusals, scores, world
 

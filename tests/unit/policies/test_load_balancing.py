@@ -1,6 +1,6 @@
 """A node is as loaded as its busiest resource, and the idlest is best."""
 
-from moorage.policies.load_balancing import LoadBalancingPlugin
+from moorage.policies.load.load_balancing import LoadBalancingPlugin
 from moorage.testing import Cluster, node, pod
 from tests.unit.policies.asking import scores, world
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from moorage.policies import metrics
-from moorage.policies.low_cpu import CPU_TOO_HIGH, MEMORY_TOO_HIGH, LowCpuScheduler
-from moorage.policies.metrics import Usage
+from moorage.policies.load.low_cpu import CPU_TOO_HIGH, MEMORY_TOO_HIGH, LowCpuScheduler
+from moorage.policies.telemetry import node_measurements
+from moorage.policies.telemetry.node_measurements import Usage
 from moorage.testing import Cluster, NodeBuilder, node, pod
 from tests.unit.policies.asking import faults, refusals, scores, world
 
@@ -17,13 +17,15 @@ CPU_ONLY = LowCpuScheduler(memory_weight=0)
 
 def using(name: str, cpu: str, memory: str = "0", at: str | None = None) -> NodeBuilder:
     """A node of 4 cores and 16 GB that says what it uses."""
-    said = {metrics.CPU_ANNOTATION: cpu, metrics.MEMORY_ANNOTATION: memory}
-    return node(name).annotated(said | ({} if at is None else {metrics.TIME_ANNOTATION: at}))
+    said = {node_measurements.CPU_ANNOTATION: cpu, node_measurements.MEMORY_ANNOTATION: memory}
+    return node(name).annotated(
+        said | ({} if at is None else {node_measurements.TIME_ANNOTATION: at})
+    )
 
 
 def measured(cluster: Cluster, name: str, cores: float, at: float, memory: float = 0) -> None:
     usage = Usage(cpu=cores * 1000, memory=memory * GB, at=at)
-    metrics.store(cluster.profile.shared).record(name, usage)
+    node_measurements.usage_store(cluster.profile.shared).record(name, usage)
 
 
 def test_the_less_cpu_a_node_uses_the_better() -> None:
@@ -117,7 +119,7 @@ def test_measurements_come_through_the_store_too() -> None:
     assert scores(cluster, pod("p"), NOW) == {"a": 75, "b": 100}
     measured(cluster, "a", 4, NOW + 1)
     assert refusals(cluster, pod("p"), NOW + 1) == {"a": CPU_TOO_HIGH}
-    metrics.store(cluster.profile.shared).forget("a")
+    node_measurements.usage_store(cluster.profile.shared).forget("a")
     assert refusals(cluster, pod("p"), NOW + 1) == {}
 
 

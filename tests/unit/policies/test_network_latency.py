@@ -2,11 +2,11 @@
 
 import pytest
 
+from moorage.api.cluster_objects import Service
 from moorage.api.decode import decode_as
-from moorage.api.workloads import Service
 from moorage.config.durations import Duration
-from moorage.policies import latencies
 from moorage.policies.network_latency import TOO_FAR, NetworkLatencyPlugin
+from moorage.policies.telemetry import latency_measurements
 from moorage.testing import Cluster, PodBuilder, node, pod
 from tests.unit.policies.asking import faults, refusals, scores, world
 
@@ -151,7 +151,7 @@ def test_weight_limit_and_label_are_arguments() -> None:
 def test_a_fresh_measurement_goes_before_the_table() -> None:
     plugin = NetworkLatencyPlugin(latencies=TABLE, measurement_interval=Duration.of_seconds(60))
     cluster = world(plugin, *NODES, database("db-0", "a1"))
-    measured = latencies.store(cluster.profile.shared)
+    measured = latency_measurements.latency_store(cluster.profile.shared)
     assert scores(cluster, talking("app=db"), now=1000.0)["b1"] == 80
 
     measured.record("a", "b", 5.0, at=1000.0)

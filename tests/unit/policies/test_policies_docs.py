@@ -7,15 +7,15 @@ import msgspec
 import pytest
 import yaml
 
-from moorage.config.loading import load
-from moorage.feeds import latency_documents
+from moorage.app import built_in_plugins
+from moorage.app.built_in_plugins import POLICIES
+from moorage.app.profile_builder import build_profiles
+from moorage.config.loader import load
+from moorage.feeds import latency_readers
 from moorage.framework.points import POINTS, points_of
-from moorage.plugins import registry
-from moorage.policies.providers import EnergyProvider, UsageProvider
-from moorage.policies.registry import POLICIES
-from moorage.simulate import feeding
-from moorage.simulate.manifests import Manifest
-from moorage.simulate.running import build_profiles
+from moorage.policies.telemetry.metric_sources import EnergyProvider, UsageProvider
+from moorage.simulate import simulated_feeds
+from moorage.simulate.manifest_files import Manifest
 
 DOCS = (Path(__file__).parents[3] / "docs" / "policies.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", DOCS, re.DOTALL | re.MULTILINE))
@@ -27,7 +27,7 @@ def test_every_policy_has_a_section_and_every_section_a_policy() -> None:
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_the_table_has_its_names_and_points(name: str) -> None:
-    policy = registry.installed()[name]
+    policy = built_in_plugins.installed()[name]
     points = ", ".join(point for point in POINTS if point in points_of(policy))
     aliases = f" {', '.join(policy.aliases)} " if policy.aliases else " "
 
@@ -37,7 +37,9 @@ def test_the_table_has_its_names_and_points(name: str) -> None:
 @pytest.mark.parametrize("name", SECTIONS)
 def test_every_argument_is_there_and_no_other(name: str) -> None:
     listed = re.findall(r"^\| `(\w+)` \|", SECTIONS[name], re.MULTILINE)
-    fields = [field.encode_name for field in msgspec.structs.fields(registry.installed()[name])]
+    fields = [
+        field.encode_name for field in msgspec.structs.fields(built_in_plugins.installed()[name])
+    ]
 
     assert listed == fields
 
@@ -48,9 +50,9 @@ def test_its_examples_run(name: str) -> None:
 
     assert examples
     for example in examples:
-        loaded = load(example, known=registry.known())
+        loaded = load(example, known=built_in_plugins.describe_installed())
         assert loaded.warnings == ()
-        for profile in build_profiles(loaded.configuration, registry.installed()).values():
+        for profile in build_profiles(loaded.configuration, built_in_plugins.installed()).values():
             assert name in profile.plugins
 
 
@@ -72,5 +74,10 @@ def test_the_documents_of_measurements_are_read() -> None:
         r"^```yaml\n(.*?)^```", DOCS.partition("### Latencies")[2], re.DOTALL | re.MULTILINE
     )
 
-    assert latency_documents.parse(latencies, "docs").latencies["zone-a"]["zone-b"] == 2.1
-    assert feeding.split([Manifest(yaml.safe_load(node), "docs", 1)])[1][0].usage["cpu"] == "3100m"
+    assert latency_readers.parse_latencies(latencies, "docs").latencies["zone-a"]["zone-b"] == 2.1
+    assert (
+        simulated_feeds.split_measurements([Manifest(yaml.safe_load(node), "docs", 1)])[1][0].usage[
+            "cpu"
+        ]
+        == "3100m"
+    )

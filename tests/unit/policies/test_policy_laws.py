@@ -6,25 +6,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from moorage.api.cluster_objects import Namespace
 from moorage.api.decode import decode_as
-from moorage.api.workloads import Namespace
-from moorage.cache.columns import Depends
-from moorage.cache.view import Nodes
-from moorage.config import policy
-from moorage.config.loading import load
+from moorage.app import built_in_plugins
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
+from moorage.config import scheduling_policy
+from moorage.config.loader import load
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import Filter, Score
-from moorage.plugins import registry
-from moorage.policies.adaptive import AdaptiveSchedulingPlugin
-from moorage.policies.business_affinity import BusinessAffinityPlugin
-from moorage.policies.business_score import BusinessScorePlugin
+from moorage.policies.business.business_affinity import BusinessAffinityPlugin
+from moorage.policies.business.business_score import BusinessScorePlugin
+from moorage.policies.business.cost_optimization import CostOptimizationPlugin
 from moorage.policies.compliance import Compliance
-from moorage.policies.cost_optimization import CostOptimizationPlugin
 from moorage.policies.energy_aware import EnergyAware
-from moorage.policies.gpu_priority import GPUPriorityPlugin
-from moorage.policies.gpu_topology import GPUTopology
-from moorage.policies.load_balancing import LoadBalancingPlugin
-from moorage.policies.low_cpu import LowCpuScheduler
+from moorage.policies.gpu.gpu_priority import GPUPriorityPlugin
+from moorage.policies.gpu.gpu_topology import GPUTopology
+from moorage.policies.load.adaptive_scheduling import AdaptiveSchedulingPlugin
+from moorage.policies.load.load_balancing import LoadBalancingPlugin
+from moorage.policies.load.low_cpu import LowCpuScheduler
 from moorage.policies.network_latency import NetworkLatencyPlugin
 from moorage.policies.node_affinity_plugin import NodeAffinityPlugin
 from moorage.policies.scheduling_policies import SchedulingPolicies
@@ -33,10 +33,10 @@ from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 from tests.unit.policies.asking import refusals, scores
 
 GPU = "nvidia.com/gpu"
-SPOT_POLICY = policy.load(
+SPOT_POLICY = scheduling_policy.load_policies(
     {
-        "apiVersion": policy.API_VERSION,
-        "kind": policy.KIND,
+        "apiVersion": scheduling_policy.API_VERSION,
+        "kind": scheduling_policy.KIND,
         "metadata": {"name": "default-policy"},
         "spec": {
             "resourceWeights": {"cpu": 3, GPU: 5},
@@ -194,7 +194,7 @@ def test_every_policy_can_run_beside_all_others() -> None:
             "kind": "KubeSchedulerConfiguration",
             "profiles": [{"plugins": enabled}],
         }
-        assert load(document, known=registry.known()).warnings == ()
+        assert load(document, known=built_in_plugins.describe_installed()).warnings == ()
 
 
 def test_all_of_them_decide_together() -> None:

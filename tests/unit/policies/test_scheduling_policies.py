@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
+from moorage.api.cluster_objects import Namespace
 from moorage.api.decode import decode_as
 from moorage.api.meta import LabelSelector
-from moorage.api.workloads import Namespace
-from moorage.config import policy
-from moorage.config.loading import load
-from moorage.config.problems import ConfigError
-from moorage.config.resolving import resolve
+from moorage.app import built_in_plugins
+from moorage.app.config_bundle import add_policies
+from moorage.config import scheduling_policy
+from moorage.config.field_errors import ConfigError
+from moorage.config.loader import load
+from moorage.config.resolved_profile import resolve
 from moorage.cycle import profile
-from moorage.plugins import registry
-from moorage.policies.adopting import adopt
-from moorage.policies.policy_rules import Assignment
 from moorage.policies.scheduling_policies import MISMATCH, NO_SUCH_POLICY, SchedulingPolicies
+from moorage.policies.scheduling_policy_rules import Assignment
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 from tests.unit.policies.asking import at, refusals, scores, world
 
@@ -58,7 +58,7 @@ data:
       tolerations:
       - {key: spot-instance, operator: Equal, value: "true", effect: NoSchedule}
 """
-POLICIES = tuple(policy.load(DOCUMENTS))
+POLICIES = tuple(scheduling_policy.load_policies(DOCUMENTS))
 PLUGIN = SchedulingPolicies(policies=POLICIES)
 
 
@@ -235,11 +235,13 @@ def configuration(args: dict[str, Any]) -> dict[str, Any]:
 
 def test_policies_are_adopted_by_profiles_that_run_the_plugin() -> None:
     own = {"metadata": {"name": "default-policy"}, "spec": {"resourceWeights": {"cpu": 1}}}
-    loaded = load(configuration({"policies": [own]}), known=registry.known()).configuration
+    loaded = load(
+        configuration({"policies": [own]}), known=built_in_plugins.describe_installed()
+    ).configuration
 
-    (adopted,) = adopt(loaded, POLICIES).profiles
+    (adopted,) = add_policies(loaded, POLICIES).profiles
 
-    built = profile.build(resolve(adopted), registry.installed())
+    built = profile.build(resolve(adopted), built_in_plugins.installed())
     plugin = built.plugins["SchedulingPolicies"]
     assert isinstance(plugin, SchedulingPolicies)
     assert list(plugin.rules) == ["default-policy", "gpu-policy", "batch-policy"]
@@ -297,6 +299,6 @@ def test_policies_are_adopted_by_profiles_that_run_the_plugin() -> None:
 )
 def test_what_is_wrong_is_named_with_its_place(args: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        load(configuration(args), known=registry.known())
+        load(configuration(args), known=built_in_plugins.describe_installed())
 
     assert f"profiles[0].pluginConfig[0].{problem}" in str(refused.value)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from moorage.api.cluster_objects import Namespace
 from moorage.api.decode import decode_as
-from moorage.api.workloads import Namespace
-from moorage.cache.view import Nodes
+from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.policies.tenant_isolation import (
     ANOTHER_TENANT,

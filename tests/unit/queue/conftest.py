@@ -12,7 +12,7 @@ from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import PreEnqueue
 from moorage.framework.verdicts import Rejection, unschedulable
 from moorage.plugins.priority_sort import PrioritySort
-from moorage.queue.queue import SchedulingQueue
+from moorage.queue.scheduling_queue import SchedulingQueue
 
 SCHEDULER = "default-scheduler"
 HINTS = {

@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from moorage.cache.podinfo import PodInfo
-from moorage.framework.queued import QueuedPod
+from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.heap import Heap
 
 Enter = Callable[[Iterable[int]], list[QueuedPod]]

@@ -2,8 +2,8 @@ from collections.abc import Callable
 
 from moorage.cache.podinfo import PodInfo
 from moorage.clock import VirtualClock
-from moorage.framework.queued import State
-from moorage.queue.queue import SchedulingQueue
+from moorage.framework.queued_pod import State
+from moorage.queue.scheduling_queue import SchedulingQueue
 
 MakePod = Callable[..., PodInfo]
 

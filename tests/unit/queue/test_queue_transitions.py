@@ -7,8 +7,8 @@ import pytest
 from moorage.cache.podinfo import PodInfo
 from moorage.clock import VirtualClock
 from moorage.framework.events import Action, ClusterEvent, Resource
-from moorage.framework.queued import QueuedPod, State
-from moorage.queue.queue import SchedulingQueue
+from moorage.framework.queued_pod import QueuedPod, State
+from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.queue.transitions import TABLE, QueueError, Trigger, diagram
 
 DOCS = Path(__file__).parents[3] / "docs" / "queueing.md"

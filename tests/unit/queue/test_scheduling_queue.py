@@ -5,9 +5,9 @@ import pytest
 from moorage.cache.podinfo import PodInfo
 from moorage.clock import VirtualClock
 from moorage.framework.events import Action, ClusterEvent, Resource
-from moorage.framework.queued import QueuedPod, State
+from moorage.framework.queued_pod import QueuedPod, State
 from moorage.queue.backoff import Backoff
-from moorage.queue.queue import SchedulingQueue
+from moorage.queue.scheduling_queue import SchedulingQueue
 
 NODE_ADD = ClusterEvent(Resource.NODE, Action.ADD)
 

@@ -7,22 +7,20 @@ from typing import Any
 
 import yaml
 
-from moorage.cache.validation import validate
+from moorage.app import built_in_plugins, config_bundle
+from moorage.app.config_text import ConfigText
+from moorage.app.profile_builder import build_profiles, build_version
+from moorage.cache.consistency import validate_cache
 from moorage.clock import VirtualClock, run_virtual
-from moorage.config.loading import load
+from moorage.config.loader import load
 from moorage.framework.plugin import Plugin
-from moorage.memory.cluster import MemoryCluster
+from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Attempt, Bound, RolledBack
-from moorage.plugins import registry
 from moorage.queue.backoff import Backoff
-from moorage.reload import whole
-from moorage.reload.building import version
-from moorage.reload.texts import Text
-from moorage.scheduler import Scheduler
-from moorage.scheduler.reconfiguring import install
-from moorage.simulate.running import build_profiles
+from moorage.scheduler.reconfigure import install
+from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import NodeBuilder, PodBuilder
-from moorage.watch.resources import EVENTS, PODS
+from moorage.watch.api_resources import EVENTS, PODS
 
 Raw = dict[str, Any]
 Objects = NodeBuilder | PodBuilder | Raw
@@ -56,7 +54,7 @@ class ChangingWorld:
     ) -> None:
         self.clock = VirtualClock(1000.0)
         self.cluster = self.cluster_type(clock=self.clock, rng=random.Random(1))
-        self.known = registry.built_in()
+        self.known = built_in_plugins.built_in()
         for plugin in plugins:
             self.known.add(plugin)
         self._config = config
@@ -90,10 +88,10 @@ class ChangingWorld:
     def change(self, config: Raw, *canaries: Raw) -> frozenset[str]:
         """Put another configuration in force."""
         documents = [config, *canaries]
-        text = Text("test", yaml.safe_dump_all(documents).encode())
-        found = whole.load([text], self.known)
+        text = ConfigText("test", yaml.safe_dump_all(documents).encode())
+        found = config_bundle.load_bundle([text], self.known)
         generation = self.scheduler.lineup.generation + 1
-        made = version(found, self.known, generation, f"digest-{generation}")
+        made = build_version(found, self.known, generation, f"digest-{generation}")
         return install(self.scheduler, made)
 
     def prepare(self) -> None:
@@ -103,7 +101,9 @@ class ChangingWorld:
         """Run the scheduler while the story unfolds."""
 
         async def main() -> None:
-            loaded = load(self._config, known=registry.describe(self.known)).configuration
+            loaded = load(
+                self._config, known=built_in_plugins.describe_plugins(self.known)
+            ).configuration
             backoff = Backoff(
                 float(loaded.pod_initial_backoff_seconds), float(loaded.pod_max_backoff_seconds)
             )
@@ -118,7 +118,7 @@ class ChangingWorld:
             self.prepare()
             running = asyncio.ensure_future(self.scheduler.run())
             await story(self)
-            validate(self.scheduler.cache)
+            validate_cache(self.scheduler.cache)
             self.scheduler.queue.validate()
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)

@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 
 from moorage import Cycle, Filter, Node, Pod, Rejection, Score
-from moorage.cache.validation import validate
+from moorage.app import built_in_plugins
+from moorage.app.profile_builder import build_profiles
+from moorage.cache.consistency import validate_cache
 from moorage.config.durations import Duration
-from moorage.config.guarding import PluginGuard, WhenOpen
-from moorage.config.loading import load
+from moorage.config.field_errors import InputError
+from moorage.config.loader import load
+from moorage.config.moorage_configuration import PluginGuard, WhenOpen
 from moorage.framework.plugin import Plugin
-from moorage.plugins import registry
-from moorage.simulate.manifests import InputError, Manifest
-from moorage.simulate.running import Simulation, build_profiles, pods, simulate
+from moorage.simulate.manifest_files import Manifest
+from moorage.simulate.simulation import Simulation, pods_of, simulate
 from moorage.testing import node, pod
-from moorage.watch.resources import EVENTS
+from moorage.watch.api_resources import EVENTS
 
 GUARD = PluginGuard(deadline=Duration.parse("20ms"))
 
@@ -52,14 +54,14 @@ class Misbehaves(Filter, Score, frozen=True):
 
 
 def run(*given: Any, plugin: type[Plugin] = Misbehaves, guard: PluginGuard = GUARD) -> Simulation:
-    known = registry.built_in()
+    known = built_in_plugins.built_in()
     known.add(plugin)
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": plugin.__name__}]}}}],
     }
-    configuration = load(document, known=registry.describe(known)).configuration
+    configuration = load(document, known=built_in_plugins.describe_plugins(known)).configuration
     made = [
         Manifest({"apiVersion": "v1", "kind": type(obj.build()).__name__, **obj.raw}, "test", 1)
         for obj in given
@@ -68,7 +70,7 @@ def run(*given: Any, plugin: type[Plugin] = Misbehaves, guard: PluginGuard = GUA
 
 
 def places(simulation: Simulation) -> dict[str, str]:
-    return {pod.name: pod.spec.node_name for pod in pods(simulation)}
+    return {pod.name: pod.spec.node_name for pod in pods_of(simulation)}
 
 
 def events(simulation: Simulation, reason: str) -> list[str]:
@@ -84,7 +86,10 @@ def events(simulation: Simulation, reason: str) -> list[str]:
         ("sleeps", "running Filter plugin 'Misbehaves': took longer than its deadline of 20ms"),
         ("loops", "running Filter plugin 'Misbehaves': took longer than its deadline of 20ms"),
         ("waits", "running Filter plugin 'Misbehaves': took longer than its deadline of 20ms"),
-        ("mutates", "running Filter plugin 'Misbehaves': Changed: what a plugin is given may not"),
+        (
+            "mutates",
+            "running Filter plugin 'Misbehaves': MutationError: what a plugin is given may not",
+        ),
         ("says yes", "running Filter plugin 'Misbehaves': answered True: answer None or a"),
         ("answers NaN", "running Score plugin 'Misbehaves': scored node a nan: find out"),
         ("answers 10**9", "running Score plugin 'Misbehaves': scored node a 1000000000: scores"),
@@ -104,7 +109,7 @@ def test_one_pods_fault_is_no_other_pods(fault: str, complaint: str) -> None:
     assert all(placed.values())
     assert any(complaint in note for note in events(ended, "FailedScheduling"))
     assert ended.story.last["default/bad"].attempts > 5
-    validate(ended.scheduler.cache)
+    validate_cache(ended.scheduler.cache)
     ended.scheduler.queue.validate()
 
 
@@ -133,14 +138,14 @@ def test_a_profile_that_cannot_be_built_is_refused_in_a_line() -> None:
 
 
 def test_profiles_are_guarded_unless_told_otherwise() -> None:
-    known = registry.built_in()
+    known = built_in_plugins.built_in()
     known.add(Misbehaves)
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Misbehaves"}]}}}],
     }
-    configuration = load(document, known=registry.describe(known)).configuration
+    configuration = load(document, known=built_in_plugins.describe_plugins(known)).configuration
 
     (profile,) = build_profiles(configuration, known).values()
 

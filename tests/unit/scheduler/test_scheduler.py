@@ -21,24 +21,24 @@ from moorage import (
     Wait,
 )
 from moorage.api.node import ZONE_LABEL
+from moorage.app import built_in_plugins
+from moorage.app.profile_builder import build_profiles
 from moorage.cache.cache import Cache
+from moorage.cache.consistency import validate_cache
 from moorage.cache.podinfo import PodInfo
-from moorage.cache.validation import validate
 from moorage.clock import VirtualClock, run_virtual
-from moorage.config.loading import load
+from moorage.config.loader import load
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.plugin import Plugin
-from moorage.memory.cluster import MemoryCluster
 from moorage.memory.kubelet import Kubelet
+from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Attempt, Result
-from moorage.plugins import registry
-from moorage.scheduler import Scheduler
-from moorage.simulate.running import build_profiles
+from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
-from moorage.watch.errors import Conflict
-from moorage.watch.resources import EVENTS, NODES, PODS
+from moorage.watch.api_errors import Conflict
+from moorage.watch.api_resources import EVENTS, NODES, PODS
 
 Objects = NodeBuilder | PodBuilder
 
@@ -51,7 +51,7 @@ class World:
         self.cluster = MemoryCluster(clock=self.clock, rng=random.Random(1))
         for obj in objects:
             self.apply(obj)
-        known = registry.built_in()
+        known = built_in_plugins.built_in()
         for plugin in plugins:
             known.add(plugin)
         named = [{"name": plugin.plugin_name()} for plugin in plugins]
@@ -60,7 +60,7 @@ class World:
             "kind": "KubeSchedulerConfiguration",
             "profiles": [{"plugins": {"multiPoint": {"enabled": named}}}],
         }
-        loaded = load(config, known=registry.describe(known))
+        loaded = load(config, known=built_in_plugins.describe_plugins(known))
         self.profiles = build_profiles(loaded.configuration, known)
         self.attempts: list[Attempt] = []
         self.failures: list[str] = []
@@ -88,7 +88,7 @@ class World:
             )
             running = asyncio.ensure_future(scheduler.run())
             await story(self)
-            validate(scheduler.cache)
+            validate_cache(scheduler.cache)
             scheduler.queue.validate()
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)

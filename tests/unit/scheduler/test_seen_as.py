@@ -1,7 +1,7 @@
 """Pods that a plugin changes for their attempt: hints are about what was refused."""
 
 from moorage.testing import node, pod
-from tests.unit.policies.gang_world import GangWorld, Raw
+from tests.unit.gang.gang_world import GangWorld, Raw
 
 BATCH: Raw = {
     "apiVersion": "scheduling.k8s.io/v1",

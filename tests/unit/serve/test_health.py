@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.serve.health import Answer, Check, Health
+from moorage.serve.health import Check, Health, HealthAnswer
 
 SYNCED = Check("sched-handler-sync", lambda: None)
 UNSYNCED = Check("sched-handler-sync", lambda: "not listed yet: pods")
@@ -11,12 +11,12 @@ UNSYNCED = Check("sched-handler-sync", lambda: "not listed yet: pods")
 @pytest.mark.parametrize(
     ("ready", "verbose", "excluded", "want"),
     [
-        pytest.param(SYNCED, False, (), Answer(200, "ok"), id="all is well in one word"),
+        pytest.param(SYNCED, False, (), HealthAnswer(200, "ok"), id="all is well in one word"),
         pytest.param(
             SYNCED,
             True,
             (),
-            Answer(
+            HealthAnswer(
                 200,
                 "[+]ping ok\n[+]sched-handler-sync ok\n[+]shutdown ok\nreadyz check passed\n",
             ),
@@ -26,7 +26,7 @@ UNSYNCED = Check("sched-handler-sync", lambda: "not listed yet: pods")
             UNSYNCED,
             False,
             (),
-            Answer(
+            HealthAnswer(
                 500,
                 "[+]ping ok\n[-]sched-handler-sync failed: reason withheld\n[+]shutdown ok\n"
                 "readyz check failed\n",
@@ -37,14 +37,14 @@ UNSYNCED = Check("sched-handler-sync", lambda: "not listed yet: pods")
             UNSYNCED,
             False,
             ("sched-handler-sync",),
-            Answer(200, "ok"),
+            HealthAnswer(200, "ok"),
             id="a check that is left out cannot fail",
         ),
         pytest.param(
             SYNCED,
             True,
             ("pingg",),
-            Answer(
+            HealthAnswer(
                 200,
                 "[+]ping ok\n[+]sched-handler-sync ok\n[+]shutdown ok\n"
                 'warn: some health checks cannot be excluded: no matches for "pingg"\n'
@@ -54,7 +54,7 @@ UNSYNCED = Check("sched-handler-sync", lambda: "not listed yet: pods")
         ),
     ],
 )
-def test_ready(ready: Check, verbose: bool, excluded: tuple[str, ...], want: Answer) -> None:
+def test_ready(ready: Check, verbose: bool, excluded: tuple[str, ...], want: HealthAnswer) -> None:
     assert Health(ready=[ready]).ask("readyz", verbose=verbose, excluded=excluded) == want
 
 
@@ -76,14 +76,16 @@ def test_a_process_that_shuts_down_is_not_ready_and_may_live() -> None:
 @pytest.mark.parametrize(
     ("name", "want"),
     [
-        pytest.param("ping", Answer(200, "ok"), id="one that passes"),
+        pytest.param("ping", HealthAnswer(200, "ok"), id="one that passes"),
         pytest.param(
             "sched-handler-sync",
-            Answer(500, "internal server error: not listed yet: pods\n"),
+            HealthAnswer(500, "internal server error: not listed yet: pods\n"),
             id="one that fails tells why",
         ),
-        pytest.param("other", Answer(404, "no check 'other' at /readyz\n"), id="none of that name"),
+        pytest.param(
+            "other", HealthAnswer(404, "no check 'other' at /readyz\n"), id="none of that name"
+        ),
     ],
 )
-def test_one_check(name: str, want: Answer) -> None:
+def test_one_check(name: str, want: HealthAnswer) -> None:
     assert Health(ready=[UNSYNCED]).ask_one("readyz", name) == want

@@ -9,10 +9,10 @@ import pytest
 
 from moorage.api.meta import KubeObject, ObjectMeta
 from moorage.clock import VirtualClock, run_virtual
-from moorage.watch.errors import ApiError, Gone, ServerError, TooManyRequests, VersionTooLarge
+from moorage.watch.api_errors import ApiError, Gone, ServerError, TooManyRequests, VersionTooLarge
+from moorage.watch.api_resources import PODS, Resource
+from moorage.watch.api_server import ApiServer, EventType, Page, WatchEvent
 from moorage.watch.reflector import Change, Reflector
-from moorage.watch.resources import PODS, Resource
-from moorage.watch.surface import ApiServer, EventType, Page, WatchEvent
 
 End = ApiError | None
 

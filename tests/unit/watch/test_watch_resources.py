@@ -1,7 +1,7 @@
 import pytest
 
 from moorage.api.kinds import KINDS
-from moorage.watch.resources import RESOURCES
+from moorage.watch.api_resources import RESOURCES
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -1,4 +1,4 @@
-"""InterPodAffinity: near to some pods, away from others, in both directions.
+"""InterPodAffinity: pod affinity and anti-affinity, of the incoming pod and of existing pods.
 
 plugin        the plugin: its arguments and its hooks
 incoming      what the incoming pod says of the pods that are there

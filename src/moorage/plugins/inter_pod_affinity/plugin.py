@@ -1,45 +1,118 @@
-"""The plugin: required terms for Filter, preferred ones for Score."""
+"""InterPodAffinity: required terms for Filter, preferred for Score, and events that may help."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.cache.counters import PodCounters
+from moorage.cache import affinity_terms
+from moorage.cache.affinity_terms import AffinityTerm, PodTerms
+from moorage.cache.node_view import Nodes
+from moorage.cache.pod_counters import PodCounters
+from moorage.cache.pod_sets import LabelGroup
 from moorage.cache.podinfo import Feature
-from moorage.cache.populations import LabelGroup
-from moorage.cache.view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
-from moorage.plugins.inter_pod_affinity import filtering, hints, scoring
-from moorage.plugins.inter_pod_affinity.existing import Said, Sayings
-from moorage.plugins.inter_pod_affinity.incoming import Wishes
+from moorage.plugins.inter_pod_affinity import affinity_filter, affinity_score
+from moorage.plugins.inter_pod_affinity.compiled_terms import (
+    ExistingTerms,
+    ExistingTermsCache,
+    IncomingTermsCache,
+)
+
+
+def after_assigned_pod_change(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
+    """A pod on a node matters if it now meets all affinity, or no longer stands in the way.
+
+    The last pod to meet it may go, too: then the first of a group may be wherever it likes.
+    """
+    if any(each is not None and not _is_placed(each) for each in (old, new)):
+        return Hint.SKIP
+    terms = affinity_terms.parse(pod)
+    if terms.errors or _pod_change_helps(terms, pod, old, new):
+        return Hint.QUEUE
+    return Hint.SKIP
+
+
+def _pod_change_helps(terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+    if new is None:
+        assert old is not None
+        shunned = _matches_any(terms.anti_affinity, old)
+        shunning = _matches_any(affinity_terms.parse(old).anti_affinity, pod)
+        return shunned or shunning or _may_be_first(terms, pod, old)
+    came_near = _matches_all(terms.affinity, new)
+    if old is None:
+        return came_near
+    went_away = _matches_any(terms.anti_affinity, old) and not _matches_any(
+        terms.anti_affinity, new
+    )
+    was_near = _matches_all(terms.affinity, old)
+    if was_near and not came_near:
+        return went_away or _may_be_first(terms, pod, old)
+    return went_away or (came_near and not was_near)
+
+
+def _may_be_first(terms: PodTerms, pod: Pod, gone: Pod) -> bool:
+    """Whether the pod belongs to the group that it seeks, and one of that group has gone."""
+    return _matches_all(terms.affinity, pod) and _matches_all(terms.affinity, gone)
+
+
+def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
+    """A node matters if it is new and has every topology that the pod seeks, or if it has moved.
+
+    It moves to a topology of an affinity term, or away from any: somebody who is shunned may be
+    left behind there, or somebody who shuns.
+    """
+    terms = affinity_terms.parse(pod)
+    if terms.errors:
+        return Hint.QUEUE
+    sought = [term.topology_key for term in terms.affinity]
+    if old is None:
+        return Hint.QUEUE if all(key in new.labels for key in sought) else Hint.SKIP
+    came = any(key in new.labels and old.labels.get(key) != new.labels[key] for key in sought)
+    left = any(new.labels.get(key) != value for key, value in old.labels.items())
+    return Hint.QUEUE if came or left else Hint.SKIP
+
+
+def _is_placed(pod: Pod) -> bool:
+    return bool(pod.spec.node_name or pod.status.nominated_node_name)
+
+
+def _matches_all(terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
+    return bool(terms) and all(term.may_match(pod) for term in terms)
+
+
+def _matches_any(terms: Iterable[AffinityTerm], pod: Pod) -> bool:
+    return any(term.may_match(pod) for term in terms)
+
 
 AFFINITY_MISMATCH = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_MISMATCH = "node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY_MISMATCH = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _NAME = "InterPodAffinity"
-_WORTH = "PreScoreInterPodAffinity"
+_DOMAIN_SCORES = "PreScoreInterPodAffinity"
 
 
-class _Shared:
+class _TermCaches:
     """What outlives an attempt, under one profile."""
 
     __slots__ = ("sayings", "wishes")
 
     def __init__(self) -> None:
-        self.sayings = Sayings()
-        self.wishes = Wishes()
+        self.sayings = ExistingTermsCache()
+        self.wishes = IncomingTermsCache()
 
 
-def _shared(cycle: Cycle) -> _Shared:
-    found: _Shared | None = cycle.shared.get(_NAME)
+def _term_caches(cycle: Cycle) -> _TermCaches:
+    found: _TermCaches | None = cycle.shared.get(_NAME)
     if found is None:
-        found = cycle.shared[_NAME] = _Shared()
+        found = cycle.shared[_NAME] = _TermCaches()
     return found
 
 
@@ -57,22 +130,24 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
             return unresolvable(f"parsing pod: {_joined(terms.errors)}")
         if not terms.requires and not (
             counters.census.has_terms
-            and filtering.is_repelled(counters, self._said(cycle, counters, group))
+            and affinity_filter.is_repelled(counters, self._said(cycle, counters, group))
         ):
             return SKIP
-        required = _shared(cycle).wishes.required(terms, group, cycle.cache.objects)
+        required = _term_caches(cycle).wishes.required(terms, group, cycle.cache.objects)
         cycle.state[_NAME] = (required, group)
         return None
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         required, group = cycle.state[_NAME]
         counters = PodCounters.of(cycle.table)
-        filtering.refuse(counters, required, self._said(cycle, counters, group), nodes, out)
+        affinity_filter.write_refusals(
+            counters, required, self._said(cycle, counters, group), nodes, out
+        )
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
-        if code & filtering.AFFINITY:
+        if code & affinity_filter.AFFINITY:
             return unresolvable(AFFINITY_MISMATCH)
-        if code & filtering.ANTI_AFFINITY:
+        if code & affinity_filter.ANTI_AFFINITY:
             return unschedulable(ANTI_AFFINITY_MISMATCH)
         return unschedulable(EXISTING_ANTI_AFFINITY_MISMATCH)
 
@@ -87,21 +162,21 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         said = self._said(cycle, counters, standing.living)
         if not terms.prefers and not said.scored:
             return SKIP
-        preferred = _shared(cycle).wishes.preferred(terms, cycle.cache.objects)
-        worth = scoring.worth(counters, preferred, said)
+        preferred = _term_caches(cycle).wishes.preferred(terms, cycle.cache.objects)
+        worth = affinity_score.domain_scores(counters, preferred, said)
         if not worth:
             return SKIP
-        cycle.state[_WORTH] = worth
+        cycle.state[_DOMAIN_SCORES] = worth
         return None
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        scoring.score(cycle.state[_WORTH], nodes, out)
+        affinity_score.score(cycle.state[_DOMAIN_SCORES], nodes, out)
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
-        scoring.normalize(cycle.state[_WORTH], nodes, scores)
+        affinity_score.normalize(cycle.state[_DOMAIN_SCORES], nodes, scores)
 
-    def _said(self, cycle: Cycle, counters: PodCounters, group: LabelGroup) -> Said:
-        return _shared(cycle).sayings.about(
+    def _said(self, cycle: Cycle, counters: PodCounters, group: LabelGroup) -> ExistingTerms:
+        return _term_caches(cycle).sayings.about(
             group, counters.census, cycle.cache.objects, self.hard_pod_affinity_weight
         )
 
@@ -109,15 +184,15 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         assigned = Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE
         node = Action.ADD | Action.UPDATE_NODE_LABEL
         return (
+            EventHint(ClusterEvent(Resource.ASSIGNED_POD, assigned), after_assigned_pod_change),
             EventHint(
-                ClusterEvent(Resource.ASSIGNED_POD, assigned), hints.after_assigned_pod_change
+                ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL), _after_own_labels
             ),
-            EventHint(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL), _always),
-            EventHint(ClusterEvent(Resource.NODE, node), hints.after_node_change),
+            EventHint(ClusterEvent(Resource.NODE, node), after_node_change),
         )
 
 
-def _always(pod: Pod, old: Any, new: Any) -> Hint:
+def _after_own_labels(pod: Pod, old: Any, new: Any) -> Hint:
     """New labels may please pods whose anti-affinity meant the old ones."""
     return Hint.QUEUE
 

@@ -1,4 +1,4 @@
-"""PodTopologySpread: how evenly the pods of a kind spread over zones, nodes, or any node label.
+"""PodTopologySpread: spreads pods evenly over zones, nodes or any other topology key.
 
 plugin        the plugin: its arguments and its hooks
 constraints   constraints compiled for a pod, and the nodes they count

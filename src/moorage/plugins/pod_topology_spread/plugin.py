@@ -1,22 +1,147 @@
-"""The plugin: constraints of the pod or defaults, hard ones for Filter, soft ones for Score."""
+"""PodTopologySpread: its extension points, compiled plans, and events that may help a pod."""
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.affinity import TopologySpreadConstraint
-from moorage.api.pod import Pod
-from moorage.cache.counters import PodCounters
-from moorage.cache.view import Nodes
+from moorage.api.node import Node
+from moorage.api.pod import Pod, PodSpec
+from moorage.api.selectors import Selector
+from moorage.cache.node_view import Nodes
+from moorage.cache.pod_counters import PodCounters
+from moorage.cache.pod_sets import LabelGroup
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
-from moorage.plugins.pod_topology_spread import constraints, filtering, hints, scoring
-from moorage.plugins.pod_topology_spread.constraints import HARD, NO_PLAN, Constraint, Plan
-from moorage.plugins.pod_topology_spread.defaults import SYSTEM_DEFAULTS
-from moorage.plugins.pod_topology_spread.plans import Plans
+from moorage.plugins.pod_topology_spread import spread_constraints, spread_filter, spread_score
+from moorage.plugins.pod_topology_spread.default_constraints import (
+    SYSTEM_DEFAULTS,
+    DefaultSelectors,
+)
+from moorage.plugins.pod_topology_spread.spread_constraints import (
+    HARD,
+    NO_PLAN,
+    Constraint,
+    SpreadPlan,
+    compile_plan,
+)
+
+_PLANS_KEPT = 4096
+
+
+class _CompiledPlan(NamedTuple):
+    """A plan, and what it was made from."""
+
+    listed: tuple[TopologySpreadConstraint, ...]
+    selector: Selector | None
+    spec: PodSpec
+    plan: SpreadPlan
+
+    def serves(
+        self,
+        listed: tuple[TopologySpreadConstraint, ...],
+        selector: Selector | None,
+        spec: PodSpec,
+    ) -> bool:
+        return (
+            self.listed == listed
+            and self.selector == selector
+            and self.spec.node_selector == spec.node_selector
+            and self.spec.affinity == spec.affinity
+            and self.spec.tolerations == spec.tolerations
+        )
+
+
+class CompiledPlans:
+    """The last plan of each group of pods, under one profile."""
+
+    __slots__ = ("_made", "selectors")
+
+    def __init__(self) -> None:
+        self.selectors = DefaultSelectors()
+        self._made: dict[LabelGroup, _CompiledPlan] = {}
+
+    def of(
+        self,
+        pod: Pod,
+        group: LabelGroup,
+        listed: tuple[TopologySpreadConstraint, ...],
+        selector: Selector | None,
+        needs_all_keys: bool,
+    ) -> SpreadPlan:
+        """The plan for a pod; `selector`, where given, takes the place of the constraints' own."""
+        made = self._made.get(group)
+        if made is None or not made.serves(listed, selector, pod.spec):
+            if len(self._made) >= _PLANS_KEPT:
+                self._made.clear()
+            plan = compile_plan(pod, listed, selector, needs_all_keys)
+            made = self._made[group] = _CompiledPlan(listed, selector, pod.spec, plan)
+        return made.plan
+
+
+def after_assigned_pod_change(
+    pod: Pod, constraints: tuple[Constraint, ...], old: Pod | None, new: Pod | None
+) -> Hint:
+    """A pod on a node matters if it is of the same namespace and selected, before or after."""
+    if any(each is not None and not _involved(each, pod) for each in (old, new)):
+        return Hint.SKIP
+    if old is not None and new is not None:
+        return after_label_change(constraints, old, new)
+    changed = new if new is not None else old
+    assert changed is not None
+    selected = any(each.selector.matches(changed.labels) for each in constraints)
+    return Hint.QUEUE if selected else Hint.SKIP
+
+
+def after_target_pod_change(constraints: tuple[Constraint, ...], old: Pod, new: Pod) -> Hint:
+    """The pod itself changed: tolerations matter where taints decide which nodes count."""
+    if old.spec.tolerations != new.spec.tolerations and any(map(_honours_taints, constraints)):
+        return Hint.QUEUE
+    return after_label_change(constraints, old, new)
+
+
+def after_label_change(constraints: tuple[Constraint, ...], old: Pod, new: Pod) -> Hint:
+    if old.labels == new.labels:
+        return Hint.SKIP
+    changed = any(
+        each.selector.matches(old.labels) != each.selector.matches(new.labels)
+        for each in constraints
+    )
+    return Hint.QUEUE if changed else Hint.SKIP
+
+
+def after_node_change(
+    constraints: tuple[Constraint, ...], old: Node | None, new: Node | None
+) -> Hint:
+    """A node matters if it has all topology keys, before or after, and its part in them changed."""
+    was = old is not None and _has_all_keys(old, constraints)
+    now = new is not None and _has_all_keys(new, constraints)
+    if old is None or new is None:
+        return Hint.QUEUE if was or now else Hint.SKIP
+    if was != now:
+        return Hint.QUEUE
+    moved = any(
+        old.labels.get(each.topology_key, "") != new.labels.get(each.topology_key, "")
+        for each in constraints
+    )
+    return Hint.QUEUE if now and (moved or old.taints != new.taints) else Hint.SKIP
+
+
+def _involved(changed: Pod, pod: Pod) -> bool:
+    placed = changed.spec.node_name or changed.status.nominated_node_name
+    return bool(placed) and changed.namespace == pod.namespace
+
+
+def _honours_taints(constraint: Constraint) -> bool:
+    return constraint.included is not None and constraint.included.tolerations is not None
+
+
+def _has_all_keys(node: Node, constraints: tuple[Constraint, ...]) -> bool:
+    return all(each.topology_key in node.labels for each in constraints)
+
 
 MISMATCH = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{MISMATCH} (missing required label)"
@@ -39,14 +164,14 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
             raise plan.hard_error
         if not plan.hard:
             return SKIP
-        cycle.state[_TRIAL] = filtering.Trial(plan, pod.namespace, cycle.table)
+        cycle.state[_TRIAL] = spread_filter.UncountedPods(plan, pod.namespace, cycle.table)
         return None
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        filtering.refuse(PodCounters.of(cycle.table), cycle.state[_TRIAL], nodes, out)
+        spread_filter.write_refusals(PodCounters.of(cycle.table), cycle.state[_TRIAL], nodes, out)
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
-        if code == filtering.UNLABELLED:
+        if code == spread_filter.UNLABELLED:
             return unresolvable(MISSING_LABEL)
         return unschedulable(MISMATCH)
 
@@ -57,30 +182,30 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
         if not plan.soft:
             return SKIP
         counters = PodCounters.of(cycle.table)
-        cycle.state[_WEIGHED] = scoring.weigh(counters, plan, nodes)
+        cycle.state[_WEIGHED] = spread_score.weigh_constraints(counters, plan, nodes)
         return None
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         weighed = cycle.state[_WEIGHED]
-        scoring.score(PodCounters.of(cycle.table), weighed, nodes, out)
+        spread_score.score(PodCounters.of(cycle.table), weighed, nodes, out)
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
         counters = PodCounters.of(cycle.table)
-        scoring.normalize(counters, cycle.state[_WEIGHED], nodes, scores)
+        spread_score.normalize(counters, cycle.state[_WEIGHED], nodes, scores)
 
-    def _plan(self, cycle: Cycle) -> Plan:
+    def _plan(self, cycle: Cycle) -> SpreadPlan:
         """The pod's constraints compiled, once per attempt."""
-        plan: Plan | None = cycle.state.get(_PLAN)
+        plan: SpreadPlan | None = cycle.state.get(_PLAN)
         if plan is None:
             plan = cycle.state[_PLAN] = self._compile(cycle)
         return plan
 
-    def _compile(self, cycle: Cycle) -> Plan:
+    def _compile(self, cycle: Cycle) -> SpreadPlan:
         """The pod's constraints compiled, or the defaults where it brings none."""
         pod = cycle.pod
-        plans: Plans | None = cycle.shared.get(_NAME)
+        plans: CompiledPlans | None = cycle.shared.get(_NAME)
         if plans is None:
-            plans = cycle.shared[_NAME] = Plans()
+            plans = cycle.shared[_NAME] = CompiledPlans()
         own = pod.spec.topology_spread_constraints
         if not own and not (self.defaults and plans.selectors.may_belong(pod, cycle.cache.objects)):
             return NO_PLAN
@@ -105,7 +230,9 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
     def _hard(self, pod: Pod) -> tuple[Constraint, ...] | None:
         """What a hint can know of the pod's hard constraints; None where it cannot know."""
         if pod.spec.topology_spread_constraints:
-            plan = constraints.compile_plan(pod, pod.spec.topology_spread_constraints, None, True)
+            plan = spread_constraints.compile_plan(
+                pod, pod.spec.topology_spread_constraints, None, True
+            )
             return plan.hard if plan.hard_error is None else None
         defaulted = any(each.when_unsatisfiable == HARD for each in self.defaults)
         return None if defaulted else ()
@@ -114,12 +241,12 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
         hard = self._hard(pod)
         if hard is None:
             return Hint.QUEUE
-        return hints.after_assigned_pod_change(pod, hard, old, new)
+        return after_assigned_pod_change(pod, hard, old, new)
 
     def _after_target_pod(self, pod: Pod, old: Any, new: Any) -> Hint:
         hard = self._hard(pod)
-        return Hint.QUEUE if hard is None else hints.after_target_pod_change(hard, old, new)
+        return Hint.QUEUE if hard is None else after_target_pod_change(hard, old, new)
 
     def _after_node(self, pod: Pod, old: Any, new: Any) -> Hint:
         hard = self._hard(pod)
-        return Hint.QUEUE if hard is None else hints.after_node_change(hard, old, new)
+        return Hint.QUEUE if hard is None else after_node_change(hard, old, new)

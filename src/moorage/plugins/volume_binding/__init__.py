@@ -1,4 +1,4 @@
-"""VolumeBinding: claims find their volumes together with the pod that needs them.
+"""VolumeBinding: binds or provisions the volumes of a pod's claims for the node it goes to.
 
     plugin         the extension points
     claims         the pod's claims: bound, to be bound here, or in the way

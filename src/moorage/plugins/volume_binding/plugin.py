@@ -1,4 +1,4 @@
-"""The VolumeBinding plugin: its extension points."""
+"""The VolumeBinding plugin: its extension points, and the events that may help a refused pod."""
 
 from collections.abc import Hashable
 from typing import ClassVar, Final
@@ -6,30 +6,98 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.api import quantity
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.cache.columns import Depends
+from moorage.api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature
-from moorage.cache.view import Nodes
 from moorage.config.plugin_args import CAPACITY_SHAPE, UtilizationShapePoint
 from moorage.framework.cycle import Client, Cycle
-from moorage.framework.events import EventHint
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, PreBind, PreFilter, PreScore, Reserve, Score
 from moorage.framework.verdicts import SKIP, PluginError, Rejection, Skip, unresolvable
-from moorage.plugins.volume_binding import binding, claims, hints, scoring, waiting
-from moorage.plugins.volume_binding.binding import Plan
-from moorage.plugins.volume_binding.searching import (
+from moorage.plugins.volume_binding import binder, pod_claims, scorer
+from moorage.plugins.volume_binding.binder import BindingFailedError, PodVolumes
+from moorage.plugins.volume_binding.volume_cache import VOLUME_CACHE, VolumeCache, volume_cache_of
+from moorage.plugins.volume_binding.volume_search import (
     BIND_CONFLICT,
     BROKEN,
     NODE_CONFLICT,
     NOT_ENOUGH_SPACE,
     VOLUME_MISSING,
-    Found,
-    Search,
+    SearchResult,
+    VolumeSearch,
 )
-from moorage.plugins.volume_binding.shelving import SHELVES, Shelves, shelves
-from moorage.plugins.volume_binding.waiting import BindingFailedError
+from moorage.plugins.volumes.csi_migration import MIGRATED_PLUGINS
+from moorage.plugins.volumes.persistent_volumes import names_claim
+
+
+def event_hints() -> tuple[EventHint, ...]:
+    changed = Action.ADD | Action.UPDATE
+    claim, pool = Resource.PERSISTENT_VOLUME_CLAIM, Resource.CSI_STORAGE_CAPACITY
+    return (
+        EventHint(ClusterEvent(Resource.STORAGE_CLASS, changed), after_class_change),
+        EventHint(ClusterEvent(claim, changed), after_claim_change),
+        EventHint(ClusterEvent(Resource.PERSISTENT_VOLUME, changed)),
+        EventHint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
+        EventHint(ClusterEvent(Resource.CSI_NODE, changed), after_csi_node_change),
+        EventHint(
+            ClusterEvent(Resource.CSI_DRIVER, Action.UPDATE | Action.DELETE), after_driver_change
+        ),
+        EventHint(ClusterEvent(pool, changed), after_capacity_change),
+    )
+
+
+def after_class_change(pod: Pod, old: StorageClass | None, new: StorageClass) -> Hint:
+    unchanged = old is not None and old.allowed_topologies == new.allowed_topologies
+    return Hint.SKIP if unchanged else Hint.QUEUE
+
+
+def after_claim_change(
+    pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim
+) -> Hint:
+    return Hint.QUEUE if names_claim(pod, new) else Hint.SKIP
+
+
+def after_csi_node_change(pod: Pod, old: CSINode | None, new: CSINode) -> Hint:
+    if old is None:
+        return Hint.QUEUE
+    before = old.annotations.get(MIGRATED_PLUGINS, "")
+    return Hint.QUEUE if before != new.annotations.get(MIGRATED_PLUGINS, "") else Hint.SKIP
+
+
+def after_driver_change(pod: Pod, old: CSIDriver, new: CSIDriver | None) -> Hint:
+    """Only where the driver stops keeping account of space.
+
+    Whether it is the pod's driver is not asked: that its claims' storage classes would tell.
+    """
+    stopped = old.spec.storage_capacity and (new is None or not new.spec.storage_capacity)
+    return Hint.QUEUE if stopped else Hint.SKIP
+
+
+def after_capacity_change(
+    pod: Pod, old: CSIStorageCapacity | None, new: CSIStorageCapacity
+) -> Hint:
+    if old is None:
+        return Hint.QUEUE
+    before, after = _capacity_limit(old), _capacity_limit(new)
+    grew = after is not None and (before is None or after > before)
+    return Hint.QUEUE if grew else Hint.SKIP
+
+
+def _capacity_limit(capacity: CSIStorageCapacity) -> int | None:
+    limit = capacity.maximum_volume_size or capacity.capacity
+    return None if limit is None else quantity.value(limit)
+
 
 REASONS: Final = {
     NODE_CONFLICT: "node(s) didn't match PersistentVolume's node affinity",
@@ -42,16 +110,16 @@ REASONS: Final = {
 TIMED_OUT: Final = "context deadline exceeded"
 
 
-class State:
+class BindingState:
     """What one attempt knows of the pod's claims."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: VolumeSearch) -> None:
         self.search = search
         self.filtered = False
         """Whether nodes were searched: where Filter is disabled there is nothing to score."""
-        self.everywhere: Found | None = None
+        self.everywhere: SearchResult | None = None
         """What the search over all rows found."""
-        self.plan: Plan | None = None
+        self.plan: PodVolumes | None = None
         """What was assumed for the pod's node; None where nothing is left to bind."""
 
 
@@ -60,18 +128,18 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
     shape: tuple[UtilizationShapePoint, ...] = CAPACITY_SHAPE
 
     depends = Depends.NODE
-    carried: ClassVar[Carried] = {SHELVES: Shelves}
+    carried: ClassVar[Carried] = {VOLUME_CACHE: VolumeCache}
 
     def concerns(self) -> int:
         return Feature.VOLUMES
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
-        found = claims.find(cycle)
+        found = pod_claims.find_pod_claims(cycle)
         if found is None:
             return SKIP
         if isinstance(found, Rejection):
             return found
-        cycle.state["VolumeBinding"] = State(Search(cycle, found))
+        cycle.state["VolumeBinding"] = BindingState(VolumeSearch(cycle, found))
         return None
 
     def sign(self, cycle: Cycle) -> Hashable | None:
@@ -95,7 +163,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
         return unresolvable(*(reason for bit, reason in REASONS.items() if code & bit))
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        state: State | None = cycle.state.get("VolumeBinding")
+        state: BindingState | None = cycle.state.get("VolumeBinding")
         return None if state is not None and state.search.claims.delayed else SKIP
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
@@ -107,44 +175,47 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
             found = everywhere.at(nodes)
         else:
             found = state.search.run(cycle, nodes)
-        out[:] = scoring.score(found, state.search.candidates, self.shape)
+        out[:] = scorer.capacity_scores(found, state.search.candidates, self.shape)
 
     def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
-        state: State | None = cycle.state.get("VolumeBinding")
+        state: BindingState | None = cycle.state.get("VolumeBinding")
         if state is None or not state.search.claims.delayed:
             return None
         found = state.search.run(cycle, Nodes.one(cycle.table, cycle.table.row_of[node.name]))
         if found.codes[0]:
             return self.rejection(cycle, pod, int(found.codes[0]))
-        wanted = binding.plan(found, state.search.candidates)
-        state.plan = binding.assume(cycle.cache.objects, shelves(cycle), wanted, node.name)
+        wanted = binder.pod_volumes(found, state.search.candidates)
+        state.plan = binder.assume_pod_volumes(
+            cycle.cache.objects, volume_cache_of(cycle), wanted, node.name
+        )
         return None
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
-        state: State | None = cycle.state.get("VolumeBinding")
+        state: BindingState | None = cycle.state.get("VolumeBinding")
         if state is not None and state.plan is not None:
-            binding.restore(shelves(cycle), state.plan)
+            binder.revert_pod_volumes(volume_cache_of(cycle), state.plan)
 
     def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: Node) -> Skip | None:
-        state: State | None = cycle.state.get("VolumeBinding")
+        state: BindingState | None = cycle.state.get("VolumeBinding")
         return SKIP if state is None or state.plan is None else None
 
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
-        state: State | None = cycle.state.get("VolumeBinding")
+        state: BindingState | None = cycle.state.get("VolumeBinding")
         if state is None or state.plan is None:
             return None
         if cycle.client is None:
             raise LookupError("there is no API server to bind volumes at")
-        await binding.write(cycle, cycle.client, state.plan)
+        await binder.write_pod_volumes(cycle, cycle.client, state.plan)
         await self._wait(cycle, pod, node, cycle.client, state.plan)
         return None
 
     async def _wait(
-        self, cycle: Cycle, pod: Pod, node: Node, client: Client, written: Plan
+        self, cycle: Cycle, pod: Pod, node: Node, client: Client, written: PodVolumes
     ) -> None:
         try:
             done = await client.wait_until(
-                lambda: waiting.is_done(cycle, pod, node.name, written), self.bind_timeout_seconds
+                lambda: binder.check_bindings(cycle, pod, node.name, written),
+                self.bind_timeout_seconds,
             )
             problem = "" if done else TIMED_OUT
         except BindingFailedError as error:
@@ -153,9 +224,9 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
             raise PluginError("VolumeBinding", "PreBind", f"binding volumes: {problem}")
 
     def events(self) -> tuple[EventHint, ...]:
-        return hints.events()
+        return event_hints()
 
 
-def _state(cycle: Cycle) -> State:
-    found: State = cycle.state["VolumeBinding"]
+def _state(cycle: Cycle) -> BindingState:
+    found: BindingState = cycle.state["VolumeBinding"]
     return found

@@ -1,0 +1,78 @@
+"""Raw objects in the looser forms that Kubernetes accepts: nulls, numbers as quantities, dates.
+
+A null stands for absence, a number for a quantity, and YAML makes timestamps of some strings. API
+servers send none of these, so objects are cleaned only once decoding them has failed.
+"""
+
+import datetime
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import msgspec
+
+Clean = Callable[[Any], Any]
+
+
+@cache
+def cleaner(annotation: Any) -> Clean:
+    """Return the function that cleans raw data for the annotated type."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _clean_quantity if is_quantity(annotation) else cleaner(args[0])
+    if origin in (Union, types.UnionType):
+        return cleaner(next(arg for arg in args if arg is not type(None)))
+    if origin is tuple:
+        return _list_cleaner(cleaner(args[0]))
+    if origin is dict:
+        return _map_cleaner(cleaner(args[1]), "0" if is_quantity(args[1]) else "")
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return _struct_cleaner(annotation)
+    return _clean_text if annotation is str else _keep
+
+
+def is_quantity(annotation: Any) -> bool:
+    """Say whether the annotated type is a quantity's text."""
+    metadata = getattr(annotation, "__metadata__", ())
+    return any(isinstance(m, msgspec.Meta) and (m.extra or {}).get("quantity") for m in metadata)
+
+
+def _struct_cleaner(struct: type[msgspec.Struct]) -> Clean:
+    fields = {f.encode_name: cleaner(f.type) for f in msgspec.structs.fields(struct)}
+
+    def clean(raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        known = ((name, value) for name, value in raw.items() if name in fields)
+        return {name: fields[name](value) for name, value in known if value is not None}
+
+    return clean
+
+
+def _list_cleaner(clean_item: Clean) -> Clean:
+    def clean(raw: Any) -> Any:
+        return [clean_item(item) for item in raw] if isinstance(raw, list | tuple) else raw
+
+    return clean
+
+
+def _map_cleaner(clean_item: Clean, absent: str) -> Clean:
+    def clean(raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        return {key: absent if v is None else clean_item(v) for key, v in raw.items()}
+
+    return clean
+
+
+def _clean_quantity(raw: Any) -> Any:
+    return repr(raw) if isinstance(raw, int | float) and not isinstance(raw, bool) else raw
+
+
+def _clean_text(raw: Any) -> Any:
+    return raw.isoformat() if isinstance(raw, datetime.date) else raw
+
+
+def _keep(raw: Any) -> Any:
+    return raw

@@ -1,0 +1,1 @@
+"""Composition: configuration becomes profiles, profiles a scheduler, a scheduler a process."""

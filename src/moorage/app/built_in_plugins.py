@@ -1,0 +1,131 @@
+"""Every built-in plugin in one table, and those of installed packages by entry point."""
+
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from moorage.config.plugin_catalogue import PluginInfo
+from moorage.framework.plugin import Plugin
+from moorage.framework.plugin_registry import Registry, RegistryError
+from moorage.framework.points import points_of
+from moorage.gang.plugin import Coscheduling, GangScheduling
+from moorage.plugins.default_binder import DefaultBinder
+from moorage.plugins.dynamic_resources import DynamicResources
+from moorage.plugins.image_locality import ImageLocality
+from moorage.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from moorage.plugins.node_affinity import NodeAffinity
+from moorage.plugins.node_declared_features import NodeDeclaredFeatures
+from moorage.plugins.node_name import NodeName
+from moorage.plugins.node_ports import NodePorts
+from moorage.plugins.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.plugins.node_resources.fit import NodeResourcesFit
+from moorage.plugins.node_unschedulable import NodeUnschedulable
+from moorage.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from moorage.plugins.pod_topology_spread.plugin import PodTopologySpread
+from moorage.plugins.priority_sort import PrioritySort
+from moorage.plugins.scheduling_gates import SchedulingGates
+from moorage.plugins.taint_toleration import TaintToleration
+from moorage.plugins.volume_binding.plugin import VolumeBinding
+from moorage.plugins.volume_restrictions import VolumeRestrictions
+from moorage.plugins.volume_zone import VolumeZone
+from moorage.policies.business.business_affinity import BusinessAffinityPlugin
+from moorage.policies.business.business_score import BusinessScorePlugin
+from moorage.policies.business.cost_optimization import CostOptimizationPlugin
+from moorage.policies.compliance import Compliance
+from moorage.policies.energy_aware import EnergyAware
+from moorage.policies.gpu.gpu_priority import GPUPriorityPlugin
+from moorage.policies.gpu.gpu_topology import GPUTopology
+from moorage.policies.load.adaptive_scheduling import AdaptiveSchedulingPlugin
+from moorage.policies.load.load_balancing import LoadBalancingPlugin
+from moorage.policies.load.low_cpu import LowCpuScheduler
+from moorage.policies.network_latency import NetworkLatencyPlugin
+from moorage.policies.node_affinity_plugin import NodeAffinityPlugin
+from moorage.policies.scheduling_policies import SchedulingPolicies
+from moorage.policies.tenant_isolation import TenantIsolation
+from moorage.preemption.plugin import DefaultPreemption
+from moorage.tenancy.capacity_scheduling import CapacityScheduling
+from moorage.tenancy.fair_share import FairShare
+
+POLICIES: tuple[type[Plugin], ...] = (
+    AdaptiveSchedulingPlugin,
+    BusinessAffinityPlugin,
+    BusinessScorePlugin,
+    CapacityScheduling,
+    Compliance,
+    Coscheduling,
+    CostOptimizationPlugin,
+    EnergyAware,
+    FairShare,
+    GangScheduling,
+    GPUPriorityPlugin,
+    GPUTopology,
+    LoadBalancingPlugin,
+    LowCpuScheduler,
+    NetworkLatencyPlugin,
+    NodeAffinityPlugin,
+    SchedulingPolicies,
+    TenantIsolation,
+)
+
+
+BUILT_IN: tuple[type[Plugin], ...] = (
+    DefaultBinder,
+    DefaultPreemption,
+    DynamicResources,
+    ImageLocality,
+    InterPodAffinity,
+    NodeAffinity,
+    NodeDeclaredFeatures,
+    NodeName,
+    NodePorts,
+    NodeResourcesBalancedAllocation,
+    NodeResourcesFit,
+    NodeUnschedulable,
+    NodeVolumeLimits,
+    PodTopologySpread,
+    PrioritySort,
+    SchedulingGates,
+    TaintToleration,
+    VolumeBinding,
+    VolumeRestrictions,
+    VolumeZone,
+)
+
+ENTRY_POINT = "moorage.plugins"
+
+
+def built_in() -> Registry:
+    return Registry((*BUILT_IN, *POLICIES))
+
+
+def installed() -> Registry:
+    """The built-ins and what installed packages bring under the entry point group."""
+    registry = built_in()
+    for entry in entry_points(group=ENTRY_POINT):
+        registry.add(_loaded(entry))
+    return registry
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    try:
+        return entry.load()
+    except Exception as error:
+        package = entry.dist.name if entry.dist else "an installed package"
+        raise RegistryError(
+            f'plugin "{entry.name}" of {package} ({entry.value}) does not load: '
+            f"{type(error).__name__}: {error}; mend the package, or uninstall it"
+        ) from error
+
+
+def describe_plugins(registry: Mapping[str, type[Plugin]]) -> dict[str, PluginInfo]:
+    """The plugins as configuration sees them."""
+    return {
+        name: PluginInfo(
+            plugin.plugin_name(), points_of(plugin), plugin if plugin.__struct_fields__ else None
+        )
+        for name, plugin in registry.items()
+    }
+
+
+def describe_installed() -> dict[str, PluginInfo]:
+    return describe_plugins(installed())

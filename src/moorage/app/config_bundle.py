@@ -1,0 +1,214 @@
+"""One configuration with its policies and canaries, checked together across all texts.
+
+The same checks are made when a process starts, when it reads again, and by `moorage config check`.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, ParamSpec, TypeVar
+
+import msgspec
+
+from moorage.app import config_text
+from moorage.app.built_in_plugins import describe_plugins
+from moorage.app.config_text import ConfigText
+from moorage.config import (
+    loader,
+    moorage_configuration,
+    profile_canary,
+    scheduling_policy,
+    strict_decoder,
+)
+from moorage.config.field_errors import ConfigError, Problem, duplicate
+from moorage.config.loader import Loaded
+from moorage.config.plugin_catalogue import PluginInfo
+from moorage.config.plugin_validator import UnknownPlugins
+from moorage.config.profile_canary import Canaries, ProfileCanary
+from moorage.config.scheduling_policy import SchedulingPolicy
+from moorage.config.types import KIND, PluginConfig, Profile, SchedulerConfiguration
+from moorage.framework.plugin import Plugin
+from moorage.policies.scheduling_policies import SchedulingPolicies
+
+
+def add_policies(
+    configuration: SchedulerConfiguration, policies: Iterable[SchedulingPolicy]
+) -> SchedulerConfiguration:
+    """A loaded configuration in which every profile that runs the plugin has these policies too.
+
+    Where a profile's own arguments have one of the same name, that one stays.
+    """
+    given = list(policies)
+    profiles = tuple(add_policies_to_profile(profile, given) for profile in configuration.profiles)
+    return msgspec.structs.replace(configuration, profiles=profiles)
+
+
+def add_policies_to_profile(profile: Profile, policies: Iterable[SchedulingPolicy]) -> Profile:
+    """One profile with these policies, if it runs the plugin."""
+    documents = [strict_decoder.encode(policy) for policy in policies]
+    configs = tuple(_with_documents(config, documents) for config in profile.plugin_config)
+    return msgspec.structs.replace(profile, plugin_config=configs)
+
+
+def _with_documents(config: PluginConfig, documents: list[dict[str, Any]]) -> PluginConfig:
+    if config.name != SchedulingPolicies.plugin_name():
+        return config
+    own = config.args.get("policies", [])
+    known = {_name(document) for document in own}
+    added = [document for document in documents if _name(document) not in known]
+    return PluginConfig(config.name, {**config.args, "policies": [*own, *added]})
+
+
+def applies_policies(configuration: SchedulerConfiguration) -> bool:
+    """Whether any profile runs the plugin that applies policies."""
+    wanted = SchedulingPolicies.plugin_name()
+    return any(
+        config.name == wanted for each in configuration.profiles for config in each.plugin_config
+    )
+
+
+def _name(document: dict[str, Any]) -> str:
+    return str(document["metadata"]["name"])
+
+
+KINDS: Final = (KIND, moorage_configuration.KIND, scheduling_policy.KIND, profile_canary.KIND)
+UNAPPLIED: Final = (
+    "no profile runs the plugin SchedulingPolicies, so SchedulingPolicy documents have no effect: "
+    "enable it at multiPoint"
+)
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class ConfigBundle(msgspec.Struct, frozen=True):
+    """What all texts say together, and what their author should know."""
+
+    loaded: Loaded
+    policies: tuple[SchedulingPolicy, ...] = ()
+    canaries: tuple[ProfileCanary, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def configuration(self) -> SchedulerConfiguration:
+        return self.loaded.configuration
+
+    def digest(self, plugins: Iterable[str] = ()) -> str:
+        """A short name for exactly this; `plugins` are digests of plugin files."""
+        said = (self.configuration, self.loaded.moorage, *self.canaries)
+        parts = [strict_decoder.encode(each) for each in said]
+        raw = msgspec.json.encode([parts, list(plugins)], order="sorted")
+        return hashlib.sha256(raw).hexdigest()[:12]
+
+
+def load_bundle(
+    given: Sequence[ConfigText],
+    known: Mapping[str, type[Plugin]],
+    *,
+    unknown_plugins: UnknownPlugins = "error",
+) -> ConfigBundle:
+    """The whole; ConfigError with everything that is wrong in any text."""
+    described, faults = describe_plugins(known), _Problems()
+    loaded = faults.catch(_loaded, given, described, unknown_plugins)
+    policies = _policies(given, faults)
+    for text in given:
+        faults.problems += faults.catch(config_text.unread_documents, text, KINDS) or []
+    canaries: list[tuple[str, ProfileCanary]] = []
+    warnings: list[str] = []
+    for text in given:
+        found = (
+            None
+            if loaded is None
+            else faults.catch(_canaries, text, loaded, described, unknown_plugins)
+        )
+        if found is not None:
+            canaries += [(text.source, each) for each in found.found]
+            warnings += found.warnings
+    faults.problems += profile_canary.check_together(canaries)
+    faults.raise_them()
+    assert loaded is not None
+    return _joined(loaded, policies, [each for _, each in canaries], warnings)
+
+
+def _loaded(
+    given: Sequence[ConfigText], known: Mapping[str, PluginInfo], unknown: UnknownPlugins
+) -> Loaded:
+    main = _main(given)
+    return loader.load(main.content, known=known, source=main.source, unknown_plugins=unknown)
+
+
+def _canaries(
+    text: ConfigText, loaded: Loaded, known: Mapping[str, PluginInfo], unknown: UnknownPlugins
+) -> Canaries:
+    return profile_canary.load_canaries(
+        text.content,
+        loaded.configuration,
+        known=known,
+        source=text.source,
+        unknown_plugins=unknown,
+    )
+
+
+def _main(given: Sequence[ConfigText]) -> ConfigText:
+    """The text that holds the only KubeSchedulerConfiguration."""
+    holding = [text for text in given if config_text.count_documents(text, KIND)]
+    sources = ", ".join(text.source for text in given)
+    if len(holding) == 1:
+        return holding[0]
+    if holding:
+        several = ", ".join(text.source for text in holding)
+        raise ConfigError([Problem("", f"{KIND} where one is expected: {several}")])
+    raise ConfigError([Problem("", f'no document with "kind: {KIND}"', 0, sources)])
+
+
+def _policies(given: Sequence[ConfigText], faults: "_Problems") -> list[SchedulingPolicy]:
+    found: dict[str, SchedulingPolicy] = {}
+    for text in given:
+        for each in (
+            faults.catch(scheduling_policy.load_policies, text.content, source=text.source) or ()
+        ):
+            if each.name in found:
+                detail = f"{duplicate(each.name)}: a SchedulingPolicy of another text has the name"
+                faults.problems.append(Problem("metadata.name", detail, 0, text.source))
+            found[each.name] = each
+    return list(found.values())
+
+
+def _joined(
+    loaded: Loaded,
+    policies: Sequence[SchedulingPolicy],
+    canaries: Sequence[ProfileCanary],
+    warnings: Sequence[str],
+) -> ConfigBundle:
+    configuration = add_policies(loaded.configuration, policies)
+    given_policies = tuple(_with_policies(each, policies) for each in canaries)
+    unapplied = [UNAPPLIED] if policies and not applies_policies(configuration) else []
+    return ConfigBundle(
+        msgspec.structs.replace(loaded, configuration=configuration),
+        tuple(policies),
+        given_policies,
+        (*loaded.warnings, *warnings, *unapplied),
+    )
+
+
+def _with_policies(given: ProfileCanary, policies: Sequence[SchedulingPolicy]) -> ProfileCanary:
+    spec = msgspec.structs.replace(
+        given.spec, profile=add_policies_to_profile(given.spec.profile, policies)
+    )
+    return msgspec.structs.replace(given, spec=spec)
+
+
+class _Problems:
+    """Collects what is wrong, so that one fault does not hide another."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def catch(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T | None:
+        try:
+            return work(*args, **more)
+        except ConfigError as error:
+            self.problems += [each for each in error.problems if each not in self.problems]
+            return None
+
+    def raise_them(self) -> None:
+        if self.problems:
+            raise ConfigError(self.problems)

@@ -1,0 +1,94 @@
+"""Builds the feeds of a scheduler's profiles: which reader serves which source."""
+
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.cycle.profile import Profile
+from moorage.feeds import prometheus_feed
+from moorage.feeds.feeds import Feeds, OpenReader
+from moorage.feeds.latency_readers import ConfigMapLatencies, FileLatencies
+from moorage.feeds.metrics_server import MetricsServerUsage
+from moorage.feeds.prometheus_feed import PrometheusEnergy, PrometheusUsage
+from moorage.feeds.readings import Reader
+from moorage.framework.events import MEASURED
+from moorage.policies.telemetry.metric_sources import (
+    PROMETHEUS,
+    EnergySource,
+    LatencyConfigMap,
+    LatencyFile,
+    Source,
+    UsageSource,
+)
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.watch.api_server import ApiServer
+
+SYNC_LOOK_SECONDS: Final = 0.05
+
+
+class Scheduler(Protocol):
+    """As much of a scheduler as feeds need."""
+
+    @property
+    def lineup(self) -> Iterable[Profile]: ...
+    @property
+    def server(self) -> ApiServer: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def cache(self) -> Cache: ...
+    @property
+    def queue(self) -> SchedulingQueue: ...
+    @property
+    def synced(self) -> bool: ...
+    def wake(self) -> None: ...
+
+
+async def run_once_synced(scheduler: Scheduler, feeds: Feeds) -> None:
+    """Feed for ever, once the nodes are known whose names and addresses measurements go by."""
+    while not scheduler.synced:
+        await scheduler.clock.sleep(SYNC_LOOK_SECONDS)
+    await feeds.run()
+
+
+def build_feeds(
+    scheduler: Scheduler, open: OpenReader | None = None, beside: Iterable[Profile] = ()
+) -> Feeds:
+    """The feeds of a scheduler's profiles, canaries included, and of some beside them.
+
+    `open` reads in place of the network.
+    """
+    others = tuple(beside)
+
+    def arrived() -> None:
+        scheduler.queue.move(MEASURED, None, None, scheduler.clock.now())
+        scheduler.wake()
+
+    reading = network_readers(scheduler) if open is None else open
+    return Feeds(lambda: (*scheduler.lineup, *others), reading, scheduler.clock, arrived)
+
+
+def network_readers(scheduler: Scheduler) -> OpenReader:
+    """Who reads a source for real."""
+    server, clock = scheduler.server, scheduler.clock
+
+    def names() -> dict[str, str]:
+        found = scheduler.cache.table.nodes
+        return prometheus_feed.node_names_by_alias(node for node in found if node is not None)
+
+    def open(source: Source) -> Reader | None:
+        match source:
+            case UsageSource(provider) if provider.type == PROMETHEUS:
+                return PrometheusUsage(provider, names)
+            case UsageSource():
+                return MetricsServerUsage(server, clock)
+            case EnergySource(provider):
+                return PrometheusEnergy(provider, names)
+            case LatencyConfigMap():
+                return ConfigMapLatencies(source, server, clock)
+            case LatencyFile():
+                return FileLatencies(source, clock)
+        return None
+
+    return open

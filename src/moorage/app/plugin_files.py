@@ -1,0 +1,149 @@
+"""Loads `--plugin file.py` and `--plugin module:Class`, and tells where a plugin was found.
+
+Files can be read again while the process runs: each content is a module of its own, so that the
+classes of the one before are not disturbed. Installed modules are imported once.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from moorage.app import built_in_plugins as built_ins
+from moorage.app.built_in_plugins import BUILT_IN, ENTRY_POINT, installed
+from moorage.config.field_errors import InputError
+from moorage.framework.plugin import Plugin
+from moorage.framework.plugin_registry import Registry, RegistryError
+from moorage.framework.points import points_of
+
+Classes = list[type[Plugin]]
+
+
+def load_plugins(given: Iterable[str]) -> Registry:
+    """The installed plugins and those named; every problem is reported."""
+    return PluginSet(given).load()
+
+
+class PluginSet:
+    """The plugins of a command; a file whose content is as before gives the same classes again."""
+
+    def __init__(self, given: Iterable[str]) -> None:
+        self._given = tuple(given)
+        self._kept: dict[tuple[str, str], Classes] = {}
+        self.files = tuple(Path(name) for name in self._given if name.endswith(".py"))
+        self.digests: tuple[str, ...] = ()
+        """The contents that were loaded last, each by its digest."""
+
+    def load(self) -> Registry:
+        """The installed plugins and those named; every problem is reported."""
+        known = built_ins.installed()
+        problems: list[str] = []
+        used: dict[tuple[str, str], Classes] = {}
+        for name in self._given:
+            try:
+                for plugin in self._classes(name, used):
+                    known.add(plugin)
+            except (InputError, RegistryError) as error:
+                problems.append(f"--plugin {name}: {error}")
+        if problems:
+            raise InputError(problems)
+        self._kept, self.digests = {**self._kept, **used}, tuple(digest for _, digest in used)
+        return known
+
+    def _classes(self, name: str, used: dict[tuple[str, str], Classes]) -> Classes:
+        if not name.endswith(".py"):
+            return _in_module(name)
+        path = Path(name)
+        if not path.is_file():
+            raise InputError(["no such file"])
+        content = path.read_bytes()
+        key = name, hashlib.sha256(content).hexdigest()
+        found = used[key] = self._kept.get(key) or _in_file(path, content, key[1])
+        return found
+
+
+def _in_module(name: str) -> Classes:
+    module, _, wanted = name.partition(":")
+    if not wanted:
+        raise InputError(["neither a file.py nor module:Class"])
+    found = getattr(_imported(module), wanted, None)
+    if not (isinstance(found, type) and issubclass(found, Plugin)):
+        raise InputError([f"{module} has no plugin class {wanted}"])
+    return [found]
+
+
+def _in_file(path: Path, content: bytes, digest: str) -> Classes:
+    spec = importlib.util.spec_from_file_location(f"moorage_plugin_{path.stem}_{digest[:8]}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(["not a Python file"])
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(content, str(path), "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:
+        del sys.modules[module.__name__]
+        raise InputError([_where(error, path)]) from None
+    found = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Plugin)
+        and value.__module__ == module.__name__
+        and points_of(value)
+    ]
+    if not found:
+        raise InputError(["defines no plugin: a class deriving from Filter, Score ..."])
+    return found
+
+
+def _imported(module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except Exception as error:
+        raise InputError([f"cannot import {module}: {type(error).__name__}: {error}"]) from None
+
+
+def _where(error: BaseException, path: Path) -> str:
+    """What was raised, and the line of the plugin file it came from."""
+    line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == str(path):
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    place = f"line {line}: " if line else ""
+    return f"does not import: {place}{type(error).__name__}: {error}"
+
+
+def plugin_classes(given: str) -> list[type[Plugin]]:
+    """The plugins of one FILE.py or MODULE:CLASS, in alphabetical order."""
+    known, before = load_plugins([given]), set(installed().values())
+    wanted = given.partition(":")[2]
+    found = {
+        plugin.__name__: plugin
+        for plugin in known.values()
+        if (plugin.__name__ == wanted if wanted else plugin not in before)
+    }
+    return [found[name] for name in sorted(found)]
+
+
+def describe_source(plugin: type[Plugin]) -> str:
+    """In words: built in, an installed package, or a file."""
+    if plugin in BUILT_IN:
+        return "kube-scheduler's, built in"
+    if plugin.__module__.partition(".")[0] == "moorage":
+        return "Moorage's policy, built in"
+    for entry in entry_points(group=ENTRY_POINT):
+        module, _, attribute = entry.value.partition(":")
+        if (module, attribute) == (plugin.__module__, plugin.__name__):
+            name, version = (entry.dist.name, entry.dist.version) if entry.dist else ("?", "?")
+            return f"package {name} {version} ({entry.value})"
+    try:
+        return f"{inspect.getsourcefile(plugin)}"
+    except (OSError, TypeError):
+        return plugin.__module__

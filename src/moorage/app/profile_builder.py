@@ -1,0 +1,86 @@
+"""Builds the profiles, canaries and back-off of a configuration, ready to take over."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from moorage.app import always_on
+from moorage.app.built_in_plugins import describe_plugins
+from moorage.app.config_bundle import ConfigBundle
+from moorage.config.field_errors import InputError
+from moorage.config.moorage_configuration import DEFAULT_GUARD, PluginGuard
+from moorage.config.profile_canary import ProfileCanary
+from moorage.config.resolved_profile import resolve
+from moorage.config.types import SchedulerConfiguration
+from moorage.cycle import profile
+from moorage.cycle.profile import Profile
+from moorage.framework.plugin import Plugin
+from moorage.framework.verdicts import PluginError
+from moorage.guard.guards import Guards
+from moorage.queue.backoff import Backoff
+from moorage.rollout.canary import Canary
+from moorage.rollout.lease_sight import stand_ins
+from moorage.scheduler.reconfigure import Version
+
+
+def build_version(
+    found: ConfigBundle, known: Mapping[str, type[Plugin]], generation: int, digest: str
+) -> Version:
+    """A whole configuration, made ready; nothing of it is in force yet."""
+    configuration, guard = found.configuration, found.loaded.moorage.plugin_guard
+    return Version(
+        generation,
+        digest,
+        build_profiles(configuration, known, guard),
+        backoff_of(configuration),
+        {
+            each.spec.scheduler_name: _canary(each, configuration, known, guard)
+            for each in found.canaries
+        },
+        stand_ins=stand_ins(configuration),
+    )
+
+
+def backoff_of(configuration: SchedulerConfiguration) -> Backoff:
+    """How long pods wait after failures."""
+    initial, most = configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds
+    return Backoff(float(initial), float(most))
+
+
+def _canary(
+    given: ProfileCanary,
+    configuration: SchedulerConfiguration,
+    known: Mapping[str, type[Plugin]],
+    guard: PluginGuard,
+) -> Canary:
+    alone = msgspec.structs.replace(configuration, profiles=(given.spec.profile,))
+    return Canary(given, build_profiles(alone, known, guard)[given.spec.scheduler_name])
+
+
+def build_profiles(
+    configuration: SchedulerConfiguration,
+    known: Mapping[str, type[Plugin]],
+    guard: PluginGuard = DEFAULT_GUARD,
+) -> dict[str, Profile]:
+    """Every profile of a configuration, ready to run; plugins that are not ours are guarded."""
+    known = always_on.with_always_on(known)
+    described = describe_plugins(known)
+    try:
+        return {
+            configured.scheduler_name: profile.build(
+                always_on.enable_always_on(resolve(configured, described), known),
+                known,
+                _percentage(configuration.percentage_of_nodes_to_score)
+                if configured.percentage_of_nodes_to_score is None
+                else _percentage(configured.percentage_of_nodes_to_score),
+                Guards(guard, configured.scheduler_name),
+            )
+            for configured in configuration.profiles
+        }
+    except PluginError as error:
+        raise InputError([f"a profile cannot be built: {error}"]) from error
+
+
+def _percentage(given: int | None) -> int | None:
+    """All nodes, unless a user asks for fewer; 0 asks for kube's own formula."""
+    return None if given is None or given >= 100 else given

@@ -1,0 +1,81 @@
+"""Reports each reload: to observers, as an event, and at `/configz`."""
+
+from typing import Any, Final
+
+from moorage.api.meta import KubeObject
+from moorage.app.config_text import ConfigText
+from moorage.bind.event_recorder import EventType
+from moorage.observe.records import Outcome, Reloaded
+from moorage.scheduler.scheduler import Scheduler
+from moorage.serve.configz import ActiveConfiguration
+
+REFUSED: Final = "generation {} stays in force: {}"
+IN_FORCE: Final = "generation {} ({}) is in force"
+
+
+class ReloadReporter:
+    """Tells what became of a configuration that was read.
+
+    Events are about the ConfigMap that was changed or, where files were, about the `lease`.
+    """
+
+    def __init__(
+        self, scheduler: Scheduler, in_force: ActiveConfiguration, lease: KubeObject
+    ) -> None:
+        self._desk = scheduler
+        self._in_force = in_force
+        self._lease = lease
+        self._refused: Reloaded | None = None
+        self.restart: tuple[str, ...] = ()
+        """Settings that were changed, and need a restart to take effect."""
+        facts = in_force.facts
+        facts["canaries"] = scheduler.canarying.shown
+        facts["needsRestart"] = lambda: self.restart
+        facts["refused"] = self._shown_refusal
+
+    def about(self, changed: list[ConfigText]) -> KubeObject:
+        """What an event refers to."""
+        return next((text.about for text in changed if text.about is not None), self._lease)
+
+    def tell(
+        self,
+        outcome: Outcome,
+        changed: list[ConfigText],
+        message: str = "",
+        warnings: tuple[str, ...] = (),
+    ) -> Outcome:
+        """A configuration took over, was refused, or said nothing new."""
+        in_force = self._in_force
+        told = Reloaded(
+            outcome,
+            in_force.generation,
+            in_force.digest,
+            ", ".join(text.source for text in changed),
+            message,
+            self.restart if outcome == "success" else (),
+            warnings,
+            self._desk.canarying.percents(),
+        )
+        self._refused = told if outcome == "refused" else None
+        self._desk.observers.reloaded(told)
+        if outcome != "unchanged" and self._desk.active.is_set():
+            self._record(told, self.about(changed))
+        return outcome
+
+    def _record(self, told: Reloaded, about: KubeObject) -> None:
+        refused = told.outcome == "refused"
+        if refused:
+            note = REFUSED.format(told.generation, told.message)
+        else:
+            note = IN_FORCE.format(told.generation, told.digest)
+            if told.restart:
+                note += f"; these need a restart: {', '.join(told.restart)}"
+        kind: EventType = "Warning" if refused or told.restart else "Normal"
+        reason = "ConfigRefused" if refused else "ConfigReloaded"
+        controller = next(iter(self._desk.profiles))
+        self._desk.recorder.record(controller, about, kind, reason, "Reloading", note)
+
+    def _shown_refusal(self) -> dict[str, Any] | None:
+        if self._refused is None:
+            return None
+        return {"source": self._refused.source, "message": self._refused.message}

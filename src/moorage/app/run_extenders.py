@@ -1,0 +1,60 @@
+"""The extenders of a running process: built at start, replaced when a reload changes them."""
+
+import asyncio
+from typing import Final
+
+from moorage.clock import Clock
+from moorage.config.types import SchedulerConfiguration
+from moorage.extender import extender_builder
+from moorage.extender.async_bridge import DecisionThread
+from moorage.extender.http_extenders import HttpExtenders
+from moorage.framework.extenders import NO_EXTENDERS
+from moorage.observe.observers import Observers
+from moorage.scheduler.reconfigure import Extending
+
+RETIRING_SECONDS: Final = 60.0
+"""How long extenders that were replaced may still be asked to bind."""
+
+
+class RunExtenders:
+    """Holds the extenders in use, and those that attempts under way may still ask."""
+
+    def __init__(self, configuration: SchedulerConfiguration, clock: Clock) -> None:
+        self._clock = clock
+        self._turns = DecisionThread()
+        self._given = configuration.extenders
+        self._used = extender_builder.build_extenders(configuration.extenders, self._turns)
+        self._retired: list[HttpExtenders] = []
+        self._retiring: set[asyncio.Future[None]] = set()
+        self.hears: Observers | None = None
+
+    @property
+    def in_use(self) -> Extending:
+        """What a scheduler is to ask."""
+        if self._used is None:
+            return Extending(NO_EXTENDERS, None)
+        self._used.hears = self.hears
+        return Extending(self._used, self._turns)
+
+    def changed(self, configuration: SchedulerConfiguration) -> Extending | None:
+        """What is to be asked from now on; None: as before. ConfigError where that cannot be."""
+        if configuration.extenders == self._given:
+            return None
+        made = extender_builder.build_extenders(configuration.extenders, self._turns)
+        if self._used is not None:
+            self._retired.append(self._used)
+            self._retiring.add(asyncio.ensure_future(self._retire(self._used)))
+        self._used, self._given = made, configuration.extenders
+        return self.in_use
+
+    async def _retire(self, extenders: HttpExtenders) -> None:
+        await self._clock.sleep(RETIRING_SECONDS)
+        self._retired.remove(extenders)
+        await extenders.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for task in self._retiring:
+            task.cancel()
+        for extenders in (*self._retired, *([] if self._used is None else [self._used])):
+            await extenders.close()

@@ -1,0 +1,153 @@
+"""What runs beside the scheduler in one process: the HTTP server, feeds, strategy metrics."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol
+
+from moorage.app import feed_builder
+from moorage.app.run_process import RunProcess
+from moorage.config.types import SchedulerConfiguration
+from moorage.observe.adaptive_strategies import Strategies, strategies_by_profile
+from moorage.observe.logs import Logs
+from moorage.observe.prometheus_metrics import Metrics
+from moorage.scheduler.scheduler import Scheduler
+from moorage.serve.configz import ActiveConfiguration
+from moorage.serve.health import Check, FailureReason, Health
+from moorage.serve.http_server import Server
+from moorage.serve.loop_watchdog import LoopWatchdog
+from moorage.serve.request_authorizer import Authorizer, Create
+from moorage.serve.secure_serving import Listener
+
+LATE_SECONDS: Final = 20.0
+"""How long after its lease ran out a process that believes to lead is let live, as in kube."""
+
+
+def build_server(
+    scheduler: Scheduler,
+    configuration: SchedulerConfiguration | ActiveConfiguration,
+    *,
+    metrics: Metrics,
+    listeners: Sequence[Listener],
+    create: Create | None = None,
+    logs: Logs | None = None,
+    leader: FailureReason | None = None,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Server:
+    """A server for a scheduler that `metrics` observes.
+
+    `create` is the API server's, to ask who may look; `leader` tells why this replica can neither
+    lead nor stand by. The caller runs `Server.run` beside the scheduler.
+    """
+    held = (
+        configuration
+        if isinstance(configuration, ActiveConfiguration)
+        else ActiveConfiguration(configuration)
+    )
+    held.tell(metrics.configured)
+    metrics.configured(held.generation, held.digest, scheduler.canarying.percents())
+    watchdog = LoopWatchdog(scheduler)
+    metrics.follow(scheduler)
+    metrics.lag = watchdog.lag
+    election = [] if leader is None else [Check("leaderElection", leader)]
+    return Server(
+        listeners,
+        health=Health(
+            live=[Check("scheduling-loop", watchdog.stuck), *election],
+            ready=[Check("sched-handler-sync", lambda: _unsynced(scheduler)), *election],
+            stopping=stopping,
+        ),
+        metrics=metrics,
+        configz=held.configz,
+        authorizer=None if create is None else Authorizer(create),
+        logs=logs,
+        watchdog=watchdog,
+        profiling=held.configuration.enable_profiling,
+        strategies=lambda: strategies_by_profile(scheduler.profiles),
+    )
+
+
+def _unsynced(scheduler: Scheduler) -> str | None:
+    if scheduler.synced:
+        return None
+    missing = [plural for plural, found in scheduler.reflectors.items() if not found.synced]
+    return f"not listed yet: {', '.join(missing)}"
+
+
+class Elector(Protocol):
+    """Whoever takes part in an election."""
+
+    @property
+    def leading(self) -> bool: ...
+    @property
+    def seconds_left(self) -> float: ...
+
+
+class ApiServer(Protocol):
+    """Whoever can be asked."""
+
+    async def create(self, resource: Any, object: dict[str, Any], /) -> dict[str, Any]: ...
+
+
+class ServedProcess(Protocol):
+    """One `moorage run`, as far as it is looked at."""
+
+    @property
+    def scheduler(self) -> Scheduler | None: ...
+    @property
+    def in_force(self) -> ActiveConfiguration: ...
+    @property
+    def server(self) -> ApiServer: ...
+    @property
+    def elector(self) -> Elector | None: ...
+    @property
+    def stopping(self) -> bool: ...
+
+
+def http_service(
+    listeners: Sequence[Listener], metrics: Metrics, logs: Logs | None = None
+) -> Callable[[ServedProcess], Awaitable[None]]:
+    """What a process runs beside its scheduler, once it has one, for as long as it lasts."""
+
+    async def serve(process: ServedProcess) -> None:
+        if process.scheduler is None:
+            raise RuntimeError("the process has no scheduler yet")
+        await build_server(
+            process.scheduler,
+            process.in_force,
+            metrics=metrics,
+            listeners=listeners,
+            create=process.server.create,
+            logs=logs,
+            leader=lambda: lease_overdue(process.elector),
+            stopping=lambda: process.stopping,
+        ).run()
+
+    return serve
+
+
+def lease_overdue(elector: Elector | None) -> str | None:
+    """Why a replica may not go on believing that it leads; None where it may, or stands by."""
+    if elector is None or not elector.leading or elector.seconds_left > -LATE_SECONDS:
+        return None
+    return f"the lease ran out {-elector.seconds_left:.0f} s ago"
+
+
+def feed_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
+    """A service that reads what the plugins of the process ask for; its ages are in `metrics`."""
+
+    async def feed(process: RunProcess) -> None:
+        feeds = feed_builder.build_feeds(process.scheduler)
+        metrics.registry.register(feeds)
+        await feed_builder.run_once_synced(process.scheduler, feeds)
+
+    return feed
+
+
+def strategy_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
+    """A service that says how pods are placed where that is learnt, and tells `metrics`."""
+
+    async def tell(process: RunProcess) -> None:
+        strategies = Strategies(lambda: process.scheduler.profiles)
+        metrics.registry.register(strategies)
+        await strategies.run(process.clock)
+
+    return tell

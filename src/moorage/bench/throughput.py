@@ -1,0 +1,172 @@
+"""Measures throughput: pop, filter, score, choose and assume, for every pod."""
+
+import random
+import resource
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from moorage import garbage
+from moorage.api.pod import Pod
+from moorage.bench import group_attempts, workload_kinds
+from moorage.bench.group_attempts import GroupAttempts
+from moorage.cache.cache import Cache
+from moorage.cycle import attempt
+from moorage.cycle.attempt import Decision
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.gang.directory import Directory
+from moorage.queue.backoff import Backoff
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.placement import Placement, place
+from moorage.scheduler.profile_queue import queue_for
+
+
+class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of output. `p99_ms` and `max_ms` are of single attempts, which hold the loop: of
+    one pod or, where there are `gangs`, of a whole one. `gangs_scheduled` are those placed whole.
+
+    `pods_per_s` counts from popping a pod to assuming it; what it takes to read and queue pods
+    before is in `enqueue_ms_per_pod`.
+    """
+
+    kind: str
+    nodes: int
+    pods: int
+    scheduled: int
+    pods_per_s: float
+    cpu_ms_per_pod: float
+    p50_ms: float
+    p99_ms: float
+    max_ms: float
+    max_per_node: int
+    nodes_used: int
+    peak_rss_mb: float
+    rows_per_attempt: float
+    start_s: float
+    enqueue_ms_per_pod: float
+    gangs: int = 0
+    gangs_scheduled: int = 0
+    gangs_per_s: float | None = None
+
+
+class Bench(NamedTuple):
+    """A cluster with pods waiting."""
+
+    cache: Cache
+    queue: SchedulingQueue
+    profile: Profile
+    pods: list[Pod]
+    groups: Directory
+    start_s: float
+
+
+def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -> Bench:
+    """Build the cluster and make the pods."""
+    cache = Cache()
+    began = time.perf_counter()
+    for node in workload_kinds.nodes(kind, nodes):
+        cache.put_node(node)
+    if kind == "preemption":
+        for index in range(4 * nodes):
+            cache.put_pod(workload_kinds.resident(kind, index, f"node-{index // 4}"))
+    start_s = time.perf_counter() - began
+    arriving = [workload_kinds.pod(kind, index) for index in range(pods)]
+    groups = group_attempts.group_directory(profiles, arriving)
+    queue = queue_for(profiles.values(), lambda: 0.0, Backoff(), groups)
+    return Bench(cache, queue, next(iter(profiles.values())), arriving, groups, start_s)
+
+
+def measure_throughput(
+    kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed: int
+) -> Throughput:
+    """Decide about every pod once, and tell how long that took."""
+    bench = prepare(kind, nodes, pods, profiles)
+    rng = random.Random(seed)
+    placed: Counter[str] = Counter()
+    times: list[float] = []
+    gangs = GroupAttempts(bench.cache, bench.queue, bench.profile, bench.groups)
+    whole = decided = 0
+    enqueued = _enqueue(bench)
+    garbage.freeze()
+    cpu = time.process_time()
+    began = time.perf_counter()
+    while decided < pods:
+        start = time.perf_counter()
+        nodes_of = gangs.decide(rng) if bench.groups.in_use else [_decide(bench, rng)]
+        times.append(time.perf_counter() - start)
+        placed.update(filter(None, nodes_of))
+        whole += all(nodes_of)
+        decided += len(nodes_of)
+        if kind == "churn" and decided % 10 == 0:
+            _churn(bench, decided - 1)
+    elapsed, cpu = time.perf_counter() - began, time.process_time() - cpu
+    seconds, groups = np.array(times), len(bench.groups)
+    return Throughput(
+        kind=kind,
+        nodes=nodes,
+        pods=pods,
+        scheduled=placed.total(),
+        pods_per_s=round(pods / elapsed, 1),
+        cpu_ms_per_pod=round(1000 * cpu / pods, 4),
+        p50_ms=round(1000 * float(np.percentile(seconds, 50)), 4),
+        p99_ms=round(1000 * float(np.percentile(seconds, 99)), 3),
+        max_ms=round(1000 * float(seconds.max()), 3),
+        max_per_node=max(placed.values(), default=0),
+        nodes_used=len(placed),
+        peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        rows_per_attempt=round(bench.profile.columns.rows_recomputed / pods, 1),
+        start_s=round(bench.start_s, 3),
+        enqueue_ms_per_pod=round(1000 * enqueued / pods, 4),
+        gangs=groups,
+        gangs_scheduled=whole if groups else 0,
+        gangs_per_s=round(groups / elapsed, 1) if groups else None,
+    )
+
+
+def _enqueue(bench: Bench) -> float:
+    """Work out what each pod asks for and queue it; the seconds that took."""
+    began = time.perf_counter()
+    for pod in bench.pods:
+        bench.queue.add(bench.cache.info(pod), 0.0)
+    return time.perf_counter() - began
+
+
+def _decide(bench: Bench, rng: random.Random) -> str:
+    """One attempt; the node's name, or nothing where none fits."""
+    queued = bench.queue.pop(0.0)
+    if queued is None:
+        raise LookupError("the queue ran dry")
+    cycle = Cycle(bench.cache, queued.info, random=rng, shared=bench.profile.shared)
+    outcome = attempt.run(bench.profile, cycle)
+    if isinstance(outcome, Decision):
+        placed = place(bench.profile, cycle, queued, outcome)
+        if isinstance(placed, Placement):
+            bench.queue.done(queued.info.uid)
+            return outcome.node
+        return ""
+    bench.queue.put_back(queued, outcome.diagnosis.unschedulable_plugins, (), False, 0.0)
+    if outcome.nominated is None or not outcome.nominated.node:
+        return ""
+    for victim in outcome.nominated.victims:
+        bench.cache.remove_pod(victim.uid)
+    bench.queue.delete(queued.info.uid)
+    bench.cache.assume(queued.info, outcome.nominated.node)
+    return outcome.nominated.node
+
+
+def _churn(bench: Bench, index: int) -> None:
+    """A pod ends, and a node goes and comes back relabelled."""
+    table = bench.cache.table
+    ended = bench.pods[index // 2]
+    bench.cache.remove_pod(ended.uid)
+    name = f"node-{index % len(table)}"
+    node = table.node(table.row_of[name])
+    bench.cache.remove_node(node)
+    labels = {**node.labels, "seen": str(index)}
+    metadata = msgspec.structs.replace(node.metadata, labels=labels)
+    bench.cache.put_node(msgspec.structs.replace(node, metadata=metadata))

@@ -1,0 +1,172 @@
+"""The workloads that throughput is measured on.
+
+Nodes have 32 cores, 256 GiB, room for 110 pods, and stand in 3 zones. Pod i carries the label
+app = a(i mod 10); in gangs, eight pods in a row make a group.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from moorage.api.decode import decode_as
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.api.podgroup import POD_GROUP_LABEL
+
+Raw = dict[str, Any]
+
+ZONE: Final = "topology.kubernetes.io/zone"
+HOSTNAME: Final = "kubernetes.io/hostname"
+NAMESPACE: Final = "default"
+GROUP_SIZE: Final = 8
+LOW, HIGH = 0, 1000
+
+
+def nodes(kind: str, count: int) -> Iterator[Node]:
+    for index in range(count):
+        yield decode_as(raw_node(kind, index), Node)
+
+
+def raw_node(kind: str, index: int) -> Raw:
+    """The index-th node, as an API server sends it."""
+    name = f"node-{index}"
+    labels = {HOSTNAME: name, ZONE: f"zone-{index % 3}"}
+    offered = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephemeral-storage": "100Gi"}
+    spec: Raw = {}
+    if kind == "gpu" and index % 4 == 0:
+        labels["accelerator"] = "a100" if index % 8 else "h100"
+        offered["example.com/gpu"] = "8"
+        spec["taints"] = [{"key": "example.com/gpu", "value": "present", "effect": "NoSchedule"}]
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+        "status": {"allocatable": offered, "capacity": offered},
+    }
+
+
+def pod(kind: str, index: int) -> Pod:
+    """The index-th pod to arrive."""
+    return decode_as(raw_pod(kind, index), Pod)
+
+
+def raw_pod(kind: str, index: int) -> Raw:
+    """The index-th pod, as an API server sends it."""
+    return _POD[kind](index)
+
+
+def resident(kind: str, index: int, node: str) -> Pod:
+    """A pod that is there before the first arrives, four to a node."""
+    raw = _raw(index, {"cpu": "8", "memory": "60Gi"})
+    raw["metadata"] |= {"name": f"resident-{index}", "uid": f"resident-{index}"}
+    raw["spec"] |= {"nodeName": node, "priority": LOW}
+    raw["status"] = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}
+    return decode_as(raw, Pod)
+
+
+def _raw(index: int, requests: dict[str, str], spec: Raw | None = None) -> Raw:
+    return {
+        "metadata": {
+            "name": f"pod-{index}",
+            "namespace": NAMESPACE,
+            "uid": f"pod-{index}",
+            "labels": _labels(index),
+        },
+        "spec": {
+            "schedulerName": "default-scheduler",
+            "containers": [
+                {"name": "main", "image": "app:v1", "resources": {"requests": requests}}
+            ],
+            **(spec or {}),
+        },
+    }
+
+
+def _labels(index: int) -> dict[str, str]:
+    return {"app": f"a{index % 10}"}
+
+
+def _basic(index: int) -> Raw:
+    return _raw(index, {"cpu": "100m", "memory": "500Mi"})
+
+
+def _varied(index: int, spec: Raw | None = None) -> Raw:
+    cpu, memory = 50 + 37 * index % 400, 100 + 53 * index % 900
+    return _raw(index, {"cpu": f"{cpu}m", "memory": f"{memory}Mi"}, spec)
+
+
+def _spread(index: int) -> Raw:
+    constraint = {
+        "maxSkew": 5,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": _labels(index)},
+    }
+    return _varied(index, {"topologySpreadConstraints": [constraint]})
+
+
+def _antiaffinity(index: int) -> Raw:
+    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": _labels(index)}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return _varied(index, {"affinity": {"podAntiAffinity": required}})
+
+
+def _affinity(index: int) -> Raw:
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": _labels(index)}}
+    weighted = {"weight": 10, "podAffinityTerm": term}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [weighted]}
+    return _varied(index, {"affinity": {"podAffinity": preferred}})
+
+
+def _preemption(index: int) -> Raw:
+    return _raw(index, {"cpu": "4", "memory": "10Gi"}, {"priority": HIGH})
+
+
+def _gpu(index: int) -> Raw:
+    """Every fourth pod wants GPUs of a model and tolerates their taint."""
+    if index % 4:
+        return _varied(index)
+    model = {"key": "accelerator", "operator": "In", "values": ["a100", "h100"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [model]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    tolerations = [{"key": "example.com/gpu", "operator": "Exists"}]
+    requests = {"cpu": "500m", "memory": "1Gi", "example.com/gpu": str(1 + index // 4 % 2)}
+    return _raw(index, requests, {"affinity": affinity, "tolerations": tolerations})
+
+
+def _member(index: int) -> Raw:
+    """Eight pods in a row are a group."""
+    raw = _varied(index)
+    raw["metadata"]["labels"][POD_GROUP_LABEL] = f"gang-{index // GROUP_SIZE}"
+    return raw
+
+
+def raw_group(name: str, members: int) -> Raw:
+    """A group that needs all of its pods, as an API server sends it."""
+    return {
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": name},
+        "spec": {"minMember": members},
+    }
+
+
+def _never_fits(index: int) -> Raw:
+    """Every other pod is too large for any node."""
+    return _raw(index, {"cpu": "64", "memory": "1Gi"}) if index % 2 else _varied(index)
+
+
+_POD: Final[dict[str, Callable[[int], Raw]]] = {
+    "basic": _basic,
+    "varied": _varied,
+    "spread": _spread,
+    "antiaffinity": _antiaffinity,
+    "affinity": _affinity,
+    "preemption": _preemption,
+    "gang": _member,
+    "churn": _varied,
+    "gpu": _gpu,
+    "unschedulable": _never_fits,
+}
+
+KINDS: Final = tuple(_POD)
+"""Every kind, the five that kube-scheduler is compared on first."""
+
+STARTUP: Final = "startup"
+"""Not a workload: reading a cluster of running pods, up to the first decision."""

@@ -1,0 +1,243 @@
+"""Sends events.k8s.io events in kube-scheduler's words, without delaying a bind.
+
+Recording is a call that returns at once. A few tasks send what was recorded; a repeated event
+becomes a longer series instead of a new object, and when the API server cannot keep up the oldest
+events are dropped and counted.
+"""
+
+import asyncio
+import contextlib
+from collections import OrderedDict, deque
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, NamedTuple
+
+from moorage.api.meta import KubeObject, ObjectMeta
+from moorage.api.podgroup import PodGroup
+from moorage.clock import Clock
+from moorage.watch.api_errors import AlreadyExists, ApiError, NotFound, Unreachable
+from moorage.watch.api_resources import EVENTS
+from moorage.watch.api_server import ApiServer
+
+NOTE_LIMIT: Final = 1024
+BACKLOG: Final = 10_000
+SERIES_KEPT: Final = 4_096
+SERIES_SECONDS: Final = 360.0
+SENDERS: Final = 8
+NAME_KEPT: Final = 230
+LOOK_SECONDS: Final = 0.01
+RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0)
+API_VERSIONS: Final = {
+    "Lease": "coordination.k8s.io/v1",
+    "PodGroup": "scheduling.x-k8s.io/v1alpha1",
+    "ElasticQuota": "scheduling.x-k8s.io/v1alpha1",
+}
+WORKLOAD_VERSION: Final = "scheduling.k8s.io/v1beta1"
+ATTEMPT_ANNOTATION: Final = "moorage/attempt"
+"""The annotation that ties an event to the attempt of that id in the log."""
+GENERATION_ANNOTATION: Final = "moorage/generation"
+"""The annotation that tells which generation of the configuration decided."""
+
+EventType = Literal["Normal", "Warning"]
+
+
+class Lease(KubeObject):
+    """The lease that replicas agree by, as events refer to it."""
+
+
+def lease_reference(namespace: str, name: str) -> Lease:
+    return Lease(metadata=ObjectMeta(namespace=namespace, name=name))
+
+
+class _Event(NamedTuple):
+    about: KubeObject
+    type: EventType
+    reason: str
+    action: str
+    note: str
+    time: float
+    related: KubeObject | None
+    attempt: str
+    generation: int
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """What ties it to the log, and to the configuration that decided."""
+        found = {ATTEMPT_ANNOTATION: self.attempt} if self.attempt else {}
+        return {**found, GENERATION_ANNOTATION: str(self.generation)} if self.generation else found
+
+
+class _Series:
+    __slots__ = ("count", "last", "name")
+
+    def __init__(self, name: str, now: float) -> None:
+        self.name = name
+        self.count = 1
+        self.last = now
+
+
+class EventRecorder:
+    """Sends events.k8s.io/v1 events about pods."""
+
+    def __init__(self, server: ApiServer, clock: Clock, *, instance: str) -> None:
+        self._server = server
+        self._clock = clock
+        self._instance = instance
+        self._backlog: deque[tuple[str, _Event]] = deque(maxlen=BACKLOG)
+        self._something = asyncio.Event()
+        self._series: OrderedDict[tuple[str, ...], _Series] = OrderedDict()
+        self._senders = 0
+        self._made = 0
+        self.dropped = 0
+        self.sent = 0
+
+    def record(
+        self,
+        controller: str,
+        about: KubeObject,
+        type_: EventType,
+        reason: str,
+        action: str,
+        note: str,
+        related: KubeObject | None = None,
+        attempt: str = "",
+        generation: int = 0,
+    ) -> None:
+        """Note an event; it is sent when the API server has time for it.
+
+        The id of the attempt it tells of goes along as an annotation, and the generation of the
+        configuration that decided.
+        """
+        if len(self._backlog) == BACKLOG:
+            self.dropped += 1
+        now = self._clock.now()
+        event = _Event(
+            about, type_, reason, action, cut_note(note), now, related, attempt, generation
+        )
+        self._backlog.append((controller, event))
+        self._something.set()
+
+    async def run(self) -> None:
+        """Send events, a few at a time, for ever."""
+        async with asyncio.TaskGroup() as senders:
+            while True:
+                await self._something.wait()
+                self._something.clear()
+                for _ in range(min(len(self._backlog), SENDERS - self._senders)):
+                    self._senders += 1
+                    senders.create_task(self._send_on(), name="events/send")
+
+    async def _send_on(self) -> None:
+        try:
+            await self.flush()
+        finally:
+            self._senders -= 1
+
+    async def flush(self) -> None:
+        """Send what was recorded so far."""
+        while self._backlog:
+            controller, event = self._backlog.popleft()
+            await self._deliver(controller, event)
+
+    async def sent_all(self) -> None:
+        """Return when everything recorded has been sent, or given up."""
+        await self.flush()
+        while self._senders:
+            await self._clock.sleep(LOOK_SECONDS)
+
+    async def _deliver(self, controller: str, event: _Event) -> None:
+        """Send one event; a server that cannot be reached is asked again for a while."""
+        series = self._series_of(controller, event)
+        for delay in (*RETRY_SECONDS, None):
+            try:
+                await self._send(controller, event, series)
+            except Unreachable:
+                if delay is not None:
+                    await self._clock.sleep(delay)
+                    continue
+                self.dropped += 1
+            except ApiError:
+                self.dropped += 1
+            else:
+                self.sent += 1
+            return
+
+    def _series_of(self, controller: str, event: _Event) -> _Series:
+        """The series that the event continues, or begins."""
+        key = (controller, event.about.uid, event.type, event.reason, event.action, event.note)
+        series = self._series.get(key)
+        if series is not None and event.time - series.last < SERIES_SECONDS:
+            series.count += 1
+            series.last = event.time
+            return series
+        self._made += 1
+        name = f"{event.about.name[:NAME_KEPT]}.{int(event.time * 1e9):x}{self._made % 4096:03x}"
+        series = self._series[key] = _Series(name, event.time)
+        if len(self._series) > SERIES_KEPT:
+            self._series.popitem(last=False)
+        return series
+
+    async def _send(self, controller: str, event: _Event, series: _Series) -> None:
+        if series.count > 1:
+            with contextlib.suppress(NotFound):  # not there yet, or no longer
+                await self._extend(event, series)
+                return
+        with contextlib.suppress(AlreadyExists):  # sent before, and the answer lost
+            await self._server.post(EVENTS, self._body(controller, event, series.name))
+
+    async def _extend(self, event: _Event, series: _Series) -> None:
+        count = {"count": series.count, "lastObservedTime": micro_time(event.time)}
+        patch: dict[str, Any] = {"series": count}
+        if event.annotations:
+            patch["metadata"] = {"annotations": event.annotations}
+        namespace = event.about.namespace or "default"
+        await self._server.patch(EVENTS, namespace, series.name, patch)
+
+    def _body(self, controller: str, event: _Event, name: str) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": event.about.namespace or "default"},
+            "eventTime": micro_time(event.time),
+            "reportingController": controller,
+            "reportingInstance": self._instance,
+            "type": event.type,
+            "reason": event.reason,
+            "action": event.action,
+            "note": event.note,
+            "regarding": _reference(event.about),
+        }
+        if event.annotations:
+            body["metadata"]["annotations"] = event.annotations
+        if event.related is not None:
+            body["related"] = _reference(event.related)
+        return body
+
+
+def cut_note(note: str) -> str:
+    """At most the bytes an API server takes, with kube's mark where something is missing."""
+    raw = note.encode()
+    if len(raw) <= NOTE_LIMIT:
+        return note
+    return raw[: NOTE_LIMIT - len(" ...")].decode(errors="ignore") + " ..."
+
+
+def micro_time(seconds: float) -> str:
+    """A Kubernetes MicroTime."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:26] + "Z"
+
+
+def _reference(obj: KubeObject) -> dict[str, str]:
+    return {
+        "apiVersion": _api_version(obj),
+        "kind": type(obj).__name__,
+        "name": obj.name,
+        "namespace": obj.namespace,
+        "uid": obj.uid,
+        "resourceVersion": obj.metadata.resource_version,
+    }
+
+
+def _api_version(obj: KubeObject) -> str:
+    if isinstance(obj, PodGroup) and obj.spec.scheduling_policy is not None:
+        return WORKLOAD_VERSION
+    return API_VERSIONS.get(type(obj).__name__, "v1")

@@ -1,0 +1,56 @@
+"""Patches of a pod's status: PodScheduled, DisruptionTarget and nominatedNodeName."""
+
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from moorage.api.pod import Pod
+
+Reason = Literal["Unschedulable", "SchedulerError"]
+
+
+def not_scheduled_patch(
+    pod: Pod, reason: Reason, message: str, now: float
+) -> dict[str, Any] | None:
+    """A patch that says why the pod is not scheduled; None where it already says so."""
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False":
+            if (condition.reason, condition.message) == (reason, message):
+                return None
+            break
+    return _status(conditions=[_condition("PodScheduled", "False", reason, message, pod, now)])
+
+
+def disruption_target_patch(
+    pod: Pod, scheduler: str, now: float, preemptor: str = "pod"
+) -> dict[str, Any]:
+    """A patch that marks a victim of preemption."""
+    message = f"{scheduler}: preempting to accommodate a higher priority {preemptor}"
+    reason = "PreemptionByScheduler"
+    return _status(conditions=[_condition("DisruptionTarget", "True", reason, message, pod, now)])
+
+
+def nomination_patch(node: str) -> dict[str, Any]:
+    """A patch that promises a node, or takes the promise back."""
+    return _status(nominatedNodeName=node or None)
+
+
+def _status(**fields: Any) -> dict[str, Any]:
+    """A patch of a pod that changes these fields of its status."""
+    return {"status": fields}
+
+
+def _condition(
+    type_: str, status: str, reason: str, message: str, pod: Pod, now: float
+) -> dict[str, Any]:
+    time = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    condition: dict[str, Any] = {
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": time,
+        "lastProbeTime": None,
+    }
+    if pod.metadata.generation:
+        condition["observedGeneration"] = pod.metadata.generation
+    return condition

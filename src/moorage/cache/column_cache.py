@@ -1,0 +1,166 @@
+"""Results of vector plugins kept between attempts; only the rows that changed are recomputed.
+
+A vector rule says what it reads of the pod and the cluster (`sign`) and of the node (`depends`).
+Its output for one signature is a column over all rows. The next pod with that signature gets the
+same column after the rows that changed in between were computed again; nothing else is.
+
+A signature earns a column of its own when it is seen for the second time. What is seen once is
+computed in a scratch column, so that pods of which no two are alike cost no memory.
+"""
+
+import enum
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.node_view import Nodes
+from moorage.cache.table import NodeTable
+
+
+class Depends(enum.Flag):
+    """What of a node a vector rule reads, so that the engine knows which rows to recompute."""
+
+    NODE = enum.auto()
+    USAGE = enum.auto()
+    EVERYTHING = enum.auto()
+
+
+Compute = Callable[[Any, Any, Nodes, NDArray[Any]], None]
+"""(cycle, pod, nodes, out): a plugin's vector hook."""
+
+_BUDGET_BYTES = 96 * 1024 * 1024
+_SEEN_ONCE_KEPT = 8_192
+_FULL_PASS_SHARE = 4
+"""Where more than one row in this many changed, a pass over all rows is cheaper."""
+
+
+class Rule(NamedTuple):
+    """What computes columns: a name of its own, a dtype, the log it follows, and the hook."""
+
+    name: str
+    dtype: type[np.generic]
+    by_usage: bool
+    compute: Compute
+
+
+class Column:
+    """One computed column and the version of the log it is true for.
+
+    `is_zero`: every row holds 0; not looked at for scores that are computed once. `is_uniform`:
+    every row holds the same, told by the last full pass; a changed row ends it.
+    """
+
+    __slots__ = ("is_uniform", "is_zero", "values", "version")
+
+    def __init__(self, rows: int, dtype: type[np.generic]) -> None:
+        self.values: NDArray[Any] = np.zeros(rows, dtype=dtype)
+        self.version = -1
+        self.is_uniform = False
+        self.is_zero = False
+
+
+class ColumnCache:
+    """Columns by rule and signature, the least recently used dropped first."""
+
+    def __init__(self) -> None:
+        self._columns: OrderedDict[tuple[str, Hashable], Column] = OrderedDict()
+        self._scratch: dict[str, Column] = {}
+        self._seen: OrderedDict[tuple[str, Hashable], None] = OrderedDict()
+        self._bytes = 0
+        self._table: NodeTable | None = None
+        self.rows_recomputed = 0
+        """Rows computed so far: the measure of work that tests hold still."""
+
+    def get(self, rule: Rule, sign: Hashable, table: NodeTable, cycle: Any, pod: Any) -> Column:
+        """The column of a signature, true for the table as it is now."""
+        if table is not self._table:
+            self.clear()
+            self._table = table
+        key = (rule.name, sign)
+        column = self._columns.get(key)
+        log = table.usage_log if rule.by_usage else table.node_log
+        if column is None or len(column.values) != table.rows:
+            if column is None and not self._seen_before(key):
+                return self._once(rule, table, cycle, pod)
+            column = self._start(key, table.rows, rule.dtype)
+        else:
+            self._columns.move_to_end(key)
+            if column.version == log.version:
+                return column
+        changed = log.since(column.version) if column.version >= 0 else None
+        column.version = -1  # whoever raises while it is computed leaves it to be computed anew
+        if changed is None or len(changed) * _FULL_PASS_SHARE > table.rows:
+            self._compute_all(rule, column, table, cycle, pod)
+            values = column.values
+            column.is_zero = not values.any()
+            column.is_uniform = len(values) > 0 and bool((values == values[0]).all())
+        else:
+            self._compute_some(rule, column, changed, table, cycle, pod)
+        column.version = log.version
+        return column
+
+    def clear(self) -> None:
+        """Forget everything, as after a change of configuration."""
+        self._columns.clear()
+        self._scratch.clear()
+        self._seen.clear()
+        self._bytes = 0
+
+    def _seen_before(self, key: tuple[str, Hashable]) -> bool:
+        if key in self._seen:
+            del self._seen[key]
+            return True
+        self._seen[key] = None
+        if len(self._seen) > _SEEN_ONCE_KEPT:
+            self._seen.popitem(last=False)
+        return False
+
+    def _once(self, rule: Rule, table: NodeTable, cycle: Any, pod: Any) -> Column:
+        column = self._scratch.get(rule.name)
+        if column is None or len(column.values) != table.rows:
+            column = self._scratch[rule.name] = Column(table.rows, rule.dtype)
+        self._compute_all(rule, column, table, cycle, pod)
+        column.is_zero = rule.dtype is np.int32 and not column.values.any()
+        return column
+
+    def _start(self, key: tuple[str, Hashable], rows: int, dtype: type[np.generic]) -> Column:
+        old = self._columns.pop(key, None)
+        if old is not None:
+            self._bytes -= old.values.nbytes
+        column = self._columns[key] = Column(rows, dtype)
+        self._bytes += column.values.nbytes
+        while self._bytes > _BUDGET_BYTES and len(self._columns) > 1:
+            _, dropped = self._columns.popitem(last=False)
+            self._bytes -= dropped.values.nbytes
+        return column
+
+    def _compute_all(
+        self, rule: Rule, column: Column, table: NodeTable, cycle: Any, pod: Any
+    ) -> None:
+        values = column.values
+        values.fill(0)
+        rule.compute(cycle, pod, Nodes.all(table), values)
+        self.rows_recomputed += table.rows
+
+    def _compute_some(
+        self,
+        rule: Rule,
+        column: Column,
+        changed: list[int],
+        table: NodeTable,
+        cycle: Any,
+        pod: Any,
+    ) -> None:
+        rows = changed if len(changed) == 1 else sorted(set(changed))
+        part = np.zeros(len(rows), dtype=column.values.dtype)
+        nodes = Nodes.some(table, rows)
+        rule.compute(cycle, pod, nodes, part)
+        if column.is_uniform and (part != column.values[0]).any():
+            column.is_uniform = len(column.values) == len(rows) == 1
+        if column.is_zero:
+            column.is_zero = not part.any()
+        column.values[nodes.rows] = part
+        self.rows_recomputed += len(rows)

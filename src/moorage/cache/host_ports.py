@@ -1,0 +1,40 @@
+"""Host ports in use, indexed by port."""
+
+from collections.abc import Iterable, Iterator
+
+from moorage.cache.podinfo import HostPort
+
+ANY = "0.0.0.0"
+
+
+class PortIndex:
+    """(protocol, port) -> ip -> row -> number of pods using it there."""
+
+    __slots__ = ("_used",)
+
+    def __init__(self) -> None:
+        self._used: dict[tuple[str, int], dict[str, dict[int, int]]] = {}
+
+    def count(self, row: int, ports: Iterable[HostPort], sign: int) -> None:
+        for port in ports:
+            rows = self._used.setdefault((port.protocol, port.port), {}).setdefault(port.ip, {})
+            left = rows.get(row, 0) + sign
+            if left:
+                rows[row] = left
+            else:
+                del rows[row]
+
+    def conflicts(self, port: HostPort) -> Iterator[int]:
+        """Rows where the port is taken: the same ip, or either side asking for every ip."""
+        for ip, rows in self._used.get((port.protocol, port.port), {}).items():
+            if ip == port.ip or ANY in (ip, port.ip):
+                yield from rows
+
+    def used(self) -> dict[tuple[str, str, int], dict[int, int]]:
+        """A plain copy, for comparison."""
+        return {
+            (protocol, ip, port): dict(rows)
+            for (protocol, port), ips in self._used.items()
+            for ip, rows in ips.items()
+            if rows
+        }

@@ -1,0 +1,38 @@
+"""The store of other objects that plugins read: claims, classes, services, namespaces."""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar, cast
+
+from moorage.api.meta import KubeObject
+
+T = TypeVar("T", bound=KubeObject)
+
+
+class ObjectStore:
+    """Objects by type and key, with a version per type that grows at every change."""
+
+    def __init__(self) -> None:
+        self._objects: dict[type[Any], dict[str, Any]] = {}
+        self._versions: dict[type[Any], int] = {}
+
+    def put(self, obj: KubeObject) -> None:
+        kind = type(obj)
+        self._objects.setdefault(kind, {})[obj.key] = obj
+        self._versions[kind] = self.version(kind) + 1
+
+    def remove(self, obj: KubeObject) -> None:
+        kind = type(obj)
+        if self._objects.get(kind, {}).pop(obj.key, None) is not None:
+            self._versions[kind] = self.version(kind) + 1
+
+    def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
+        key = f"{namespace}/{name}" if namespace else name
+        return cast("T | None", self._objects.get(kind, {}).get(key))
+
+    def all(self, kind: type[T], namespace: str | None = None) -> Iterator[T]:
+        for obj in self._objects.get(kind, {}).values():
+            if namespace is None or obj.namespace == namespace:
+                yield obj
+
+    def version(self, kind: type[Any]) -> int:
+        return self._versions.get(kind, 0)

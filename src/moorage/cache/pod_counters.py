@@ -1,0 +1,137 @@
+"""Pod counters: how many pods of a selection there are, per node and per domain, without scanning.
+
+1. Every pod that comes or goes (`table.pod_log`, trial placements included) is counted in the
+   population of its labels and in those of the affinity terms it carries.
+2. A rule that counts pods asks for a tally: over the pods of a selection, or over pods that carry
+   certain terms. A tally is made once from the populations, and follows them from then on.
+3. Nodes that change (`table.node_log`) move between domains, and take their counts along.
+4. Tallies that have not been asked for longest are dropped when memory runs short; populations
+   without pods are swept.
+"""
+
+from collections import OrderedDict
+
+from moorage.cache.pod_index import SWEEP_AFTER, PodIndex
+from moorage.cache.pod_selection import PodSelection, SelectorIndex
+from moorage.cache.pod_sets import CarriedTerm, LabelGroup
+from moorage.cache.table import NodeTable
+from moorage.cache.topology_counts import Tally
+from moorage.cache.topology_domains import TopologyIndex
+
+BUDGET_BYTES = 256 * 1024 * 1024
+
+_BYTES_PER_ROW = 8 + 2 * 8
+"""What a tally takes per row where every node is a domain of its own."""
+
+WeightedTerms = tuple[tuple[CarriedTerm, int], ...]
+"""Carried terms, each with what one pod that carries it adds."""
+
+
+class PodCounters:
+    """Tallies of the pods on one table's nodes. `catch_up` before reading any."""
+
+    def __init__(
+        self, table: NodeTable, budget: int = BUDGET_BYTES, sweep_after: int = SWEEP_AFTER
+    ) -> None:
+        self.table = table
+        self.topologies = TopologyIndex(table)
+        self.census = PodIndex(self._welcome, sweep_after)
+        self._budget = budget
+        self._room = 0
+        """Tallies that may be started before memory is measured again."""
+        self._capacity = len(table.alive)
+        self._seen = -1
+        self._tallies: OrderedDict[PodSelection | WeightedTerms, Tally] = OrderedDict()
+        self._selections: SelectorIndex[PodSelection] = SelectorIndex()
+
+    @classmethod
+    def of(cls, table: NodeTable) -> "PodCounters":
+        """The counters of a table, caught up; they live as long as it does."""
+        counters: PodCounters | None = table.derived.get("PodCounters")
+        if counters is None:
+            counters = table.derived["PodCounters"] = cls(table)
+        counters.catch_up()
+        return counters
+
+    def catch_up(self) -> None:
+        """Count what happened to pods and nodes since the last time."""
+        table = self.table
+        if self._capacity != len(table.alive):
+            self._grow_rows(len(table.alive))
+        if self._seen != table.pod_log.version:
+            changes = table.pod_log.since(self._seen) if self._seen >= 0 else None
+            self._seen = table.pod_log.version
+            if changes is None:
+                self._recount()
+            else:
+                for row, pod, sign in changes:
+                    self.census.count(row, pod, sign)
+        self.topologies.catch_up()
+
+    def selected(self, selection: PodSelection) -> Tally:
+        """How many pods of a selection are on each row."""
+        tally = self._tallies.get(selection)
+        if tally is None:
+            tally = self._start(selection)
+            self._selections.add(selection, selection.requirements)
+            for group in self.census.groups.possible(selection):
+                self._join(group, selection, tally)
+        else:
+            self._tallies.move_to_end(selection)
+        return tally
+
+    def carrying(self, terms: WeightedTerms) -> Tally:
+        """The weights of terms summed over the pods that carry them on each row."""
+        tally = self._tallies.get(terms)
+        if tally is None:
+            tally = self._start(terms, wide=any(weight != 1 for _, weight in terms))
+            for term, weight in terms:
+                term.join(tally, weight)
+        else:
+            self._tallies.move_to_end(terms)
+        return tally
+
+    def _welcome(self, group: LabelGroup) -> None:
+        for selection in self._selections.candidates(group.labels):
+            self._join(group, selection, self._tallies[selection])
+
+    def _join(self, group: LabelGroup, selection: PodSelection, tally: Tally) -> None:
+        counts = selection.dying or not group.dying
+        if counts and selection.holds(group.namespace, group.labels):
+            group.join(tally)
+
+    def _start(self, key: PodSelection | WeightedTerms, wide: bool = False) -> Tally:
+        self._make_room()
+        tally = self._tallies[key] = Tally(self._capacity, wide)
+        return tally
+
+    def _make_room(self) -> None:
+        """Drop the tallies not asked for longest, where all together take too much memory."""
+        self._room -= 1
+        if self._room > 0:
+            return
+        in_use = sum(tally.nbytes for tally in self._tallies.values())
+        while self._tallies and in_use > self._budget * 3 // 4:
+            key, tally = self._tallies.popitem(last=False)
+            in_use -= tally.nbytes
+            if isinstance(key, PodSelection):
+                self._selections.remove(key, key.requirements)
+            tally.close()
+        self._room = (self._budget - in_use) // (self._capacity * _BYTES_PER_ROW)
+
+    def _recount(self) -> None:
+        """Start afresh from the pods on the table; tallies are made again when asked for."""
+        for tally in self._tallies.values():
+            tally.close()
+        self._tallies.clear()
+        self._selections = SelectorIndex()
+        self.census.clear()
+        for row, pods in enumerate(self.table.pods):
+            for pod in pods.values():
+                self.census.count(row, pod, 1)
+
+    def _grow_rows(self, capacity: int) -> None:
+        self._capacity = capacity
+        self.topologies.grow_rows(capacity)
+        for tally in self._tallies.values():
+            tally.grow_rows(capacity)

@@ -1,0 +1,91 @@
+"""What commands share: common options, and exit code 2 with a message on bad input."""
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, Final, ParamSpec, TypeVar
+
+import click
+
+from moorage.config.field_errors import ConfigError, InputError
+from moorage.framework.plugin_registry import RegistryError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+BAD_INPUT = 2
+
+
+def exit_on_bad_input(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn errors in what the user gave into messages on standard error."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except (InputError, ConfigError, RegistryError) as error:
+            for line in str(error).splitlines():
+                click.echo(f"error: {line}", err=True)
+            sys.exit(BAD_INPUT)
+
+    return run
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PORT: Final = click.IntRange(min=0, max=65535)
+
+CONTEXT: Final = click.option(
+    "--context", default="", metavar="NAME", help="The context of the kubeconfig to use."
+)
+PLUGIN: Final = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE.py|MODULE:CLASS",
+    help="A plugin to know besides the installed ones; may be repeated.",
+)
+CERTIFICATE: Final = (
+    click.option(
+        "--tls-cert-file",
+        default="",
+        metavar="FILE",
+        help="The certificate to serve with. [default: one signed by ourselves]",
+    ),
+    click.option("--tls-private-key-file", default="", metavar="FILE", help="The key to it."),
+    click.option(
+        "--cert-dir",
+        default="",
+        metavar="FOLDER",
+        help="Where to keep a certificate signed by ourselves. [default: nowhere]",
+    ),
+)
+
+
+def log_options(verbosity: str) -> tuple[Any, ...]:
+    """How much to say, `verbosity` tells, and in what form."""
+    return (
+        click.option(
+            "-v",
+            "--v",
+            "verbosity",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            metavar="N",
+            help=verbosity,
+        ),
+        click.option(
+            "--log-format",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="Lines to read, or JSON to collect.",
+        ),
+    )
+
+
+def with_options(options: Sequence[Any], command: F) -> F:
+    """A command with these options, in this order."""
+    return reduce(lambda made, option: option(made), reversed(options), command)

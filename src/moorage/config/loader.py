@@ -1,0 +1,172 @@
+"""Loads a KubeSchedulerConfiguration: from a document to a completed, checked configuration.
+
+1. find the configuration in the text, inside a ConfigMap too    documents
+2. bring it to v1                                               conversion
+3. decode it                                                    decoding
+4. fill in defaults                                             completing
+5. for each profile: call plugins by their own names, screen    renaming, screening,
+   them, merge them with the defaults, complete and check       merging, configuring
+   their arguments
+6. check the whole                                              checking
+7. write out what runs at each extension point                  resolving
+
+Every step reports all it finds; only at the end are problems raised.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from moorage.config import (
+    config_defaults,
+    conversion,
+    default_plugins,
+    plugin_catalogue,
+    resolved_profile,
+    strict_decoder,
+    validation,
+    yaml_documents,
+)
+from moorage.config import moorage_configuration as moorage_documents
+from moorage.config.field_errors import ConfigError, Path, Report, required
+from moorage.config.moorage_configuration import DEFAULT_MOORAGE as MOORAGE
+from moorage.config.moorage_configuration import MoorageConfiguration
+from moorage.config.plugin_catalogue import PluginCatalogue, PluginInfo, did_you_mean
+from moorage.config.plugin_config import complete_plugin_config
+from moorage.config.plugin_validator import PluginValidator, UnknownPlugins
+from moorage.config.types import API_VERSION, KIND, Profile, SchedulerConfiguration
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A completed configuration, and what its author should know about it."""
+
+    configuration: SchedulerConfiguration
+    warnings: tuple[str, ...] = ()
+    moorage: MoorageConfiguration = MOORAGE
+
+
+def load(
+    document: str | bytes | Mapping[str, Any],
+    *,
+    known: Mapping[str, PluginInfo] | None = None,
+    source: str = "",
+    unknown_plugins: UnknownPlugins = "error",
+) -> Loaded:
+    """Load a KubeSchedulerConfiguration; raise ConfigError with everything that is wrong.
+
+    `known` describes the plugins that may be named beside kube-scheduler's own. Without it any
+    name is accepted. With `unknown_plugins="warn"` a plugin that is not known is left out.
+    `source` is what messages call the document.
+    """
+    found = yaml_documents.find_only_document(document, KIND, source)
+    report = Report(source, found.places, found.within)
+    given = strict_decoder.decode(
+        conversion.convert(found.value, report), SchedulerConfiguration, report
+    )
+    if given is None:
+        raise ConfigError(report.problems)
+    _refuse_empty_names(found.value, report)
+    converted = found.value.get("apiVersion") in conversion.OLDER
+    screen = PluginValidator(PluginCatalogue(known), unknown_plugins, report, converted=converted)
+    configuration = _with_profiles(config_defaults.complete_configuration(given), screen)
+    validation.validate_configuration(configuration, report)
+    own = _moorage(document, screen.catalogue, report)
+    report.raise_problems()
+    configuration = _with_final_points(configuration, screen.catalogue, report)
+    report.raise_problems()
+    return Loaded(configuration, tuple(report.warnings), own)
+
+
+def _moorage(
+    document: str | bytes | Mapping[str, Any], catalogue: PluginCatalogue, report: Report
+) -> MoorageConfiguration:
+    """What the same text says of Moorage itself."""
+    try:
+        own = moorage_documents.load_moorage_configuration(document, source=report.source)
+    except ConfigError as error:
+        report.problems += error.problems
+        return MOORAGE
+    for terms in own.plugin_guard.plugins:
+        if terms.name not in catalogue and not catalogue.is_open:
+            where = f"{report.source}: " if report.source else ""
+            similar = did_you_mean(catalogue.similar(terms.name))
+            detail = f'pluginGuard.plugins: plugin "{terms.name}" is not known{similar}'
+            report.warnings.append(f"{where}{detail}")
+    return own
+
+
+def default_configuration(known: Mapping[str, PluginInfo] | None = None) -> SchedulerConfiguration:
+    """Return the configuration of a scheduler that is given none."""
+    return load({"apiVersion": API_VERSION, "kind": KIND}, known=known).configuration
+
+
+def complete_profile(
+    given: Profile,
+    configuration: SchedulerConfiguration,
+    path: Path,
+    report: Report,
+    *,
+    known: Mapping[str, PluginInfo] | None = None,
+    unknown_plugins: UnknownPlugins = "error",
+) -> Profile:
+    """Complete and check a profile that stands outside of its configuration, at `path`."""
+    screen = PluginValidator(PluginCatalogue(known), unknown_plugins, report, converted=False)
+    profile = _profile(
+        given, config_defaults.ignored_resources(configuration.extenders), screen, path
+    )
+    validation.validate_percentage(profile.percentage_of_nodes_to_score, report, path)
+    return profile if report.problems else _with_points(profile, screen.catalogue, report, path)
+
+
+def _with_profiles(
+    configuration: SchedulerConfiguration, screen: PluginValidator
+) -> SchedulerConfiguration:
+    ignored = config_defaults.ignored_resources(configuration.extenders)
+    profiles = tuple(
+        _profile(profile, ignored, screen, ("profiles", i))
+        for i, profile in enumerate(configuration.profiles)
+    )
+    return msgspec.structs.replace(configuration, profiles=profiles)
+
+
+def _profile(profile: Profile, ignored: list[str], screen: PluginValidator, path: Path) -> Profile:
+    profile = plugin_catalogue.with_own_plugin_names(profile, screen.catalogue)
+    if screen.converted:
+        profile = conversion.adopt_strategy(profile, screen.report, path)
+    named = screen.plugins(profile.plugins, (*path, "plugins"))
+    plugins = default_plugins.merge_plugins(default_plugins.PLUGINS, named)
+    configs = complete_plugin_config(profile, plugins, screen, (*path, "pluginConfig"))
+    configs = config_defaults.ignore_resources(configs, ignored)
+    return msgspec.structs.replace(profile, plugins=plugins, plugin_config=tuple(configs))
+
+
+def _with_final_points(
+    configuration: SchedulerConfiguration, catalogue: PluginCatalogue, report: Report
+) -> SchedulerConfiguration:
+    profiles = tuple(
+        _with_points(profile, catalogue, report, ("profiles", i))
+        for i, profile in enumerate(configuration.profiles)
+    )
+    return msgspec.structs.replace(configuration, profiles=profiles)
+
+
+def _with_points(
+    profile: Profile, catalogue: PluginCatalogue, report: Report, path: Path
+) -> Profile:
+    points = resolved_profile.expand_multi_point(profile.plugins, catalogue)
+    validation.validate_points(profile, points, report, path)
+    mystery = [r.name for r in profile.plugins.multi_point.enabled if r.name not in catalogue]
+    if not mystery:
+        return config_defaults.write_out_points(profile, points)
+    detail = f"nothing is known of {', '.join(mystery)}, so it runs at no point yet"
+    report.warn((*path, "plugins", "multiPoint", "enabled"), detail)
+    return profile
+
+
+def _refuse_empty_names(value: dict[str, Any], report: Report) -> None:
+    """A profile may leave its name out, if it is the only one, but not leave it empty."""
+    profiles = value.get("profiles")
+    for i, profile in enumerate(profiles if isinstance(profiles, list) else []):
+        if isinstance(profile, dict) and profile.get("schedulerName") == "":
+            report.problem(("profiles", i, "schedulerName"), required())

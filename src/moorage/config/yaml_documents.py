@@ -1,0 +1,241 @@
+"""YAML and JSON documents: read strictly, with line numbers; found by kind, in ConfigMaps too.
+
+Duplicate keys are refused. Scalars resolve as they do for Kubernetes: a time of day or a date is
+text, `1e3` is a number.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from moorage.config.field_errors import ConfigError, Path, Problem, SourceMap
+
+try:
+    from yaml import CSafeLoader as _Base
+except ImportError:  # PyYAML without libyaml
+    from yaml import SafeLoader as _Base  # type: ignore[assignment]
+
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+"""The names of files that are read as manifests or configuration end so."""
+_MOST_REPEATS: Final = 100_000
+"""How many values may come from aliases; stops aliases of aliases that multiply."""
+
+
+class ParsedYaml(NamedTuple):
+    """One document of a text: its value, and where things stand in it."""
+
+    value: Any
+    lines: dict[Path, int]
+    literals: frozenset[Path]
+    """The paths of literal block scalars (`|`), whose own lines follow the line of their key."""
+
+
+class _Refusal(Exception):
+    """YAML that is well formed but not taken."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+class _Loader(_Base):
+    """A safe loader with the scalars that Kubernetes knows."""
+
+
+_KEPT: Final = {f"tag:yaml.org,2002:{name}" for name in ("bool", "null", "merge")}
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag in _KEPT]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+"
+        r"|\.[0-9][0-9_]*(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))$|\.(?:nan|NaN|NAN)$"
+    ),
+    list("-+0123456789."),
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int",
+    re.compile(r"[-+]?(?:0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$"),
+    list("-+0123456789"),
+)
+
+
+def read_yaml(
+    text: str | bytes, *, source: str = "", within: str = "", after_line: int = 0
+) -> list[ParsedYaml]:
+    """Return the documents of a text; `after_line` is the line of the file just before it."""
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        loader = _Loader(text)
+        return [_Build(loader, after_line).document(node) for node in _nodes(loader)]
+    except _Refusal as error:
+        raise ConfigError([Problem("", error.message, error.line, source, within)]) from None
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8: {error.reason} at byte {error.start}"
+        raise ConfigError([Problem("", message, 0, source, within)]) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 + after_line if mark else 0
+        message = ": ".join(part for part in (error.context, error.problem) if part)
+        raise ConfigError([Problem("", f"not YAML: {message}", line, source, within)]) from None
+    except yaml.YAMLError as error:
+        raise ConfigError([Problem("", f"not YAML: {error}", 0, source, within)]) from None
+
+
+def _nodes(loader: _Loader) -> Iterator[yaml.Node]:
+    while loader.check_node():
+        node = loader.get_node()
+        if node is not None:
+            yield node
+
+
+class _Build:
+    """Builds the value of one document from its nodes."""
+
+    def __init__(self, loader: _Loader, after_line: int) -> None:
+        self._loader = loader
+        self._after_line = after_line
+        self._lines: dict[Path, int] = {}
+        self._literals: set[Path] = set()
+        self._above: list[yaml.Node] = []
+        self._seen: set[int] = set()
+        self._repeats = 0
+
+    def document(self, node: yaml.Node) -> ParsedYaml:
+        """Build the document whose root is `node`."""
+        self._lines[()] = self._line(node)
+        return ParsedYaml(self._value(node, ()), self._lines, frozenset(self._literals))
+
+    def _value(self, node: yaml.Node, path: Path) -> Any:
+        self._repeats += id(node) in self._seen
+        self._seen.add(id(node))
+        if any(node is above for above in self._above) or self._repeats > _MOST_REPEATS:
+            raise self._refusal(node, "anchors and aliases make it endless")
+        self._above.append(node)
+        try:
+            if isinstance(node, yaml.MappingNode):
+                return self._mapping(node, path)
+            if isinstance(node, yaml.SequenceNode):
+                return [self._item(item, (*path, i)) for i, item in enumerate(node.value)]
+            return self._scalar(node, path)
+        finally:
+            self._above.pop()
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        self._refuse_duplicates(node)
+        self._loader.flatten_mapping(node)
+        out: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = self._key(key_node)
+            self._lines[(*path, key)] = self._line(key_node)
+            out[key] = self._value(value_node, (*path, key))
+        return out
+
+    def _refuse_duplicates(self, node: yaml.MappingNode) -> None:
+        seen: dict[str, int] = {}
+        for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue
+            key = self._key(key_node)
+            if key in seen:
+                first = seen[key]
+                raise self._refusal(key_node, f'key "{key}" is already set in line {first}')
+            seen[key] = self._line(key_node)
+
+    def _item(self, node: yaml.Node, path: Path) -> Any:
+        self._lines[path] = self._line(node)
+        return self._value(node, path)
+
+    def _scalar(self, node: yaml.Node, path: Path) -> Any:
+        if isinstance(node, yaml.ScalarNode) and node.style == "|":
+            self._literals.add(path)
+        return self._loader.construct_object(node)
+
+    def _key(self, node: yaml.Node) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise self._refusal(node, "a key must be text")
+        return str(node.value)
+
+    def _line(self, node: yaml.Node) -> int:
+        return int(node.start_mark.line) + 1 + self._after_line
+
+    def _refusal(self, node: yaml.Node, message: str) -> _Refusal:
+        return _Refusal(message, self._line(node))
+
+
+class Document(NamedTuple):
+    """A document of the kind sought, and where things stand in it.
+
+    `within` names the entry of a ConfigMap that holds it, if one does.
+    """
+
+    value: dict[str, Any]
+    places: SourceMap
+    within: str = ""
+
+
+def find_documents(
+    text: str | bytes | Mapping[str, Any], kind: str, source: str = ""
+) -> list[Document]:
+    """Return the documents of `kind` in the text, also those held in the data of ConfigMaps."""
+    if isinstance(text, Mapping):
+        texts = [ParsedYaml(dict(text), {}, frozenset())]
+    else:
+        texts = read_yaml(text, source=source)
+    return [found for each in texts for found in _of_kind(each, kind, source)]
+
+
+def find_only_document(
+    text: str | bytes | Mapping[str, Any], kind: str, source: str = ""
+) -> Document:
+    """Return the only document of `kind`; raise ConfigError if there is none, or several."""
+    found = find_documents(text, kind, source)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        message = f"{len(found)} documents of kind {kind} where one is expected"
+    else:
+        message = f'no document with "kind: {kind}"{_kinds(text)}'
+    raise ConfigError([Problem("", message, 0, source)])
+
+
+def _of_kind(text: ParsedYaml, kind: str, source: str) -> Iterator[Document]:
+    value = text.value
+    if not isinstance(value, dict):
+        return
+    if value.get("kind") == kind:
+        yield Document(value, SourceMap(text.lines))
+    elif value.get("kind") == "ConfigMap":
+        yield from _in_config_map(text, kind, source)
+
+
+def _in_config_map(text: ParsedYaml, kind: str, source: str) -> Iterator[Document]:
+    name = _mapping(text.value, "metadata").get("name", "")
+    for key, entry in _mapping(text.value, "data").items():
+        if not isinstance(entry, str) or kind not in entry:
+            continue
+        within = f"ConfigMap {name} data[{key}]" if name else f"ConfigMap data[{key}]"
+        is_literal = ("data", key) in text.literals
+        after_line = text.lines.get(("data", key), 0) if is_literal else 0
+        for each in read_yaml(entry, source=source, within=within, after_line=after_line):
+            lines = each.lines if is_literal or not text.lines else {}
+            for found in _of_kind(each._replace(lines=lines), kind, source):
+                yield found._replace(within=within)
+
+
+def _mapping(value: dict[str, Any], key: str) -> dict[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _kinds(text: str | bytes | Mapping[str, Any]) -> str:
+    values = [text] if isinstance(text, Mapping) else [each.value for each in read_yaml(text)]
+    kinds = [str(v.get("kind", "none")) for v in values if isinstance(v, Mapping)]
+    return f"; found kinds: {', '.join(kinds)}" if kinds else ""

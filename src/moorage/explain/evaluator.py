@@ -1,0 +1,158 @@
+"""Decides one case in full, for `moorage evaluate` and the parity tests."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from moorage.api.decode import decode_as, decode_object
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.app.built_in_plugins import describe_plugins
+from moorage.cache.cache import Cache
+from moorage.config.default_plugins import SCHEDULER_NAME
+from moorage.config.loader import load
+from moorage.config.moorage_configuration import NO_LIMITS
+from moorage.config.resolved_profile import resolve
+from moorage.cycle import filtering, profile, scoring
+from moorage.cycle.filtering import Filtering
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle, Random
+from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.plugin import Plugin
+from moorage.framework.verdicts import NoNodesError, Rejection
+from moorage.guard.guards import Guards
+from moorage.preemption import plugin
+
+KINDS = {
+    "namespaces": "Namespace",
+    "persistentVolumes": "PersistentVolume",
+    "persistentVolumeClaims": "PersistentVolumeClaim",
+    "storageClasses": "StorageClass",
+    "csiNodes": "CSINode",
+    "csiDrivers": "CSIDriver",
+    "csiStorageCapacities": "CSIStorageCapacity",
+    "volumeAttachments": "VolumeAttachment",
+    "services": "Service",
+    "replicaSets": "ReplicaSet",
+    "replicationControllers": "ReplicationController",
+    "statefulSets": "StatefulSet",
+    "podDisruptionBudgets": "PodDisruptionBudget",
+    "priorityClasses": "PriorityClass",
+}
+
+_NO_PREEMPTION = {"eligible": False, "candidates": {}, "chosen": []}
+
+_EMPTY_CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+}
+
+
+def evaluate(
+    case: Mapping[str, Any], known: Mapping[str, type[Plugin]], random: Random
+) -> dict[str, Any]:
+    """What would be decided about `case["pod"]`, in the shape of the conformance vectors."""
+    cache = cache_from_case(case)
+    pod = decode_as(case["pod"], Pod)
+    name = pod.spec.scheduler_name or SCHEDULER_NAME
+    chosen = _profile(case.get("config"), known, name)
+    cycle = Cycle(cache, cache.info(pod), random=random, shared=chosen.shared)
+    return {"id": case.get("id"), **_outcome(chosen, cycle)}
+
+
+def cache_from_case(case: Mapping[str, Any]) -> Cache:
+    """A cache that holds the case's cluster."""
+    cache = Cache()
+    for field, kind in KINDS.items():
+        for raw in case.get(field) or ():
+            cache.objects.put(decode_object(raw, kind))
+    for raw in case.get("nodes") or ():
+        cache.put_node(decode_as(raw, Node))
+    for raw in case.get("pods") or ():
+        pod = decode_as(raw, Pod)
+        if not pod.is_terminal:
+            cache.put_pod(pod)
+    for raw in case.get("nominated") or ():
+        nominated = decode_as(raw, Pod)
+        cache.nominations.put(cache.info(nominated), nominated.status.nominated_node_name)
+    return cache
+
+
+def _profile(config: Any, known: Mapping[str, type[Plugin]], scheduler_name: str) -> Profile:
+    described = describe_plugins(known)
+    loaded = load(config or _EMPTY_CONFIG, known=described, source="config")
+    profiles = loaded.configuration.profiles
+    wanted = next((p for p in profiles if p.scheduler_name == scheduler_name), None)
+    if wanted is None:
+        message = 'no profile of the configuration is for schedulerName "{}"'
+        raise ValueError(message.format(scheduler_name))
+    guards = Guards(NO_LIMITS, scheduler_name)
+    return profile.build(resolve(wanted, described), known, guards=guards)
+
+
+def _outcome(chosen: Profile, cycle: Cycle) -> dict[str, Any]:
+    if not len(cycle.table):
+        return {"feasible": [], "message": str(NoNodesError()), "preemption": dict(_NO_PREEMPTION)}
+    found = filtering.run(chosen, cycle)
+    diagnosis = filtering.diagnose(chosen, cycle, found)
+    outcome: dict[str, Any] = {"feasible": [], "rejected": {}}
+    if diagnosis.pre_filter is not None:
+        outcome["preFilter"] = _rejection(diagnosis.pre_filter)
+    else:
+        outcome["rejected"] = _rejected(diagnosis)
+        outcome["feasible"] = _names(cycle, found)
+    if outcome["feasible"]:
+        return outcome | _scores(chosen, cycle, found)
+    outcome["message"] = diagnosis.message()
+    outcome["preemption"] = _preemption(chosen, cycle, found, diagnosis)
+    return outcome
+
+
+def _scores(chosen: Profile, cycle: Cycle, found: Filtering) -> dict[str, Any]:
+    scored = scoring.run(chosen, cycle, found.feasible, keep=True)
+    positions = range(scored.nodes.count)
+    names = [scored.nodes.node(position).name for position in positions]
+    return {
+        "scores": {name: scored.of(position) for position, name in enumerate(names)},
+        "totals": {name: scored.total(position) for position, name in enumerate(names)},
+        "best": sorted(names[position] for position in scoring.best_positions(scored)),
+    }
+
+
+def _rejected(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        diagnosis.table.node(row).name: _rejection(rejection)
+        for row, rejection in diagnosis.rejections()
+    }
+
+
+def _rejection(rejection: Rejection) -> dict[str, Any]:
+    return {
+        "code": rejection.code.value,
+        "plugin": rejection.plugin,
+        "reasons": list(rejection.reasons),
+    }
+
+
+def _names(cycle: Cycle, found: Filtering) -> list[str]:
+    rows: Iterable[int] = (row for row in cycle.table.row_of.values() if found.feasible[row])
+    return sorted(cycle.table.node(row).name for row in rows)
+
+
+def _preemption(
+    chosen: Profile, cycle: Cycle, found: Filtering, diagnosis: Diagnosis
+) -> dict[str, Any]:
+    if not any(name == "DefaultPreemption" for name, _ in chosen.post_filter):
+        return dict(_NO_PREEMPTION)
+    cycle.refuses = filtering.RowFilters(cycle, found.active)
+    outcome = plugin.evaluate(cycle, diagnosis)
+    return {
+        "eligible": outcome.eligible,
+        "candidates": {
+            node: {
+                "victims": [pod.key for pod in victims.pods],
+                "pdbViolations": victims.violations,
+            }
+            for node, victims in outcome.candidates.items()
+        },
+        "chosen": sorted(outcome.chosen),
+    }

@@ -1,0 +1,186 @@
+"""The extenders of a configuration, called over HTTP as kube-scheduler calls them."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from moorage.api.node import Node
+from moorage.api.pod import Container, Pod
+from moorage.config import types as config
+from moorage.extender import protocol
+from moorage.extender.async_bridge import AsyncBridge
+from moorage.extender.http_sender import CallObserver, ExtenderSender
+from moorage.extender.request_bodies import RequestBodies
+from moorage.framework.extenders import (
+    SCALE,
+    Extender,
+    ExtenderError,
+    ExtenderFilterResult,
+    ExtenderVictims,
+)
+
+T = TypeVar("T")
+
+
+class ExtenderObserver(Protocol):
+    """Whoever is told how extenders do."""
+
+    def called(self, extender: str, verb: str, result: str, seconds: float) -> None: ...
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None: ...
+
+
+class HttpExtender:
+    """One extender. Without a verb for it, a thing is not asked."""
+
+    def __init__(
+        self,
+        given: config.Extender,
+        bodies: RequestBodies,
+        asking: AsyncBridge,
+        called: CallObserver,
+    ) -> None:
+        self.given = given
+        self.name = given.url_prefix
+        self.ignorable = given.ignorable
+        self.filters = bool(given.filter_verb)
+        self.prioritizes = bool(given.prioritize_verb)
+        self.preempts = bool(given.preempt_verb)
+        self.binds = bool(given.bind_verb)
+        self.sender = ExtenderSender(given, called)
+        self._managed = frozenset(resource.name for resource in given.managed_resources)
+        self._bodies = bodies
+        self._asking = asking
+
+    def is_interested(self, pod: Pod) -> bool:
+        """Whether a container of the pod asks for a resource it manages."""
+        if not self._managed:
+            return True
+        spec = pod.spec
+        return any(map(self._manages, (*spec.containers, *spec.init_containers)))
+
+    def _manages(self, container: Container) -> bool:
+        asked = container.resources
+        return not self._managed.isdisjoint({*asked.requests, *asked.limits})
+
+    def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult:
+        """Which of the nodes pass."""
+        found = self._ask(
+            self.given.filter_verb, self._args(pod, nodes), protocol.ExtenderFilterResult
+        )
+        if found.error:
+            raise ExtenderError(found.error)
+        return ExtenderFilterResult(
+            self._passed(found), found.failed_nodes or {}, found.failed_and_unresolvable_nodes or {}
+        )
+
+    def _passed(self, found: protocol.ExtenderFilterResult) -> list[str]:
+        if self.given.node_cache_capable and found.node_names is not None:
+            return found.node_names
+        return [] if found.nodes is None else self._bodies.names(found.nodes)
+
+    async def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, int]:
+        """What it adds to the score of each node, its weight counted."""
+        verb, args = self.given.prioritize_verb, self._args(pod, nodes)
+        found = await self.sender.send(verb, args, list[protocol.HostPriority])
+        factor = self.given.weight * SCALE
+        scores = {host.host: host.score * factor for host in found}
+        if len(scores) < len(found):  # what is said twice of a node counts twice
+            scores = dict.fromkeys(scores, 0)
+            for host in found:
+                scores[host.host] += host.score * factor
+        return scores
+
+    def preempt(
+        self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]
+    ) -> dict[str, ExtenderVictims]:
+        """The candidates it leaves, and their victims."""
+        body = self._bodies.preemption(pod, victims, by_uid=self.given.node_cache_capable)
+        found = self._ask(self.given.preempt_verb, body, protocol.ExtenderPreemptionResult)
+        answer = found.node_name_to_meta_victims or {}
+        return {
+            node: ExtenderVictims(
+                tuple(pod.uid for pod in left.pods or ()), left.num_pdb_violations
+            )
+            for node, left in answer.items()
+        }
+
+    async def bind(self, pod: Pod, node: str) -> None:
+        """Let it bind the pod."""
+        args = protocol.ExtenderBindingArgs(
+            pod_name=pod.name, pod_namespace=pod.namespace, pod_uid=pod.uid, node=node
+        )
+        body = msgspec.json.encode(args)
+        found = await self.sender.send(self.given.bind_verb, body, protocol.ExtenderBindingResult)
+        if found.error:
+            raise ExtenderError(found.error)
+
+    def _args(self, pod: Pod, nodes: Sequence[Node]) -> bytes:
+        return self._bodies.args(pod, nodes, by_name=self.given.node_cache_capable)
+
+    def _ask(self, verb: str, body: bytes, kind: type[T]) -> T:
+        return self._asking.ask(lambda: self.sender.send(verb, body, kind))
+
+
+class HttpExtenders:
+    """All extenders of a configuration; those that may be ignored are asked last.
+
+    `asking` is how decisions wait for answers; `hears` may be set to whoever is to be told of
+    calls, and of extenders that decisions went on without.
+    """
+
+    def __init__(self, given: Iterable[config.Extender], asking: AsyncBridge) -> None:
+        self.asking = asking
+        self.hears: ExtenderObserver | None = None
+        bodies = RequestBodies()
+        made = [HttpExtender(each, bodies, asking, self._called) for each in given]
+        self._extenders = sorted(made, key=lambda extender: extender.ignorable)
+
+    def __iter__(self) -> Iterator[HttpExtender]:
+        return iter(self._extenders)
+
+    def __bool__(self) -> bool:
+        return bool(self._extenders)
+
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, dict[str, int]]]:
+        """What those add that answered; all are asked at once."""
+        asked = [e for e in self._extenders if e.prioritizes and e.is_interested(pod)]
+        if not asked:
+            return []
+        answers = self.asking.ask(
+            lambda: _gather_answers([e.prioritize(pod, nodes) for e in asked])
+        )
+        found = []
+        for extender, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, Exception):
+                self.skipped(extender, "prioritize", answer)
+            else:
+                found.append((extender.name, answer))
+        return found
+
+    def skipped(self, extender: Extender, verb: str, error: Exception) -> None:
+        """Say that a decision goes on without an extender."""
+        if self.hears is not None:
+            self.hears.failed(f"extender/{extender.name}", "", error)
+
+    def _called(self, extender: str, verb: str, result: str, seconds: float) -> None:
+        if self.hears is not None:
+            self.hears.called(extender, verb, result, seconds)
+
+    async def close(self) -> None:
+        """Close the connections that were opened on this event loop."""
+        for extender in self._extenders:
+            await extender.sender.close()
+
+
+async def _gather_answers(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | ExtenderError]:
+    """What each comes to, at once; an extender's failure among the rest."""
+    answers = await asyncio.gather(*work, return_exceptions=True)
+    found: list[T | ExtenderError] = []
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, ExtenderError):
+            raise answer
+        found.append(answer)
+    return found

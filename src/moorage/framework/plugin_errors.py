@@ -1,0 +1,51 @@
+"""What a plugin raises, as a PluginError that names the plugin and its extension point."""
+
+from collections.abc import Callable
+from types import TracebackType
+
+from moorage.framework.verdicts import PluginError, SchedulingError
+
+OnPluginError = Callable[[PluginError], None]
+"""What is to be done about a plugin that raised."""
+
+
+def plugin_error(plugin: str, point: str, error: Exception) -> PluginError:
+    """The error in the words of the one who has to be told."""
+    detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    found = PluginError(plugin, point, detail)
+    found.__cause__ = error
+    return found
+
+
+def ignore_plugin_error(error: PluginError) -> None:
+    """Tell nobody."""
+
+
+class as_plugin_error:
+    """`with guard(plugin, point):` turns whatever the plugin raises into a PluginError."""
+
+    __slots__ = ("plugin", "point")
+
+    def __init__(self, plugin: str, point: str) -> None:
+        self.plugin = plugin
+        self.point = point
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception):
+            raise attempt_error(self.plugin, self.point, error) from error
+
+
+def attempt_error(plugin: str, point: str, error: Exception) -> SchedulingError:
+    """The error of an attempt that a plugin's exception ends. For loops, where `guard` is slow."""
+    if isinstance(error, SchedulingError):
+        return error
+    detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return PluginError(plugin, point, detail)

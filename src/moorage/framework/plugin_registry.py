@@ -1,0 +1,47 @@
+"""The registry of plugin classes by name, for built-in and third-party plugins alike."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from moorage.framework.plugin import Plugin
+from moorage.framework.points import points_of
+
+
+class RegistryError(ValueError):
+    """A class that cannot serve as a plugin, or a name that is taken."""
+
+
+class Registry(Mapping[str, type[Plugin]]):
+    """A checked table of plugin classes; aliases are names too."""
+
+    def __init__(self, plugins: Iterable[type[Plugin]] = ()) -> None:
+        self._plugins: dict[str, type[Plugin]] = {}
+        for plugin in plugins:
+            self.add(plugin)
+
+    def add(self, plugin: Any) -> None:
+        """Take in a class, or refuse what is none; the names it brings must be free."""
+        if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
+            raise RegistryError(
+                f"{plugin!r} is not a plugin: it must derive from Filter, Score ..."
+            )
+        if not points_of(plugin):
+            raise RegistryError(f"{plugin.__name__} lists no extension point on its class line")
+        for name in (plugin.plugin_name(), *plugin.aliases):
+            if self._plugins.get(name, plugin) is not plugin:
+                raise RegistryError(f"there is already a plugin named {name}")
+            self._plugins[name] = plugin
+
+    def copy(self) -> "Registry":
+        copied = Registry()
+        copied._plugins.update(self._plugins)
+        return copied
+
+    def __getitem__(self, name: str) -> type[Plugin]:
+        return self._plugins[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plugins)
+
+    def __len__(self) -> int:
+        return len(self._plugins)

@@ -1,0 +1,1 @@
+"""Gangs: groups of pods that are scheduled together or not at all."""

@@ -1,0 +1,179 @@
+"""Binding a group: all of its pods are permitted and made ready before the first is bound.
+
+1. Permit for every pod, then PreBind for every pod. If one fails that is needed, all are released:
+   nothing was bound. So it is if a node is lost by then.
+2. Bind, a few at a time. What may be the API server's passing fault is tried again on the same
+   node, with everything else still held; what is a refusal for good ends it: pods not yet bound
+   are released, and tried again as a group with those that were.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from moorage.bind import binder
+from moorage.framework.verdicts import Rejection, SchedulingError
+from moorage.gang.group import Group
+from moorage.scheduler.placement import Placement
+from moorage.watch.api_errors import ServerError, TooManyRequests
+
+if TYPE_CHECKING:
+    from moorage.gang.feature import Gangs
+    from moorage.scheduler.scheduler import Scheduler
+
+AT_ONCE: Final = 32
+"""Binds under way at the same time: those whose fate is open when one fails."""
+RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0)
+LOST: Final = "node {} is gone"
+TIMED_OUT: Final = "not ready to be bound within {:g} s"
+
+Failure = Rejection | SchedulingError
+Step = Callable[[Placement], Coroutine[Any, Any, Rejection | None]]
+
+
+class GangBinder:
+    """The pods of one group that were placed together, on their way to their nodes."""
+
+    def __init__(
+        self, scheduler: "Scheduler", ganging: "Gangs", group: Group, placed: list[Placement]
+    ) -> None:
+        self._desk = scheduler
+        self._ganging = ganging
+        self._group = group
+        self._placed = placed
+        self._patience = ganging.patience(group)
+        self._deadline = scheduler.clock.now() + self._patience
+        self._bound: set[str] = set()
+        self._failed: dict[str, Failure] = {}
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    async def run(self) -> None:
+        """Bind all, or release all that are not bound."""
+        await self._each(self._permit)
+        if self._is_enough():
+            for placement in self._held():
+                self._desk.queue.done(placement.queued.info.uid)
+            await self._each(self._prepare)
+        self._drop_lost()
+        if self._is_enough():
+            await asyncio.gather(*map(self._commit, self._held()))
+        self._end()
+
+    def _drop_lost(self) -> None:
+        """Give up pods whose nodes are gone by now: an API server would bind them all the same."""
+        table = self._desk.cache.table
+        for placement in self._held():
+            row = table.row_of.get(placement.node.name)
+            if row is None or not table.alive[row]:
+                self._failed[_uid(placement)] = SchedulingError(LOST.format(placement.node.name))
+
+    def _held(self) -> list[Placement]:
+        """The placements that are neither bound nor given up."""
+        done = self._failed.keys() | self._bound
+        return [placement for placement in self._placed if _uid(placement) not in done]
+
+    def _is_enough(self) -> bool:
+        """Whether the group is whole if all that are held will be bound."""
+        whole = len(self._elsewhere()) + len(self._placed) - len(self._failed)
+        return whole >= self._group.minimum
+
+    def _elsewhere(self) -> set[str]:
+        """Pods of the group that were on a node before."""
+        return self._group.placed.keys() - {_uid(placement) for placement in self._placed}
+
+    async def _each(self, step: Step) -> None:
+        """Take a step with every pod at once; the rest is left once too many have failed."""
+        tasks: dict[asyncio.Future[Any], Placement] = {
+            asyncio.ensure_future(step(placement)): placement for placement in self._held()
+        }
+        left = self._deadline - self._desk.clock.now()
+        timer: asyncio.Future[Any] = asyncio.ensure_future(self._desk.clock.sleep(max(left, 0.0)))
+        pending = set(tasks)
+        try:
+            while pending and self._is_enough():
+                done, _ = await asyncio.wait({*pending, timer}, return_when="FIRST_COMPLETED")
+                for task in [task for task in tasks if task in done and task in pending]:
+                    self._note(tasks[task], task)
+                pending -= done
+                if timer in done:
+                    self._give_up(tasks[task] for task in pending)
+        finally:
+            for task in (*pending, timer):
+                task.cancel()
+            await asyncio.gather(*pending, timer, return_exceptions=True)
+
+    def _give_up(self, late: Iterable[Placement]) -> None:
+        for placement in late:
+            error = SchedulingError(TIMED_OUT.format(self._patience))
+            self._failed.setdefault(_uid(placement), error)
+
+    def _note(self, placement: Placement, task: "asyncio.Future[Any]") -> None:
+        error = task.exception()
+        if error is not None and not isinstance(error, SchedulingError):
+            raise error
+        failure: Failure | None = error or task.result()
+        if failure is not None:
+            self._failed.setdefault(_uid(placement), failure)
+
+    async def _permit(self, placement: Placement) -> Rejection | None:
+        _, _, cycle, node, _, waits = placement
+        desk = self._desk
+        return await binder.wait_for_permits(cycle, node, waits, desk.waiting, desk.clock)
+
+    async def _prepare(self, placement: Placement) -> Rejection | None:
+        work = binder.run_pre_bind(placement.profile, placement.cycle, placement.node)
+        return await self._desk.preparing.run(_uid(placement), work)
+
+    async def _commit(self, placement: Placement) -> None:
+        async with self._slots:
+            for delay in (*RETRY_SECONDS, None):
+                if not self._is_enough():
+                    return
+                try:
+                    await binder.run_bind(placement.profile, placement.cycle, placement.node)
+                except SchedulingError as error:
+                    late = self._desk.clock.now() >= self._deadline
+                    if delay is None or late or not _may_pass(error):
+                        self._failed[_uid(placement)] = error
+                        return
+                    await self._desk.clock.sleep(delay)
+                else:
+                    self._bound.add(_uid(placement))
+                    self._desk.ending.bound(placement)
+                    return
+
+    def _end(self) -> None:
+        """Release what is not bound, tell, and let the group be tried again."""
+        desk, released = self._desk, [p for p in self._placed if _uid(p) not in self._bound]
+        bound = len(self._elsewhere()) + len(self._bound)
+        whole = bound >= self._group.minimum
+        if not whole:
+            self._ganging.unfinished(self._group, bound, released)
+        for placement in released:
+            desk.ending.undo(placement)
+        for placement in released:
+            self._put_back(placement)
+        self._ganging.holding.review(self._group)
+        if whole:
+            self._ganging.telling.scheduled(self._group)
+        desk.binding -= len(self._placed)
+        desk.wake()
+
+    def _put_back(self, placement: Placement) -> None:
+        desk, (queued, profile, cycle, _, _, _) = self._desk, placement
+        failure = self._failed.get(_uid(placement))
+        if isinstance(failure, Rejection):
+            desk.ending.unschedulable(queued, cycle, profile, failure)
+        elif failure is not None:
+            desk.ending.failed(queued, cycle, profile, failure)
+        else:
+            desk.ending.put_back(queued, (), (), error=True)
+
+
+def _uid(placement: Placement) -> str:
+    return placement.queued.info.uid
+
+
+def _may_pass(error: SchedulingError) -> bool:
+    """Whether the fault is the API server's, and may be gone when it is asked again."""
+    return isinstance(error.__cause__, ServerError | TooManyRequests)

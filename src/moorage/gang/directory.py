@@ -1,0 +1,134 @@
+"""Every group, kept up to date change by change."""
+
+from collections.abc import Container, Iterable, Iterator
+from typing import Final
+
+from moorage.api import podgroup
+from moorage.api.pod import Pod
+from moorage.api.podgroup import PodGroup
+from moorage.cache.podinfo import PodInfo
+from moorage.framework.queued_pod import QueuedPod
+from moorage.gang.group import Group
+
+RAN: Final = frozenset({"Scheduled", "Running"})
+"""Phases of a group that has been whole."""
+
+
+class Directory:
+    """Groups by key. While it is not `in_use`, naming a group means nothing.
+
+    It is in use where there can be PodGroups; `ours` are the schedulers whose pods we may place.
+    """
+
+    def __init__(self, ours: Container[str] = ()) -> None:
+        self.in_use = False
+        self._ours = ours
+        self._doomed: set[str] = set()
+        self._groups: dict[str, Group] = {}
+        self._group_of: dict[str, str] = {}
+
+    def get(self, key: str) -> Group | None:
+        return self._groups.get(key)
+
+    def of(self, pod: Pod) -> Group | None:
+        """The group a pod belongs to, if it is known of."""
+        key = podgroup.group_key(pod)
+        return None if key is None else self._groups.get(key)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(list(self._groups.values()))
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def refusal(self, pod: Pod) -> str | None:
+        """Why a pod may not be attempted now; None for pods of no group, and of one that may."""
+        if not self.in_use:
+            return None
+        found = podgroup.group_names(pod)
+        if not found:
+            return None
+        if len(found) > 1:
+            return f"the pod names {len(found)} pod groups, {' and '.join(found)}: it can be in one"
+        key = f"{pod.namespace}/{found[0]}"
+        return (self._groups.get(key) or Group(key)).refusal()
+
+    def put_object(self, obj: PodGroup) -> Group:
+        """Follow a PodGroup that was added or has changed."""
+        group = self._open(obj.key)
+        if obj.uid not in group.objects and obj.status.phase in RAN:
+            group.started = True
+        group.objects.pop(obj.uid, None)
+        group.objects[obj.uid] = obj
+        group.note_start()
+        return group
+
+    def remove_object(self, obj: PodGroup) -> Group | None:
+        group = self._groups.get(obj.key)
+        if group is not None:
+            group.objects.pop(obj.uid, None)
+            self._close(group)
+        return group
+
+    def put_pod(self, pod: Pod, now: float) -> list[Group]:
+        """Follow a pod that was added or has changed; the groups that have more or fewer pods."""
+        key = podgroup.group_key(pod) if self._counts(pod) else None
+        group = None if key is None else self._open(key)
+        if group is not None and group.replace(pod):
+            return []
+        left = self.remove_pod(pod.uid)
+        if group is None:
+            return left
+        self._groups[group.key] = group
+        self._group_of[pod.uid] = group.key
+        group.add(pod, now)
+        return left if group in left else [*left, group]
+
+    def remove_pod(self, uid: str) -> list[Group]:
+        """Forget a pod; the group it leaves, if any."""
+        key = self._group_of.pop(uid, None)
+        group = None if key is None else self._groups.get(key)
+        if group is None:
+            return []
+        group.remove(uid)
+        self._close(group)
+        return [group]
+
+    def doom(self, uids: Iterable[str]) -> list[Group]:
+        """Count pods as leaving that are about to be evicted; the groups they leave."""
+        doomed = list(uids)
+        self._doomed.update(doomed)
+        return [group for uid in doomed for group in self.remove_pod(uid)]
+
+    def spare(self, uid: str) -> None:
+        """The pod is gone, or stays after all; its next version counts again."""
+        self._doomed.discard(uid)
+
+    def _counts(self, pod: Pod) -> bool:
+        """Whether the pod is on a node, or one of those that we may put on one."""
+        if pod.is_terminal or pod.is_terminating or pod.uid in self._doomed:
+            return False
+        ours = pod.spec.scheduler_name in self._ours and not pod.spec.scheduling_gates
+        return ours or bool(pod.spec.node_name)
+
+    def _open(self, key: str) -> Group:
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = Group(key)
+        return group
+
+    def _close(self, group: Group) -> None:
+        if group.is_empty:
+            self._groups.pop(group.key, None)
+
+
+def ranked_as(groups: Directory, queued: QueuedPod) -> QueuedPod:
+    """The pod to be sorted in place of this one: itself, unless its group is waiting."""
+    group = groups.of(queued.info.pod) if groups.in_use else None
+    if group is None or group.minimum < 1 or group.arrived is None or group.is_replacing:
+        return queued
+    info = PodInfo(queued.info.pod, queued.info.cls)
+    info.priority = group.priority
+    stand_in = QueuedPod(info, group.arrived)
+    stand_in.stands_for = queued
+    return stand_in

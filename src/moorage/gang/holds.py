@@ -1,0 +1,128 @@
+"""Room that is held for a group: on which nodes, how much, until when at the earliest.
+
+1. A pod of no group yields to every group of its own or a higher priority, unless it says that it
+   will have ended before the group can start.
+2. Of two groups the one that ranks behind yields: by priority, then by who came first. Ranks are a
+   total order, so groups never wait for each other in a circle.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.pod import Pod
+from moorage.cache.table import NodeTable
+from moorage.gang.group import Group
+
+DURATION: Final = "moorage.io/duration-seconds"
+"""The annotation with which a pod says how long it will run, at most."""
+
+Amounts = NDArray[np.int64]
+Requests = Mapping[int, int]
+Rank = tuple[int, float, str]
+
+
+class Room(NamedTuple):
+    """A number of pods and what they ask for in all, by resource index."""
+
+    pods: int
+    requests: Requests
+
+
+class Hold:
+    """What is kept on each node for one group; `start` is when it may begin, as far as known."""
+
+    __slots__ = ("_columns", "_version", "group", "rooms", "start")
+
+    def __init__(self, group: Group, rooms: Mapping[str, Room], start: float = -math.inf) -> None:
+        self.group = group
+        self.rooms = dict(rooms)
+        self.start = start
+        self._version = -1
+        self._columns: tuple[Amounts, Amounts] | None = None
+
+    def columns(self, table: NodeTable) -> tuple[Amounts, Amounts]:
+        """int64 (row) pods and int64 (resource, row) amounts that are spoken for."""
+        shape = table.requested.shape
+        fresh = self._version == table.node_log.version
+        if self._columns is None or not fresh or self._columns[1].shape != shape:
+            self._columns = self._fill(table)
+            self._version = table.node_log.version
+        return self._columns
+
+    def _fill(self, table: NodeTable) -> tuple[Amounts, Amounts]:
+        height, capacity = table.requested.shape
+        pods = np.zeros(capacity, dtype=np.int64)
+        amounts = np.zeros((height, capacity), dtype=np.int64)
+        for node, room in self.rooms.items():
+            row = table.row_of.get(node)
+            if row is not None:
+                pods[row] = room.pods
+                for resource, amount in room.requests.items():
+                    amounts[resource, row] = amount
+        return pods, amounts
+
+
+class Holds:
+    """The rooms held, by group."""
+
+    def __init__(self) -> None:
+        self._holds: dict[str, Hold] = {}
+
+    def put(self, hold: Hold) -> None:
+        self._holds[hold.group.key] = hold
+
+    def drop(self, key: str) -> bool:
+        """Hold nothing for a group any longer; whether anything was."""
+        return self._holds.pop(key, None) is not None
+
+    def get(self, key: str) -> Hold | None:
+        return self._holds.get(key)
+
+    def __len__(self) -> int:
+        return len(self._holds)
+
+    def __iter__(self) -> Iterator[Hold]:
+        return iter(list(self._holds.values()))
+
+    def over(self, pod: Pod, own: Group | None, now: float) -> list[Hold]:
+        """The rooms that a pod has to leave alone."""
+        return [hold for hold in self._holds.values() if _yields(pod, own, hold, now)]
+
+
+def total(holds: list[Hold], table: NodeTable) -> tuple[Amounts, Amounts]:
+    """What several groups are kept, as `Hold.columns` gives it."""
+    pods, amounts = holds[0].columns(table)
+    for hold in holds[1:]:
+        more, further = hold.columns(table)
+        pods, amounts = pods + more, amounts + further
+    return pods, amounts
+
+
+def rank(group: Group) -> Rank:
+    """The smaller, the earlier a group is served."""
+    arrived = math.inf if group.arrived is None else group.arrived
+    return -group.priority, arrived, group.key
+
+
+def duration(pod: Pod) -> float | None:
+    """How many seconds the pod says it will run; None where it does not, or not in seconds."""
+    try:
+        seconds = float(pod.annotations[DURATION])
+    except (KeyError, ValueError):
+        return None
+    return seconds if 0 <= seconds < math.inf else None
+
+
+def _yields(pod: Pod, own: Group | None, hold: Hold, now: float) -> bool:
+    if own is hold.group:
+        return False
+    if own is not None and own.minimum >= 1:
+        return rank(hold.group) < rank(own)
+    if pod.priority > hold.group.priority:
+        return False
+    seconds = duration(pod)
+    return seconds is None or now + seconds > hold.start

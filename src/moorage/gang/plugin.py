@@ -1,0 +1,151 @@
+"""GangScheduling: pods of a group wait for each other before the queue, never behind it.
+
+1. PreEnqueue keeps the pods of a group out of the queue until enough of them exist, while the group
+   backs off, and while pods evicted for it are leaving.
+2. PreFilter keeps a group that must be packed in the part of the cluster that is being tried, and
+   pods that come later where the others are.
+3. Filter keeps other pods off the room that is held for a group which has waited long.
+
+Pods that name no group never notice.
+"""
+
+from functools import cached_property
+from typing import Annotated, Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api import podgroup
+from moorage.api.pod import Pod
+from moorage.api.podgroup import PodGroup
+from moorage.cache.node_view import Nodes
+from moorage.framework.cycle import Cycle
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.points import Filter, PreEnqueue, PreFilter, QueueSort
+from moorage.framework.queued_pod import QueuedPod
+from moorage.framework.verdicts import SKIP, NodeNames, Rejection, Skip, unresolvable
+from moorage.gang import topology
+from moorage.gang.directory import Directory
+from moorage.gang.holds import Hold, Holds, total
+
+NAME: Final = "GangScheduling"
+DOMAIN: Final = "GangScheduling/domain"
+"""Where `cycle.state` has the names of the nodes that an attempt at a packed group may use."""
+_HELD: Final = "GangScheduling/held"
+
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True, dict=True):
+    """All of a group's pods, or none.
+
+    `enabled: false` makes the labels mean nothing. `permitWaitingTimeSeconds` stands in for a
+    group's `scheduleTimeoutSeconds`; with `podGroupBackoffSeconds` every failed attempt costs a
+    group that long, instead of twice as long each time. A group that has waited for
+    `reservationAfterSeconds` is kept room for (0: never), and one whose pods are not all there
+    after `incompleteAfterSeconds` is told so.
+    """
+
+    enabled: bool = True
+    permit_waiting_time_seconds: Seconds = 60.0
+    pod_group_backoff_seconds: Seconds = 0.0
+    reservation_after_seconds: Seconds = 300.0
+    incomplete_after_seconds: Seconds = 10.0
+
+    @cached_property
+    def directory(self) -> Directory:
+        """The groups; the scheduler gives all its profiles the same."""
+        return Directory()
+
+    @cached_property
+    def holds(self) -> Holds:
+        """The rooms held for groups; shared by all profiles, too."""
+        return Holds()
+
+    def join(self, directory: Directory, holds: Holds) -> None:
+        """Look at these groups and rooms from now on."""
+        self.__dict__.update(directory=directory, holds=holds)
+
+    def pre_enqueue(self, pod: Pod) -> Rejection | None:
+        if not self.enabled:
+            return None
+        refusal = self.directory.refusal(pod)
+        return None if refusal is None else unresolvable(refusal)
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> NodeNames | Skip | None:
+        group = self.directory.of(pod) if self.enabled else None
+        domain = cycle.state.get(DOMAIN)
+        if domain is None and group is not None:
+            domain = topology.joined_nodes(group, cycle.table)
+        held = self.holds.over(pod, group, cycle.now) if len(self.holds) else []
+        if held:
+            cycle.state[_HELD] = held
+        if domain is not None:
+            return NodeNames(domain)
+        return None if held else SKIP
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        held: list[Hold] = cycle.state.get(_HELD, [])
+        if not held:
+            return
+        pods, amounts = total(held, cycle.table)
+        here = pods[nodes.rows]
+        short = nodes.pod_count + here >= nodes.allowed_pods
+        for resource, amount in cycle.incoming.requests:
+            if resource < len(amounts):
+                free = nodes.allocatable[resource] - nodes.requested[resource]
+                short |= free - amounts[resource, nodes.rows] < amount
+        out[short & (here > 0)] = 1
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        groups = " ".join(hold.group.key for hold in cycle.state[_HELD])
+        return unresolvable(f"node(s) had room that is held for PodGroup(s) [{groups}]")
+
+    def events(self) -> tuple[EventHint, ...]:
+        named = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
+        written = ClusterEvent(Resource.POD_GROUP, Action.ALL)
+        room = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)
+        nodes = ClusterEvent(
+            Resource.NODE,
+            Action.ADD
+            | Action.UPDATE_NODE_ALLOCATABLE
+            | Action.UPDATE_NODE_LABEL
+            | Action.UPDATE_NODE_TAINT,
+        )
+        return (
+            EventHint(named),
+            EventHint(written, self.after_group_change),
+            EventHint(room, self.after_more_room),
+            EventHint(nodes, self.after_more_room),
+        )
+
+    def after_group_change(self, pod: Pod, old: PodGroup | None, new: PodGroup | None) -> Hint:
+        """Worth a try if it is the pod's group, and more than its status has changed."""
+        either = new or old
+        if either is None or podgroup.group_key(pod) != either.key:
+            return Hint.SKIP
+        same = old is not None and new is not None and _asked(old) == _asked(new)
+        return Hint.SKIP if same else Hint.QUEUE
+
+    def after_more_room(self, pod: Pod, old: Any, new: Any) -> Hint:
+        """Worth a try for the whole group, so for the first of its pods: it brings the others.
+
+        While the group backs off the pod is gated, and let go when that ends. A pod of no group was
+        kept off a held room, of which there may be less now.
+        """
+        group = self.directory.of(pod)
+        if group is None:
+            return Hint.SKIP if self.directory.refusal(pod) else Hint.QUEUE
+        if group.refusal() is not None and not group.backing_off:
+            return Hint.SKIP
+        return Hint.QUEUE if next(iter(group.waiting), pod.uid) == pod.uid else Hint.SKIP
+
+
+def _asked(group: PodGroup) -> tuple[object, ...]:
+    return group.spec, group.annotations
+
+
+class Coscheduling(GangScheduling, QueueSort, frozen=True, dict=True):
+    def sort_key(self, queued: QueuedPod) -> tuple[int, float]:
+        return -queued.info.priority, queued.timestamp

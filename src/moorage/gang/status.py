@@ -1,0 +1,154 @@
+"""What is said of groups: events about them and their pods, and their status.
+
+Nothing is said twice in a row, and pods hear of a group's troubles once a minute at most: a group
+may have hundreds.
+"""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from moorage.api.meta import KubeObject
+from moorage.api.podgroup import PodGroup
+from moorage.bind.event_recorder import EventType
+from moorage.framework.queued_pod import QueuedPod
+from moorage.gang.group import Group
+from moorage.watch.api_errors import ApiError, NotFound
+from moorage.watch.api_resources import Resource
+
+if TYPE_CHECKING:
+    from moorage.scheduler.scheduler import Scheduler
+
+PODS_EVERY_SECONDS: Final = 60.0
+INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
+NO_MINIMUM: Final = (
+    "{} is {}: it must be at least 1. Until then the pods of the group are scheduled one by one"
+)
+
+
+class GangStatus:
+    """Says what is new, to whom it may concern."""
+
+    def __init__(self, scheduler: "Scheduler") -> None:
+        self._desk = scheduler
+        self._resources: dict[str, Resource] = {}
+        self._said: dict[str, str] = {}
+        self._written: dict[str, tuple[str, str]] = {}
+        self._pods_told: dict[str, float] = {}
+
+    def note(self, uid: str, resource: Resource) -> None:
+        """Remember where a group's object is kept."""
+        self._resources[uid] = resource
+
+    def forget(self, uid: str) -> None:
+        """A group's object, or a pod, is gone."""
+        for kept in (self._resources, self._said, self._written, self._pods_told):
+            kept.pop(uid, None)
+
+    def review(self, group: Group) -> None:
+        """Say what is wrong with a group as it is now."""
+        found = group.object
+        if found is None:
+            for pod in group.waiting.values():
+                self._say(pod, "Warning", "FailedScheduling", group.refusal() or "")
+            return
+        if group.minimum < 1 and not _is_basic(found):
+            field = "minCount" if found.spec.scheduling_policy is not None else "minMember"
+            note = NO_MINIMUM.format(field, group.minimum)
+            self._say(found, "Warning", "InvalidPodGroup", note)
+        elif group.waiting and group.is_incomplete:
+            note = group.refusal() or ""
+            self._say(found, "Warning", "IncompletePodGroup", note)
+            self._write(found, "Pending", "Incomplete", note)
+
+    def pod(self, uid: str) -> None:
+        """Say why a pod may not even be attempted."""
+        queued = self._desk.queue.find(uid)
+        if queued is not None and queued.gated_reason:
+            self._say(queued.info.pod, "Warning", "FailedScheduling", queued.gated_reason)
+
+    def unschedulable(self, group: Group, members: list[QueuedPod], message: str) -> None:
+        """Say why a group was put back, to it and to its pods."""
+        desk, now, found = self._desk, self._desk.clock.now(), group.object
+        if found is None:
+            return
+        self._say(found, "Warning", "FailedScheduling", message)
+        self._write(found, "Pending", "Unschedulable", message)
+        if now - self._pods_told.get(found.uid, -PODS_EVERY_SECONDS) < PODS_EVERY_SECONDS:
+            return
+        self._pods_told[found.uid] = now
+        for queued in members:
+            desk.reporting.not_scheduled(queued.info.pod, "Unschedulable", message)
+
+    def timed_out(self, group: Group, seconds: float) -> None:
+        """Say that a group should have been scheduled by now."""
+        found = group.object
+        if found is not None and group.waiting:
+            why = group.refusal() or self._written.get(found.uid, ("", ""))[1]
+            note = f"not scheduled within {seconds:g} s" + (f": {why}" if why else "")
+            self._say(found, "Warning", "ScheduleTimeout", note)
+            self._write(found, "Pending", "ScheduleTimeout", note)
+
+    def scheduled(self, group: Group) -> None:
+        """Say that a group is whole."""
+        found = group.object
+        if found is not None:
+            self._pods_told.pop(found.uid, None)
+            note = f"at least {group.minimum} pods of the group are bound"
+            self._say(found, "Normal", "Scheduled", note)
+            self._write(found, "Scheduled", "Scheduled", note)
+
+    def _say(self, about: KubeObject, type_: EventType, reason: str, note: str) -> None:
+        if self._said.get(about.uid) == note:
+            return
+        self._said[about.uid] = note
+        controller = next(iter(self._desk.profiles))
+        self._desk.recorder.record(controller, about, type_, reason, "Scheduling", note)
+
+    def _write(self, group: PodGroup, phase: str, reason: str, message: str) -> None:
+        """Patch the status, where it would say something new."""
+        resource = self._resources.get(group.uid)
+        if resource is None or self._written.get(group.uid) == (reason, message):
+            return
+        self._written[group.uid] = reason, message
+        write = self._patch(group, resource, phase, reason, message)
+        self._desk.start(write, f"status/{group.key}")
+
+    async def _patch(
+        self, group: PodGroup, resource: Resource, phase: str, reason: str, message: str
+    ) -> None:
+        own = resource.group == "scheduling.k8s.io"
+        condition = _condition(
+            INITIALLY_SCHEDULED if own else "Scheduled", reason, message, self._desk.clock.now()
+        )
+        status: dict[str, Any] = {"conditions": [condition]}
+        if not own:
+            status["phase"] = phase
+        try:
+            await self._desk.server.patch(
+                resource,
+                group.namespace,
+                group.name,
+                {"status": status},
+                subresource="status",
+                patch_type="strategic" if own else "merge",
+            )
+        except NotFound:
+            return
+        except ApiError as error:
+            self._desk.observers.failed(group.key, "", error)
+
+
+def _is_basic(group: PodGroup) -> bool:
+    policy = group.spec.scheduling_policy
+    return policy is not None and policy.gang is None
+
+
+def _condition(type_: str, reason: str, message: str, now: float) -> dict[str, str]:
+    time = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "type": type_,
+        "status": "True" if reason == "Scheduled" else "False",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": time,
+    }

@@ -1,0 +1,140 @@
+"""Topology of a group: the zones or racks it is to be packed in, in the order to try them.
+
+1. Preferred domains within required ones, then required ones; preferred ones alone, then the whole
+   cluster. Where pods of the group run already, only their domain will do, if it is required.
+2. Of domains that may have room, the one with the least goes first: the best fit leaves the large
+   ones to others.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.podgroup import PodGroup
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import NodeTable
+from moorage.gang.group import Group
+
+REQUIRED: Final = "moorage.io/required-topology"
+PREFERRED: Final = "moorage.io/preferred-topology"
+
+
+class Packing(NamedTuple):
+    """Node labels whose value all pods of a group must share, or should; empty without one."""
+
+    required: str = ""
+    preferred: str = ""
+
+
+def wanted_packing(group: PodGroup | None) -> Packing:
+    """What a group asks for, by annotation or in Kubernetes' own field, which is a requirement."""
+    if group is None:
+        return Packing()
+    constraints = group.spec.scheduling_constraints
+    topology = constraints.topology if constraints is not None else ()
+    field = topology[0].key if topology else ""
+    required = field or group.annotations.get(REQUIRED, "")
+    return Packing(required, group.annotations.get(PREFERRED, ""))
+
+
+def joined_nodes(group: Group, table: NodeTable) -> frozenset[str] | None:
+    """The nodes that pods of a group must join because others of it run there; None: any."""
+    key = wanted_packing(group.object).required
+    if not key or not group.placed:
+        return None
+    homes = {pod.spec.node_name for pod in group.placed.values()}
+    ids = table.label(key).ids
+    values = {int(ids[table.row_of[home]]) for home in homes if home in table.row_of} - {0}
+    if not values:
+        return None
+    rows = np.flatnonzero(table.alive & np.isin(ids, list(values)))
+    return frozenset(table.node(row).name for row in rows.tolist())
+
+
+Ids = NDArray[np.int64]
+
+
+class Domain(NamedTuple):
+    """Nodes that share their values of some labels, and how many pods they may have room for."""
+
+    name: str
+    rows: NDArray[np.intp]
+    room: int
+
+
+class Choice(NamedTuple):
+    """The domains to try, and those that are out of the question; `anywhere` comes last."""
+
+    domains: list[Domain]
+    too_small: list[Domain]
+    anywhere: bool
+
+
+def choose_domains(
+    table: NodeTable,
+    packing: Packing,
+    members: Sequence[PodInfo],
+    needed: int,
+    occupied: Iterable[str],
+) -> Choice:
+    """Where to try a group of which so many pods must fit; `occupied` are nodes it runs on."""
+    if packing == Packing():
+        return Choice([], [], anywhere=True)
+    rooms = _rooms(table, members)
+    rows = [table.row_of[node] for node in occupied if node in table.row_of]
+    fitting: list[Domain] = []
+    too_small: list[Domain] = []
+    for keys in _stages(packing):
+        found = _domains(table, keys, rooms)
+        if packing.required in keys and rows:
+            found = [domain for domain in found if np.isin(rows, domain.rows).any()]
+        fitting += sorted((d for d in found if d.room >= needed), key=lambda d: (d.room, d.name))
+        too_small += [domain for domain in found if domain.room < needed]
+    return Choice(fitting, too_small, anywhere=not packing.required)
+
+
+def _stages(packing: Packing) -> list[tuple[str, ...]]:
+    if packing.required and packing.preferred:
+        return [(packing.required, packing.preferred), (packing.required,)]
+    return [(packing.required or packing.preferred,)]
+
+
+def _domains(table: NodeTable, keys: tuple[str, ...], rooms: Ids) -> list[Domain]:
+    """Every domain of some labels; nodes without one of them are in none."""
+    columns = [table.label(key) for key in keys]
+    ids = np.stack([column.ids[: table.rows] for column in columns])
+    inside = table.alive[: table.rows] & (ids != 0).all(axis=0)
+    rows = np.flatnonzero(inside)
+    if not len(rows):
+        return []
+    distinct, which = np.unique(ids[:, rows], axis=1, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(which.ravel()))[:-1]
+    domains = []
+    for values, members in zip(distinct.T.tolist(), np.split(rows[order], ends), strict=True):
+        named = zip(keys, columns, values, strict=True)
+        name = ",".join(f"{key}={column.values.values[value]}" for key, column, value in named)
+        domains.append(Domain(name, members, int(rooms[members].sum())))
+    return domains
+
+
+def _rooms(table: NodeTable, members: Sequence[PodInfo]) -> Ids:
+    """int64 (row): how many of the smallest imaginable member would fit; never too few."""
+    count = table.rows
+    rooms: Ids = (table.allowed_pods - table.pod_count)[:count].copy()
+    for index, least in _smallest(members).items():
+        if index < len(table.allocatable):
+            free = (table.allocatable[index] - table.requested[index])[:count]
+            np.minimum(rooms, free // least, out=rooms)
+        else:
+            rooms[:] = 0
+    return rooms.clip(min=0)
+
+
+def _smallest(members: Sequence[PodInfo]) -> dict[int, int]:
+    """The least that any member asks of each resource that all of them ask for."""
+    asked = [dict(info.requests) for info in members]
+    common = set.intersection(*(set(each) for each in asked)) if asked else set()
+    return {index: min(each[index] for each in asked) for index in common}

@@ -1,0 +1,114 @@
+"""A gang in one transaction: enough of its pods fit at once, or nothing is held.
+
+1. The pods are tried one after the other, each with those before it in place.
+2. As soon as too few are left for the number needed, the first that was refused is explained, as
+   things stand, and everything is undone in reverse.
+3. Pods beyond the number needed take part if they fit, and are left out if they do not.
+
+One synchronous call: nobody sees the table in between, and two gangs can never hold half of what
+the other needs.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from moorage.cache.table import NodeTable
+from moorage.cycle.attempt import Unschedulable
+from moorage.framework.cycle import Cycle
+from moorage.framework.queued_pod import QueuedPod
+from moorage.framework.verdicts import Rejection
+
+P = TypeVar("P")
+
+
+class Refused(NamedTuple):
+    """A pod that found no place, and why."""
+
+    queued: QueuedPod
+    cycle: Cycle
+    why: Unschedulable | Rejection
+
+    @property
+    def plugins(self) -> set[str]:
+        """Who refused it."""
+        if isinstance(self.why, Rejection):
+            return {self.why.plugin}
+        diagnosis = self.why.diagnosis
+        return diagnosis.unschedulable_plugins | diagnosis.pending_plugins
+
+
+class Whole(NamedTuple, Generic[P]):
+    """Enough pods are in place; those refused were not needed."""
+
+    placed: list[P]
+    refused: list[Refused]
+
+
+class Misfit(NamedTuple):
+    """Too few pods fit, and none is in place.
+
+    `fitting` counts those that did, `needed` those that had to; `blocker` is the first refused.
+    """
+
+    fitting: int
+    needed: int
+    blocker: Refused | None = None
+    refused: Sequence[Refused] = ()
+    explanation: str = ""
+    domain: str = ""
+
+
+Attempt = Callable[[QueuedPod], P | Refused]
+Explain = Callable[[Refused, Sequence[QueuedPod]], str]
+
+
+def place_together(
+    members: Sequence[QueuedPod],
+    needed: int,
+    attempt: Attempt[P],
+    undo: Callable[[P], object],
+    explain: Explain,
+) -> Whole[P] | Misfit:
+    """Place at least `needed` of the pods, or none. What `attempt` raises undoes everything."""
+    placed: list[P] = []
+    refused: list[Refused] = []
+    try:
+        for position, member in enumerate(members):
+            outcome = attempt(member)
+            if not isinstance(outcome, Refused):
+                placed.append(outcome)
+                continue
+            refused.append(outcome)
+            left = members[position + 1 :]
+            if len(placed) + len(left) < needed:
+                missing = [refusal.queued for refusal in refused] + list(left)
+                why = explain(refused[0], missing[: needed - len(placed)])
+                _undo(placed, undo)
+                return Misfit(len(placed), needed, refused[0], refused, why)
+    except BaseException:
+        _undo(placed, undo)
+        raise
+    if len(placed) < needed:
+        _undo(placed, undo)
+        return Misfit(len(placed), needed, None, refused)
+    return Whole(placed, refused)
+
+
+def _undo(placed: Iterable[P], undo: Callable[[P], object]) -> None:
+    for outcome in reversed(list(placed)):
+        undo(outcome)
+
+
+def in_order(members: Iterable[QueuedPod], table: NodeTable) -> list[QueuedPod]:
+    """The order to try pods in: by priority, then the large ones, which find a place less easily,
+    then by who came first."""
+    offered = [max(int(amount), 1) for amount in table.allocatable.sum(axis=1)]
+
+    def share(queued: QueuedPod) -> float:
+        known = [(index, asked) for index, asked in queued.info.requests if index < len(offered)]
+        return max((asked / offered[index] for index, asked in known), default=0.0)
+
+    return sorted(
+        members,
+        key=lambda queued: (-queued.info.priority, -share(queued), queued.entered),
+    )

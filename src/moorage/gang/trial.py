@@ -1,0 +1,78 @@
+"""Where a group would go if others were not there: tried on the table, reserving nothing."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from moorage.cycle import attempt, filtering
+from moorage.cycle.attempt import Unschedulable
+from moorage.cycle.filtering import Filtering
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.framework.extenders import NO_EXTENDERS
+from moorage.framework.queued_pod import QueuedPod
+from moorage.framework.verdicts import SchedulingError
+from moorage.gang.plugin import DOMAIN
+from moorage.gang.transaction import Refused
+
+if TYPE_CHECKING:
+    from moorage.scheduler.scheduler import Scheduler
+
+
+class Tried(NamedTuple):
+    """A pod of the group on a node, for the length of a trial."""
+
+    profile: Profile
+    cycle: Cycle
+    row: int
+
+
+class Trial:
+    """Tries pods on the table without reserving anything; a `Plan` of where a gang would go."""
+
+    def __init__(
+        self, scheduler: "Scheduler", profiles: dict[str, Profile], by_quota: bool = False
+    ) -> None:
+        self._desk = scheduler
+        self._profiles = profiles
+        self._by_quota = by_quota
+        self.placed: list[Tried] = []
+
+    def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> Tried | Refused:
+        """Count a pod where it would go."""
+        profile = self._profiles[queued.info.pod.spec.scheduler_name]
+        cycle = self._desk.cycle(queued, profile)
+        cycle.extenders = NO_EXTENDERS  # a trial, as kube-scheduler's, asks plugins only
+        if nodes is not None:
+            cycle.state[DOMAIN] = nodes
+        decided = attempt.run(profile, cycle)
+        if isinstance(decided, Unschedulable):
+            return Refused(queued, cycle, decided)
+        row = cycle.table.row_of[decided.node]
+        cycle.cache.place_on(row, queued.info)
+        return Tried(profile, cycle, row)
+
+    def undo(self, placed: Tried) -> None:
+        placed.cycle.cache.displace(placed.cycle.incoming)
+
+    def still_fits(self, row: int) -> bool:
+        """Whether those of the gang on a row could be there, as things stand now.
+
+        Where quotas have a say it matters who comes back anywhere, to any one of the gang.
+        """
+        here = [imagined for imagined in self.placed if imagined.row == row]
+        asked = here or (self.placed[:1] if self._by_quota else [])
+        return all(map(_could_be_there, asked))
+
+
+def _could_be_there(imagined: Tried) -> bool:
+    profile, cycle, row = imagined
+    cycle.cache.displace(cycle.incoming)
+    try:
+        outcome = Filtering(cycle)
+        filtering.pre_filter(profile, cycle, outcome)
+        if outcome.diagnosis.pre_filter is not None:
+            return False
+        return filtering.refusal(cycle, outcome.active, row) is None
+    except SchedulingError:
+        return False
+    finally:
+        cycle.cache.place_on(row, cycle.incoming)

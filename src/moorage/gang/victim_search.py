@@ -1,0 +1,209 @@
+"""Who must leave so that a gang fits: as few and as unimportant as can be found.
+
+1. Whoever may be evicted is lined up, the least important first (`moorage.gang.victim_search`).
+2. They leave from the front until the gang fits: as many as arithmetic says at least, then more.
+3. Those that left come back one by one, the most important first, where the gang still fits.
+
+All of it on the live table inside a trial, and all of it undone.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from moorage.api.pod import Pod
+from moorage.api.podgroup import PodGroup
+from moorage.cache.cache import Cache
+from moorage.cache.disruption_budgets import Budgets
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import NodeTable
+from moorage.framework.eviction import EvictableRule
+from moorage.gang import foresight
+from moorage.gang.directory import Directory
+from moorage.gang.foresight import Need
+from moorage.gang.group import Group
+from moorage.preemption.victims import started
+
+Spares = Callable[[PodInfo], bool]
+
+
+class Unit(NamedTuple):
+    """Pods that leave together: one, or the pods of the group of that key."""
+
+    pods: tuple[PodInfo, ...]
+    group: str = ""
+
+    @property
+    def priority(self) -> int:
+        return max(info.priority for info in self.pods)
+
+    @property
+    def importance(self) -> tuple[int, bool, int, float]:
+        """The smaller, the less important: priority, a group before a pod, size, age."""
+        age = -min(started(info.pod) for info in self.pods)
+        return self.priority, bool(self.group), len(self.pods), age
+
+
+def line_up(
+    cache: Cache,
+    groups: Directory,
+    own: Group,
+    priority: int,
+    budgets: Budgets,
+    spares: Spares | None,
+    evictable: EvictableRule | None = None,
+) -> list[Unit]:
+    """Everyone that may be evicted for a gang of this priority, the least important first.
+
+    A rule about who is `evictable` stands in for the priority. Where it names one pod of another
+    namespace's gang, the gang leaves as a whole.
+    """
+    others = [unit for unit in _units(cache, groups) if unit.group != own.key]
+    if evictable is None:
+        below = [unit for unit in others if unit.priority < priority]
+    else:
+        below = _named(others, own, evictable)
+    units = [unit for unit in below if _may_leave(cache, unit, spares)]
+    units.sort(key=lambda unit: unit.importance)
+    if not budgets:
+        return units
+    violating = iter(budgets.violated_by(info for unit in units for info in unit.pods))
+    marked = [(any([next(violating) for _ in unit.pods]), unit) for unit in units]
+    return [unit for _, unit in sorted(marked, key=lambda pair: pair[0])]
+
+
+def _named(units: list[Unit], own: Group, evictable: EvictableRule) -> list[Unit]:
+    chosen = {info.uid for info in evictable([info for unit in units for info in unit.pods])}
+    home = own.key.partition("/")[0]
+    found = []
+    for unit in units:
+        named = [info.uid in chosen for info in unit.pods]
+        if all(named) or (any(named) and unit.pods[0].pod.namespace != home):
+            found.append(unit)
+    return found
+
+
+def _units(cache: Cache, groups: Directory) -> Iterable[Unit]:
+    whole: dict[str, list[PodInfo]] = {}
+    for pods in cache.table.pods:
+        for info in pods.values():
+            group = groups.of(info.pod)
+            if group is None or group.minimum < 1 or is_divisible(group.object):
+                yield Unit((info,))
+            else:
+                whole.setdefault(group.key, []).append(info)
+    for key, infos in whole.items():
+        yield Unit(tuple(infos), key)
+
+
+def is_divisible(group: PodGroup | None) -> bool:
+    """Whether pods of a group may be disrupted one by one: Kubernetes' own say, and default to."""
+    if group is None or group.spec.scheduling_policy is None:
+        return False
+    mode = group.spec.disruption_mode
+    return mode is None or mode.all is None
+
+
+def _may_leave(cache: Cache, unit: Unit, spares: Spares | None) -> bool:
+    if any(info.uid in cache.assumed for info in unit.pods):
+        return False
+    return spares is None or not any(spares(info) for info in unit.pods)
+
+
+class Plan(Protocol):
+    """Where a gang would go; made inside a trial, and gone with it."""
+
+    def still_fits(self, row: int) -> bool:
+        """Whether the pods of the gang on a row could be there, as things stand now."""
+        ...
+
+
+P = TypeVar("P", bound=Plan)
+
+
+class Found(NamedTuple):
+    """The units that have to leave, the most important first, out of those lined up."""
+
+    victims: list[Unit]
+
+    @property
+    def pods(self) -> list[Pod]:
+        return [info.pod for unit in self.victims for info in unit.pods]
+
+
+def least(table: NodeTable, needs: Sequence[Need], units: Sequence[Unit], cache: Cache) -> int:
+    """How many units must leave at least; more than there are where that would not help."""
+    homes = [[(_row(cache, info), info) for info in unit.pods] for unit in units]
+    return max((foresight.walk(table, need, homes) for need in needs), default=0)
+
+
+def search(
+    cache: Cache, units: Sequence[Unit], at_least: int, place: Callable[[], P | None]
+) -> tuple[Found, P] | None:
+    """Find victims among the units; `place` tries the gang, and leaves it in place if it fits."""
+    count = _shortest(cache, units, at_least, place)
+    if count is None:
+        return None
+    with cache.trial():
+        homes = {info.uid: _row(cache, info) for unit in units[:count] for info in unit.pods}
+        _remove(cache, units[:count])
+        plan = place()
+        if plan is None:
+            return None
+        victims = [
+            unit for unit in reversed(units[:count]) if not _may_stay(cache, unit, homes, plan)
+        ]
+    return (Found(victims), plan) if victims else None
+
+
+def _shortest(
+    cache: Cache, units: Sequence[Unit], at_least: int, place: Callable[[], P | None]
+) -> int | None:
+    """The shortest front of the line that is enough."""
+
+    def fits(count: int) -> bool:
+        with cache.trial():
+            _remove(cache, units[:count])
+            return place() is not None
+
+    if at_least > len(units):
+        return None
+    too_few, enough, step = at_least - 1, at_least, 1
+    while not fits(enough):
+        if enough == len(units):
+            return None
+        too_few, enough, step = enough, min(enough + step, len(units)), step * 2
+    while enough - too_few > 1:
+        middle = (enough + too_few) // 2
+        if fits(middle):
+            enough = middle
+        else:
+            too_few = middle
+    return enough
+
+
+def _remove(cache: Cache, units: Sequence[Unit]) -> None:
+    for unit in reversed(units):
+        for info in reversed(unit.pods):
+            cache.displace(info)
+
+
+def _may_stay(cache: Cache, unit: Unit, homes: dict[str, int], plan: Plan) -> bool:
+    for info in unit.pods:
+        cache.place_on(homes[info.uid], info)
+    rows = {homes[info.uid] for info in unit.pods}
+    if all(_has_room(cache.table, row) and plan.still_fits(row) for row in rows):
+        return True
+    for info in unit.pods:
+        cache.displace(info)
+    return False
+
+
+def _has_room(table: NodeTable, row: int) -> bool:
+    within = table.requested[:, row] <= table.allocatable[:, row]
+    return bool(np.all(within)) and int(table.pod_count[row]) <= int(table.allowed_pods[row])
+
+
+def _row(cache: Cache, info: PodInfo) -> int:
+    return cache.table.row_of[cache.node_of(info.uid) or ""]

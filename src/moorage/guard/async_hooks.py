@@ -1,0 +1,100 @@
+"""Guarded wrappers of the async hooks PreBind and Bind: they may await, but not block.
+
+Each stretch between two waits is a guarded call with the deadline of any other hook; the whole
+has `bindDeadline`. That the API server refused something is not the plugin's failure.
+"""
+
+import asyncio
+import inspect
+import types
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
+
+from moorage.guard import answer_checks
+from moorage.guard.answer_checks import WrongAnswer
+from moorage.guard.hook_wrappers import Function, Wrapper
+from moorage.guard.plugin_guard import BINDING, Guard, Hook, LeftOut
+from moorage.guard.read_only_objects import seal
+from moorage.watch.api_errors import ApiError
+
+
+def wrap_async_hook(point: str, left_out: Any) -> Wrapper:
+    """A hook that is awaited."""
+
+    def wrap(guard: Guard, function: Function) -> Function:
+        hook = guard.hook(point, BINDING)
+
+        async def call(self: Any, cycle: Any, pod: Any, node: Any) -> Any:
+            try:
+                guard.admit(hook, cycle)
+            except LeftOut:
+                return left_out
+            seal(pod)
+            seal(node)
+            started = guard.call(hook, pod, _start, function, self, cycle, pod, node)
+            answer = await _bounded(guard, hook, pod, started)
+            guard.call(hook, pod, answer_checks.check_answer, point, answer)
+            return answer
+
+        return call
+
+    return wrap
+
+
+def _start(function: Function, *args: Any) -> Coroutine[Any, Any, Any]:
+    started = function(*args)
+    if not inspect.iscoroutine(started):
+        raise WrongAnswer("is not a coroutine: define it with `async def`")
+    return started
+
+
+async def _bounded(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]) -> Any:
+    limit = guard.terms.bind_deadline
+    if limit <= 0:
+        return await _stepwise(guard, hook, pod, work)
+    working = asyncio.ensure_future(_run(guard, hook, pod, work))
+    alarm = asyncio.ensure_future(guard.sleep(limit.seconds))
+    try:
+        await asyncio.wait({working, alarm}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        detail = f"took longer than its bindDeadline of {limit}: wait for less, or raise it"
+        raise guard.failed(hook, pod, "deadline", detail)
+    finally:
+        working.cancel()
+        alarm.cancel()
+
+
+async def _run(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]) -> Any:
+    return await _stepwise(guard, hook, pod, work)
+
+
+@types.coroutine
+def _stepwise(
+    guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]
+) -> Generator[Any, Any, Any]:
+    """Run a coroutine as it would run by itself, each stretch of it guarded."""
+    resume: Callable[[Any], Any] = work.send
+    value: Any = None
+    while True:
+        hook.used = 0.0
+        done, answer, refused = guard.call(hook, pod, _run_to_next_await, resume, value)
+        if refused is not None:
+            raise refused
+        if done:
+            return answer
+        try:
+            resume, value = work.send, (yield answer)
+        except BaseException as error:
+            resume, value = work.throw, error
+
+
+def _run_to_next_await(
+    resume: Callable[[Any], Any], value: Any
+) -> tuple[bool, Any, ApiError | None]:
+    try:
+        return False, resume(value), None
+    except StopIteration as stop:
+        return True, stop.value, None
+    except ApiError as error:
+        return True, None, error

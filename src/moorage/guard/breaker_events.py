@@ -1,0 +1,81 @@
+"""Reports of plugins that a circuit breaker switched off or on, and their texts."""
+
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from moorage.config.moorage_configuration import GuardSettings, WhenOpen
+from moorage.framework.verdicts import SchedulingError
+from moorage.guard.breaker import Breaker
+
+_MEANWHILE = {
+    WhenOpen.FAIL: "its pods are not scheduled",
+    WhenOpen.IGNORE: "pods are scheduled without it",
+    WhenOpen.FALLBACK: "pods are scheduled without its filters, and with its fallback score",
+}
+
+
+class SwitchedOff(NamedTuple):
+    """A breaker opened: `detail` says what failed last, `pod` whose attempt it was."""
+
+    plugin: str
+    profile: str
+    point: str
+    detail: str
+    terms: GuardSettings
+    pod: Any = None
+
+    @property
+    def message(self) -> str:
+        terms = self.terms
+        return (
+            f"plugin {self.plugin!r} is switched off for {terms.cooldown}, after "
+            f"{terms.failure_threshold} failed attempts in a row or a failed trial; meanwhile "
+            f"{_MEANWHILE[terms.when_open]} (pluginGuard.whenOpen: {terms.when_open.value}). "
+            f"The last failure, at {self.point}: {self.detail}"
+        )
+
+
+class SwitchedOn(NamedTuple):
+    """A breaker closed: the plugin has passed an attempt."""
+
+    plugin: str
+    profile: str
+
+    @property
+    def message(self) -> str:
+        return f"plugin {self.plugin!r} works again"
+
+
+BreakerListener = Callable[[SwitchedOff | SwitchedOn], None]
+
+
+class PluginSwitchedOff(SchedulingError):
+    """What observers hear when a breaker opens."""
+
+
+def ignore_breaker_event(change: SwitchedOff | SwitchedOn) -> None:
+    """Nobody wants to know."""
+
+
+def error_text(error: Exception) -> str:
+    """What was raised, with the line of the plugin's file it came from."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    traceback, place = error.__traceback__, ""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        module = str(traceback.tb_frame.f_globals.get("__name__", ""))
+        if not module.startswith("moorage."):
+            file = PurePath(code.co_filename).name
+            place = f" (in {code.co_name}, line {traceback.tb_lineno} of {file})"
+            break
+        traceback = traceback.tb_next
+    return said + place
+
+
+def switched_off_text(breaker: Breaker) -> str:
+    """Why a plugin is not asked."""
+    return (
+        f"it is switched off for a while after too many failures, the last at "
+        f"{breaker.last_error}; mend it, or set pluginGuard.whenOpen to Ignore or Fallback"
+    )

@@ -1,0 +1,150 @@
+"""Interrupts plugin calls in the main thread that overrun their deadline.
+
+1. Whoever starts a guarded call puts a `Run` on the stack, and takes it off when the call returns.
+   That is a few assignments: no system call, no lock.
+2. A thread looks at the stack every few milliseconds while there is something to look at.
+3. It sends SIGURG to the main thread when the time is over: that ends a `sleep` and a read as well
+   as a loop. (Go's runtime preempts with the same signal; its default is to be ignored.)
+4. The handler runs in the main thread. It raises `Overdue`, unless the interrupted code is
+   Moorage's own, called by the plugin: then the next signal finds a better moment.
+
+`Overdue` is no Exception, so `except Exception` in a plugin does not swallow it; who swallows it
+all the same is interrupted again. In threads other than the main one nothing is interrupted; a
+call that took too long fails when it returns.
+"""
+
+import signal
+import threading
+import time
+from types import FrameType
+from typing import Final
+
+NEVER: Final = float("inf")
+SHORTEST_LOOK: Final = 0.002
+LONGEST_LOOK: Final = 0.05
+LOOKS: Final = 10
+"""How often to look within the shortest deadline."""
+IDLE_SECONDS: Final = 1.0
+GRACE_SECONDS: Final = 1.0
+"""How long Moorage's own code, called by a plugin, is let finish."""
+MOORAGE_PACKAGE: Final = "moorage."
+GUARD_PACKAGE: Final = "moorage.guard."
+GUARD_MODULE: Final = "moorage.guard.plugin_guard"
+"""Where a call begins and ends; it takes no time, and is never interrupted."""
+
+now = time.monotonic
+
+
+class TimedCall:
+    """A hook that may run only so long; `module` is where its plugin was defined."""
+
+    __slots__ = ("due", "module", "outer")
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.due = NEVER
+        self.outer: TimedCall | None = None
+
+
+class Overdue(BaseException):
+    """The time of a run is over. Caught by whoever started that run."""
+
+    def __init__(self, run: TimedCall) -> None:
+        super().__init__("took too long")
+        self.run = run
+
+
+class DeadlineWatchdog:
+    """Watches the guarded calls of the main thread."""
+
+    def __init__(self) -> None:
+        self.running: TimedCall | None = None
+        self._look = LONGEST_LOOK
+        self._thread: threading.Thread | None = None
+        self._wake = threading.Event()
+        self._idle = False
+        self._handled = False
+
+    def expect(self, deadline: float) -> None:
+        """Look often enough for a deadline of so many seconds."""
+        self._look = min(self._look, max(SHORTEST_LOOK, deadline / LOOKS))
+
+    def enter(self, run: TimedCall, due: float) -> None:
+        """A run begins. To be called in the main thread."""
+        run.due = due
+        run.outer = self.running
+        self.running = run
+        if self._idle or self._thread is None:
+            self._start()
+
+    def leave(self, run: TimedCall) -> None:
+        """A run has ended, and with it whatever it had begun."""
+        self.running = run.outer
+        run.due = NEVER
+
+    def _start(self) -> None:
+        if not self._handled:
+            signal.signal(signal.SIGURG, self._interrupt)
+            self._handled = True
+        self._idle = False
+        self._wake.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="plugin-watch", daemon=True)
+            self._thread.start()
+
+    def _watch(self) -> None:
+        main = threading.main_thread()
+        seen = now()
+        while main.is_alive():
+            run = self.running
+            if run is not None:
+                seen = now()
+                if self._overdue(seen) is not None and main.ident is not None:
+                    signal.pthread_kill(main.ident, signal.SIGURG)
+            elif now() - seen > IDLE_SECONDS:
+                self._wake.clear()
+                self._idle = True
+                if self.running is None:
+                    self._wake.wait()
+                self._idle = False
+                seen = now()
+            time.sleep(self._look)
+
+    def _overdue(self, when: float) -> TimedCall | None:
+        """The innermost run whose time is over."""
+        run = self.running
+        while run is not None and when < run.due:
+            run = run.outer
+        return run
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        when = now()
+        run = self._overdue(when)
+        if run is None or frame is None or _module(frame) == GUARD_MODULE:
+            return
+        if when < run.due + GRACE_SECONDS and _is_own(frame, run.module):
+            return
+        run.due = when + GRACE_SECONDS
+        raise Overdue(run)
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _is_own(frame: FrameType | None, plugin: str) -> bool:
+    """Whether the code that runs is Moorage's, or was called by it, rather than the plugin's."""
+    if frame is not None and _module(frame).startswith(MOORAGE_PACKAGE):
+        return True
+    while frame is not None:
+        module = _module(frame)
+        if module == plugin or module.startswith(GUARD_PACKAGE):
+            return False
+        if module.startswith(MOORAGE_PACKAGE):
+            return True
+        frame = frame.f_back
+    return False
+
+
+WATCHDOG: Final = DeadlineWatchdog()
+"""The one of this process: there is one main thread."""

@@ -1,0 +1,62 @@
+"""POSTs a pod's Binding so that it takes effect exactly once, even if the answer is lost.
+
+1. Ask. Success is success; a refusal that is not about the pod's state is an error.
+2. Otherwise look at the pod: for as long as it takes until the server answers, because a pod that
+   may be bound must not be scheduled again.
+3. On the node we asked for: bound, whoever's answer was lost. On another, or another pod: an error.
+4. Not bound: a conflict is an error; anything else is tried again, on the same node, because the
+   first request may still arrive, and then both say the same.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from moorage.watch.api_errors import Conflict, NotFound, ServerError, TooManyRequests
+from moorage.watch.api_server import Raw
+
+RETRY_DELAYS: Final = (0.1, 0.4)
+"""Seconds before the second try and the third."""
+GET_POD_DELAYS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Seconds between looks; the last one for ever."""
+
+PostBinding = Callable[[], Awaitable[object]]
+GetPod = Callable[[], Awaitable[Raw]]
+Sleep = Callable[[float], Awaitable[None]]
+
+
+async def bind_exactly_once(
+    ask: PostBinding, look: GetPod, uid: str, node: str, sleep: Sleep
+) -> None:
+    """Assign the pod to the node; return when it is there."""
+    for delay in (*RETRY_DELAYS, None):
+        try:
+            await ask()
+            return
+        except (Conflict, ServerError) as error:
+            if await _is_bound(look, uid, node, sleep):
+                return
+            if isinstance(error, Conflict) or delay is None:
+                raise
+        await sleep(delay)
+
+
+async def _is_bound(look: GetPod, uid: str, node: str, sleep: Sleep) -> bool:
+    pod = await _get_pod(look, sleep)
+    found = str(pod["metadata"].get("uid"))
+    if found != uid:
+        raise Conflict(f"the pod is another one by now: its uid is {found}, not {uid}")
+    assigned = str(pod.get("spec", {}).get("nodeName") or "")
+    if assigned and assigned != node:
+        raise Conflict(f"the pod is already assigned to node {assigned!r}")
+    return assigned == node
+
+
+async def _get_pod(look: GetPod, sleep: Sleep) -> Raw:
+    delays = iter(GET_POD_DELAYS)
+    while True:
+        try:
+            return await look()
+        except NotFound:
+            raise
+        except (ServerError, TooManyRequests) as error:
+            await sleep(max(next(delays, GET_POD_DELAYS[-1]), error.retry_after))

@@ -1,0 +1,230 @@
+"""`KubeApiServer`: the `ApiServer` protocol over HTTP to a real API server."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from moorage.kube import binding_request, response_decoder
+from moorage.kube.access import Failed
+from moorage.kube.connection import Connection
+from moorage.kube.kubeconfig import SelectedContext
+from moorage.kube.request_sender import RequestSender
+from moorage.watch.api_resources import PODS, Resource
+from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
+
+UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
+SELECTORS: Final[Mapping[str, str]] = {PODS.plural: UNFINISHED}
+"""Field selectors of lists and watches: pods that have finished use nothing up."""
+
+SILENT_SECONDS: Final = 150.0
+"""A server sends a bookmark every minute; one that is silent for longer is taken for dead."""
+GRACE_SECONDS: Final = 30.0
+"""How long a watch may go on after the server was asked to end it."""
+
+_PATCHES: Final[dict[PatchType, str]] = {
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+}
+
+
+class KubeApiServer:
+    """An API server over HTTP.
+
+    `qps` and `burst` pace requests. `fence` is called before anything is written to a pod, and
+    raises where that is not ours to do any more.
+    """
+
+    def __init__(
+        self,
+        selected: SelectedContext,
+        *,
+        qps: float = 50.0,
+        burst: int = 100,
+        request_seconds: float = 30.0,
+        selectors: Mapping[str, str] = SELECTORS,
+        fence: Callable[[], None] | None = None,
+    ) -> None:
+        self.fence = fence
+        self._connection = Connection(selected, request_seconds=request_seconds)
+        self._selectors = dict(selectors)
+        self._sender = RequestSender(self._connection, qps, burst)
+
+    @property
+    def url(self) -> str:
+        """Where the server is."""
+        return self._connection.url
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._connection.close()
+
+    async def list_page(
+        self,
+        resource: Resource,
+        *,
+        limit: int = 0,
+        continue_token: str = "",
+        resource_version: str = "",
+    ) -> Page:
+        """Objects of all namespaces in order of their keys, at most `limit` (0: all)."""
+        query = self._query(
+            resource, limit=limit, **{"continue": continue_token}, resourceVersion=resource_version
+        )
+        await self._sender.turn(resource)
+        return response_decoder.decode_page(
+            resource, await self._connection.fetch(resource.path() + query)
+        )
+
+    async def watch(
+        self,
+        resource: Resource,
+        *,
+        resource_version: str,
+        timeout_seconds: float | None = None,
+        bookmarks: bool = True,
+    ) -> AsyncGenerator[WatchEvent, None]:
+        """Every change after that version, in order.
+
+        A connection that breaks, or falls silent, ends the watch as the server would.
+        """
+        query = self._query(
+            resource,
+            watch="1",
+            resourceVersion=resource_version,
+            timeoutSeconds=int(timeout_seconds) if timeout_seconds else 0,
+            allowWatchBookmarks="true" if bookmarks else "",
+        )
+        await self._sender.turn(resource)
+        decode = response_decoder.decoder_for(resource)
+        silent = SILENT_SECONDS if bookmarks else (timeout_seconds or 0.0) + GRACE_SECONDS
+        async with self._connection.stream(resource.path() + query, silent) as stream:
+            rest = b""
+            while True:
+                try:
+                    chunk = await stream.readany()
+                except Failed:
+                    return
+                if not chunk:
+                    return
+                lines = (rest + chunk).split(b"\n")
+                rest = lines.pop()
+                for line in lines:
+                    event = response_decoder.decode_watch_event(resource, decode, line)
+                    if event is not None:
+                        yield event
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Raw:
+        """The object as it is now."""
+        return _raw(await self._sender.repeat(resource, "GET", resource.path(namespace, name)))
+
+    async def create(self, resource: Resource, object: Raw) -> Raw:
+        """Create the object, in the namespace its metadata names; the answer is as stored."""
+        return _raw(await self._post(resource, object))
+
+    async def post(self, resource: Resource, object: Raw) -> None:
+        """Create the object; the answer is not read."""
+        await self._post(resource, object)
+
+    async def _post(self, resource: Resource, object: Raw) -> bytes:
+        path = resource.path(object["metadata"].get("namespace", ""))
+        return await self._sender.once(resource, "POST", path, object)
+
+    async def update(self, resource: Resource, object: Raw, *, subresource: str = "") -> Raw:
+        """Replace the object."""
+        metadata = object["metadata"]
+        path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        return _raw(await self._sender.once(resource, "PUT", path, object))
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Raw,
+        *,
+        subresource: str = "",
+        patch_type: PatchType = "merge",
+    ) -> Raw:
+        """Change the object by a JSON merge patch or a strategic merge patch."""
+        path = resource.path(namespace, name, subresource)
+        return _raw(await self._sender.once(resource, "PATCH", path, patch, _PATCHES[patch_type]))
+
+    async def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        grace_period_seconds: int | None = None,
+    ) -> None:
+        """Delete the object, or begin to."""
+        self._check(resource)
+        send = self._sender.repeat if uid else self._sender.once
+        options = _delete_options(uid, grace_period_seconds)
+        await send(resource, "DELETE", resource.path(namespace, name), options)
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        """Assign the pod to the node; a lost answer is looked up."""
+        path = PODS.path(namespace, name, "binding")
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"namespace": namespace, "name": name, "uid": uid},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+
+        async def ask() -> None:
+            self._check(PODS)
+            await self._sender.once(PODS, "POST", path, body)
+
+        async def look() -> Raw:
+            return await self.get(PODS, namespace, name)
+
+        await binding_request.bind_exactly_once(ask, look, uid, node, asyncio.sleep)
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
+        """Change the pod's status by a strategic merge patch, if it is still that pod."""
+        self._check(PODS)
+        body = {**patch, "metadata": {"uid": uid}} if uid else patch
+        path = PODS.path(namespace, name, "status")
+        await self._sender.repeat(PODS, "PATCH", path, body, _PATCHES["strategic"])
+
+    async def evict(
+        self, namespace: str, name: str, *, uid: str = "", grace_period_seconds: int | None = None
+    ) -> None:
+        """Delete the pod if its disruption budget allows."""
+        self._check(PODS)
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": namespace, "name": name},
+            "deleteOptions": _delete_options(uid, grace_period_seconds),
+        }
+        await self._sender.send(PODS, "POST", PODS.path(namespace, name, "eviction"), body)
+
+    def _check(self, resource: Resource) -> None:
+        if self.fence is not None and resource is PODS:
+            self.fence()
+
+    def _query(self, resource: Resource, **parameters: object) -> str:
+        parameters["fieldSelector"] = resource.selector or self._selectors.get(resource.plural, "")
+        given = {key: value for key, value in parameters.items() if value}
+        return f"?{urlencode(given)}" if given else ""
+
+
+def _delete_options(uid: str, grace_period_seconds: int | None) -> Raw:
+    options: Raw = {"apiVersion": "v1", "kind": "DeleteOptions"}
+    if uid:
+        options["preconditions"] = {"uid": uid}
+    if grace_period_seconds is not None:
+        options["gracePeriodSeconds"] = grace_period_seconds
+    return options
+
+
+def _raw(body: bytes) -> Raw:
+    found: Raw = msgspec.json.decode(body)
+    return found

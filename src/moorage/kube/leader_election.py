@@ -1,0 +1,211 @@
+"""Leader election over a Lease: one replica leads, the others wait until it expires.
+
+    (waiting) --acquire--> LEADING --hold: renewed every retry period--> LEADING
+    LEADING --not renewed within the renew deadline, or taken by another--> LeaseLost
+    LEADING --release--> (waiting), and another may take over at once
+
+The semantics and the record are client-go's: a lease has expired when its own duration has passed
+since this replica last saw it change, by this replica's clock. Beyond client-go, `check` fences
+writes: whoever slept through its lease finds out before it writes, not after.
+"""
+
+import random
+import socket
+import uuid
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from moorage.clock import Clock, within
+from moorage.watch.api_errors import ApiError, NotFound, Unreachable
+from moorage.watch.api_resources import LEASES
+from moorage.watch.api_server import ApiServer, Raw
+
+JITTER: Final = 1.2
+"""Replicas that wait ask again after one to 2.2 retry periods, so that they do not ask as one."""
+
+T = TypeVar("T")
+
+
+class LeaseLost(ApiError):
+    """Another replica leads, or may lead by now."""
+
+
+class LeaseTimes(msgspec.Struct, frozen=True):
+    """Which lease, and how long things take, in seconds."""
+
+    name: str = "moorage"
+    namespace: str = "kube-system"
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+
+class LeaderElector:
+    """One replica's part in the election. `told` hears what happens, in one sentence each."""
+
+    def __init__(
+        self,
+        server: ApiServer,
+        terms: LeaseTimes,
+        identity: str,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        monotonic: Callable[[], float] | None = None,
+        told: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.terms = terms
+        self.identity = identity
+        self.leading = False
+        self._server = server
+        self._clock = clock
+        self._rng = rng
+        self._now = monotonic or clock.now
+        self._told = told
+        self._lease: Raw = {}
+        self._seen_at = 0.0
+        self._renewed_at = 0.0
+
+    @property
+    def holder(self) -> str:
+        """Who was last seen to lead; empty where nobody was."""
+        return str(_spec(self._lease).get("holderIdentity") or "")
+
+    @property
+    def seconds_left(self) -> float:
+        """How long we lead for certain."""
+        return self._renewed_at + self.terms.lease_duration - self._now() if self.leading else 0.0
+
+    async def acquire(self) -> None:
+        """Return when this replica leads."""
+        while not await self._try():
+            period = self.terms.retry_period
+            await self._clock.sleep(period * (1 + JITTER * self._rng.random()))
+        self.leading = True
+        self._told(f"{self.identity} became leader")
+
+    async def hold(self) -> None:
+        """Stay the leader; raises `LeaseLost` when that has come to an end."""
+        deadline = self._renewed_at + self.terms.renew_deadline
+        while True:
+            await self._clock.sleep(min(self.terms.retry_period, max(0.0, deadline - self._now())))
+            if await self._try():
+                deadline = self._renewed_at + self.terms.renew_deadline
+            elif self.holder not in ("", self.identity):
+                self._lose(f"{self.holder} has taken the lease")
+            elif self._now() >= deadline:
+                self._lose(f"not renewed within {self.terms.renew_deadline:g} s")
+
+    def check(self) -> None:
+        """Raise `LeaseLost` unless this replica leads for certain."""
+        if not self.leading:
+            raise LeaseLost("this replica does not lead")
+        if self.seconds_left <= 0:
+            raise LeaseLost(f"the lease ran out {-self.seconds_left:.1f} s ago")
+
+    async def release(self) -> None:
+        """Let another replica take over without waiting for the lease to expire."""
+        if not self.leading:
+            return
+        self.leading = False
+        try:
+            lease = await self._get()
+            if lease is not None and _spec(lease).get("holderIdentity") == self.identity:
+                now = self._stamp()
+                freed = {"leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now}
+                await self._put(lease, {**freed, "holderIdentity": ""})
+        except ApiError as error:
+            self._told(f"the lease could not be released: {error}")
+            return
+        self._told(f"{self.identity} stopped leading")
+
+    def _lose(self, why: str) -> None:
+        self.leading = False
+        raise LeaseLost(f"leader election lost: {why}")
+
+    async def _try(self) -> bool:
+        """Acquire or renew; False: another replica leads, or the server could not be asked."""
+        began = self._now()
+        try:
+            if not await self._acquire_or_renew():
+                return False
+        except ApiError as error:
+            self._told(f"the lease could not be acquired or renewed: {error}")
+            return False
+        self._renewed_at = began
+        return True
+
+    async def _acquire_or_renew(self) -> bool:
+        lease = await self._get()
+        now = self._stamp()
+        mine = {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": int(self.terms.lease_duration),
+            "acquireTime": now,
+            "renewTime": now,
+        }
+        if lease is None:
+            self._see(await self._create(mine))
+            return True
+        self._see(lease)
+        spec = _spec(lease)
+        if self.holder == self.identity:
+            mine["acquireTime"] = spec.get("acquireTime", now)
+        elif self.holder and not self._expired():
+            return False
+        else:
+            mine["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
+        self._see(await self._put(lease, mine))
+        return True
+
+    def _see(self, lease: Raw) -> None:
+        if _spec(lease) != _spec(self._lease):
+            self._seen_at = self._now()
+        self._lease = lease
+
+    def _expired(self) -> bool:
+        seconds = float(_spec(self._lease).get("leaseDurationSeconds") or 0)
+        return self._seen_at + seconds <= self._now()
+
+    async def _get(self) -> Raw | None:
+        try:
+            where = (self.terms.namespace, self.terms.name)
+            return await self._soon(self._server.get(LEASES, *where))
+        except NotFound:
+            return None
+
+    async def _create(self, spec: Raw) -> Raw:
+        lease = {
+            "apiVersion": LEASES.api_version,
+            "kind": LEASES.kind,
+            "metadata": {"namespace": self.terms.namespace, "name": self.terms.name},
+            "spec": {**spec, "leaseTransitions": 0},
+        }
+        return await self._soon(self._server.create(LEASES, lease))
+
+    async def _put(self, lease: Raw, changes: Raw) -> Raw:
+        changed = {**lease, "spec": {**_spec(lease), **changes}}
+        return await self._soon(self._server.update(LEASES, changed))
+
+    async def _soon(self, asking: Awaitable[T]) -> T:
+        """An answer that comes later than half the renew deadline is none, as in client-go."""
+        try:
+            return await within(self._clock, max(1.0, self.terms.renew_deadline / 2), asking)
+        except TimeoutError as error:
+            raise Unreachable(str(error)) from None
+
+    def _stamp(self) -> str:
+        return datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def identity() -> str:
+    """A name no other replica has: the host's, and a random one."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+def _spec(lease: Raw) -> dict[str, Any]:
+    found: dict[str, Any] = lease.get("spec") or {}
+    return found

@@ -1,0 +1,100 @@
+"""Decodes lists and watch events from bytes into the structs of `moorage.api`."""
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from moorage.api.decode import KINDS, DecodeError, decode_as
+from moorage.api.meta import KubeObject
+from moorage.kube.status_errors import raise_watch_error
+from moorage.watch.api_errors import ServerError
+from moorage.watch.api_resources import Resource
+from moorage.watch.api_server import EventType, Page, WatchEvent
+
+_log = logging.getLogger(__name__)
+
+Decode = Callable[[msgspec.Raw], KubeObject]
+
+
+class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct, frozen=True):
+    metadata: _ListMeta = _ListMeta()
+    items: list[msgspec.Raw] | None = None
+
+
+class _Event(msgspec.Struct, frozen=True, gc=False):
+    type: EventType | Literal["ERROR"]
+    object: msgspec.Raw
+
+
+_decode_list = msgspec.json.Decoder(_List).decode
+_decode_event = msgspec.json.Decoder(_Event).decode
+_decode_metadata = msgspec.json.Decoder(KubeObject).decode
+
+
+def decode_page(resource: Resource, body: bytes) -> Page:
+    """One page of a list."""
+    try:
+        listed = _decode_list(body)
+    except msgspec.DecodeError as error:
+        raise ServerError(f"a list of {resource.plural} cannot be read: {error}") from None
+    decode = decoder_for(resource)
+    items = tuple(_each(resource, decode, listed.items or []))
+    return Page(items, listed.metadata.resource_version, listed.metadata.continue_)
+
+
+def decode_watch_event(resource: Resource, decode: Decode, line: bytes) -> WatchEvent | None:
+    """One line of a watch; None where its object cannot be read."""
+    try:
+        found = _decode_event(line)
+    except msgspec.DecodeError as error:
+        raise ServerError(f"a watch of {resource.plural} cannot be read: {error}") from None
+    if found.type == "BOOKMARK":
+        version = _decode_metadata(found.object).metadata.resource_version
+        return WatchEvent("BOOKMARK", None, version)
+    if found.type == "ERROR":
+        raise_watch_error(found.object)
+    try:
+        obj = decode(found.object)
+    except DecodeError as error:
+        _unreadable(resource, error)
+        return None
+    return WatchEvent(found.type, obj, obj.metadata.resource_version)
+
+
+@cache
+def decoder_for(resource: Resource) -> Decode:
+    """The function that decodes a resource's objects; of a kind nobody reads, only metadata.
+
+    The API server has checked what it stores, so nothing is checked again.
+    """
+    struct = KINDS[resource.kind].struct if resource.kind in KINDS else KubeObject
+    fast = msgspec.json.Decoder(struct).decode
+
+    def decode(raw: msgspec.Raw) -> KubeObject:
+        try:
+            return fast(raw)
+        except msgspec.DecodeError:
+            return decode_as(raw, struct)
+
+    return decode
+
+
+def _each(resource: Resource, decode: Decode, items: list[msgspec.Raw]) -> Iterator[KubeObject]:
+    for raw in items:
+        try:
+            yield decode(raw)
+        except DecodeError as error:
+            _unreadable(resource, error)
+
+
+def _unreadable(resource: Resource, error: DecodeError) -> None:
+    """One object that cannot be read must not hide all others."""
+    _log.error("an object of %s is left out: %s", resource.plural, error)

@@ -1,0 +1,111 @@
+"""Creates an object: name, namespace, defaults, admission and validation, then the store."""
+
+import re
+from typing import Final
+
+from moorage.memory import (
+    error_messages,
+    namespace_lifecycle,
+    object_defaults,
+    pod_defaults,
+    pod_validation,
+    priority_admission,
+    resource_traits,
+    stored_objects,
+)
+from moorage.memory.object_registry import ObjectRegistry
+from moorage.memory.stored_objects import Entry
+from moorage.watch.api_errors import ServerError
+from moorage.watch.api_resources import EVENTS, PODS, PRIORITY_CLASSES, Resource
+from moorage.watch.api_server import Raw
+
+NAME_ATTEMPTS: Final = 8
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME_RULE: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    f"for validation is '{_NAME.pattern}')"
+)
+
+
+def create_object(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Entry:
+    """Create an object. `raw` is not changed, but parts of it are kept."""
+    try:
+        return _create(registry, resource, raw)
+    except stored_objects.MALFORMED as error:
+        raise stored_objects.malformed_error(raw, resource, error) from error
+
+
+def _create(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Entry:
+    metadata = dict(raw.get("metadata") or {})
+    if metadata.pop("resourceVersion", ""):
+        raise ServerError("resourceVersion should not be set on objects to be created")
+    metadata.pop("deletionTimestamp", None)
+    metadata.pop("deletionGracePeriodSeconds", None)
+    metadata["uid"] = registry.stamps.uid()
+    metadata["creationTimestamp"] = registry.stamps.now()
+    if resource.plural in resource_traits.WITH_GENERATION:
+        metadata["generation"] = 1
+    raw = {**raw, "metadata": metadata}
+    if (status := resource_traits.CREATED_STATUS.get(resource.plural)) is not None:
+        raw["status"] = status
+    return add_object(registry, resource, raw)
+
+
+def add_object(
+    registry: ObjectRegistry, resource: Resource, raw: Raw, *, restored: bool = False
+) -> Entry:
+    """Name, fill and store an object whose metadata dict is the caller's own."""
+    metadata = raw["metadata"]
+    if resource.namespaced:
+        metadata["namespace"] = metadata.get("namespace") or "default"
+        namespace_lifecycle.admit_to_namespace(registry, resource, metadata)
+    else:
+        metadata.pop("namespace", None)
+    key = _named(registry, resource, metadata)
+    raw = with_defaults(registry, resource, raw, restored=restored)
+    new_pod = resource == PODS and not restored
+    if new_pod:
+        raw = pod_validation.checked_new(raw, registry.stamps.now())
+    table = registry.store.table(resource)
+    entry = registry.store.create(table, key, raw, trusted=new_pod)
+    if resource == EVENTS and len(table.entries) > registry.options.events:
+        registry.store.remove(table, next(iter(table.entries.values())))
+    return entry
+
+
+def _named(registry: ObjectRegistry, resource: Resource, metadata: Raw) -> str:
+    """The key of a new object, after giving it a name where it asks for one."""
+    name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
+    if not name and not prefix:
+        detail = "name or generateName is required"
+        raise error_messages.invalid(resource, "", error_messages.required("metadata.name", detail))
+    taken, namespace = registry.store.table(resource).entries, metadata.get("namespace", "")
+    for _ in range(1 if name else NAME_ATTEMPTS):
+        chosen = name or registry.stamps.name(prefix)
+        key = resource.key(namespace, chosen)
+        if key not in taken:
+            break
+    else:
+        raise error_messages.already_exists(resource, chosen, generated=not name)
+    if _NAME.fullmatch(chosen) is None:
+        cause = error_messages.invalid_value("metadata.name", chosen, _NAME_RULE)
+        raise error_messages.invalid(resource, chosen, cause)
+    metadata["name"] = chosen
+    return key
+
+
+def with_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw, *, restored: bool) -> Raw:
+    """The object with defaults; a pod's priority is resolved, unless restored with one."""
+    raw = {"apiVersion": resource.api_version, "kind": resource.kind, **raw}
+    if resource == PRIORITY_CLASSES:
+        priority_admission.admit_priority_class(registry.store.table(resource), raw)
+    if resource != PODS:
+        return object_defaults.fill_object_defaults(registry, resource, raw)
+    spec = raw.get("spec") or {}
+    if restored and spec.get("priority") is not None:
+        return {
+            **raw,
+            "spec": {**priority_admission.NO_CLASS, **pod_defaults.fill_pod_defaults(spec)},
+        }
+    return {**raw, "spec": registry.specs.admitted(raw["metadata"], spec)}

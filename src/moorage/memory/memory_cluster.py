@@ -1,0 +1,177 @@
+"""`MemoryCluster`: the `ApiServer` protocol over the in-memory store, and ways to load it."""
+
+import random
+from collections.abc import AsyncGenerator, Iterable
+
+from moorage.api.meta import KubeObject
+from moorage.clock import Clock, SystemClock
+from moorage.memory import (
+    creation,
+    deletion,
+    list_watch,
+    manifest_loader,
+    pod_subresources,
+    priority_admission,
+    updates,
+)
+from moorage.memory.list_watch import Lister
+from moorage.memory.object_registry import ClusterOptions, ObjectRegistry, Stamps, deep_copy
+from moorage.memory.object_store import Store
+from moorage.memory.pod_admission import PodSpecAdmission
+from moorage.watch.api_resources import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
+from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
+
+
+class MemoryCluster:
+    """A cluster held in memory.
+
+    The async methods are those of `ApiServer`: objects that go in or out are copied, as if they had
+    travelled over the wire. `apply` and `load` take manifests. `add` and `read` copy nothing, for
+    speed: what goes through them must not be changed afterwards.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        options: ClusterOptions | None = None,
+    ) -> None:
+        self.clock = clock or SystemClock()
+        options = options or ClusterOptions()
+        stamps = Stamps(self.clock, rng or random.Random())
+        store = Store(options.history)
+        specs = PodSpecAdmission(store.table(PRIORITY_CLASSES))
+        self.registry = ObjectRegistry(store, stamps, specs, options)
+        self._lister = Lister(self.registry.store, options.snapshots)
+        creation.create_object(self.registry, NAMESPACES, {"metadata": {"name": "default"}})
+        for name in priority_admission.SYSTEM_CLASSES:
+            creation.create_object(
+                self.registry, PRIORITY_CLASSES, priority_admission.system_class(name)
+            )
+
+    @property
+    def resource_version(self) -> int:
+        """The version of the last write."""
+        return self.registry.store.version
+
+    def add(self, resource: Resource, object: Raw) -> KubeObject:
+        """Create an object as `create` does."""
+        return creation.create_object(self.registry, resource, object).view
+
+    def apply(self, object: Raw) -> KubeObject:
+        """Put an object in as it is written, status and all, in place of one of the same name."""
+        return self._apply(manifest_loader.resource_of(object), object)
+
+    def load(self, documents: Iterable[Raw]) -> list[KubeObject]:
+        """Apply the objects of manifests, lists taken apart, each kind after those it refers to."""
+        return [
+            self._apply(resource, raw) for resource, raw in manifest_loader.in_load_order(documents)
+        ]
+
+    def read(self, resource: Resource, namespace: str, name: str) -> Raw:
+        """The object as it is now."""
+        return self.registry.find(resource, namespace, name)[1].raw
+
+    def objects(self, resource: Resource) -> list[KubeObject]:
+        """All objects of a resource, in the order of their keys."""
+        return [entry.view for entry in self.registry.store.table(resource).in_order()]
+
+    def validate(self) -> None:
+        """Raise AssertionError if what is stored contradicts itself."""
+        self.registry.store.validate()
+
+    async def list_page(
+        self,
+        resource: Resource,
+        *,
+        limit: int = 0,
+        continue_token: str = "",
+        resource_version: str = "",
+    ) -> Page:
+        """Objects of all namespaces in order of their keys, at most `limit` (0: all)."""
+        return self._lister.page(resource, limit, continue_token, resource_version)
+
+    def watch(
+        self,
+        resource: Resource,
+        *,
+        resource_version: str,
+        timeout_seconds: float | None = None,
+        bookmarks: bool = True,
+    ) -> AsyncGenerator[WatchEvent, None]:
+        """Every change after that version, in order.
+
+        Only a watch with a time limit ends and is sent bookmarks; any other never looks at the
+        clock.
+        """
+        every = self.registry.options.bookmark_seconds
+        alarm = (
+            list_watch.WatchTimer(self.clock, timeout_seconds, every, bookmarks)
+            if timeout_seconds
+            else None
+        )
+        return list_watch.watch_changes(self.registry.store, resource, resource_version, alarm)
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Raw:
+        """The object as it is now."""
+        return deep_copy(self.read(resource, namespace, name))
+
+    async def post(self, resource: Resource, object: Raw) -> None:
+        """Create the object."""
+        await self.create(resource, object)
+
+    async def create(self, resource: Resource, object: Raw) -> Raw:
+        """Create the object, in the namespace its metadata names; the answer is as stored."""
+        return deep_copy(creation.create_object(self.registry, resource, deep_copy(object)).raw)
+
+    async def update(self, resource: Resource, object: Raw, *, subresource: str = "") -> Raw:
+        """Replace the object."""
+        entry = updates.update_object(self.registry, resource, deep_copy(object), subresource)
+        return deep_copy(entry.raw)
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Raw,
+        *,
+        subresource: str = "",
+        patch_type: PatchType = "merge",
+    ) -> Raw:
+        """Change the object by a JSON merge patch or a strategic merge patch."""
+        where = (resource, namespace, name)
+        change = deep_copy(patch)
+        entry = updates.patch_object(self.registry, *where, change, subresource, patch_type)
+        return deep_copy(entry.raw)
+
+    async def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        grace_period_seconds: int | None = None,
+    ) -> None:
+        """Delete the object, or begin to."""
+        deletion.delete_object(self.registry, resource, namespace, name, uid, grace_period_seconds)
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        """Assign the pod to the node."""
+        pod_subresources.bind_pod(self.registry, namespace, name, uid, node)
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
+        """Change the pod's status by a strategic merge patch, if it is still that pod."""
+        change = deep_copy({**patch, "metadata": {"uid": uid}} if uid else patch)
+        updates.patch_object(self.registry, PODS, namespace, name, change, "status", "strategic")
+
+    async def evict(
+        self, namespace: str, name: str, *, uid: str = "", grace_period_seconds: int | None = None
+    ) -> None:
+        """Delete the pod if its disruption budget allows."""
+        pod_subresources.evict_pod(self.registry, namespace, name, uid, grace_period_seconds)
+
+    def _apply(self, resource: Resource, raw: Raw) -> KubeObject:
+        return manifest_loader.restore_object(self.registry, resource, deep_copy(raw)).view

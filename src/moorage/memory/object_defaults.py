@@ -1,0 +1,66 @@
+"""Defaults an API server fills into objects other than pods."""
+
+from typing import Any, Final
+
+from moorage.memory import namespace_lifecycle
+from moorage.memory.object_registry import ObjectRegistry
+from moorage.watch.api_resources import RESOURCES, Resource
+from moorage.watch.api_server import Raw
+
+_DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
+
+_FIELDS: Final[dict[str, dict[str, Any]]] = {
+    "storageclasses": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
+    "priorityclasses": {"preemptionPolicy": "PreemptLowerPriority"},
+}
+_SPEC_FIELDS: Final[dict[str, dict[str, Any]]] = {
+    "persistentvolumes": {
+        "persistentVolumeReclaimPolicy": "Retain",
+        "volumeMode": "Filesystem",
+    },
+    "persistentvolumeclaims": {"volumeMode": "Filesystem"},
+    "csidrivers": {"attachRequired": True, "storageCapacity": False},
+}
+
+
+def fill_object_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Raw:
+    """The object with defaults filled in; the one given is left alone."""
+    if fields := _FIELDS.get(resource.plural):
+        raw = _filled(raw, fields)
+    if fields := _SPEC_FIELDS.get(resource.plural):
+        raw = {**raw, "spec": _filled(raw.get("spec") or {}, fields)}
+    if resource.plural == "persistentvolumeclaims":
+        raw = _with_class(registry, raw)
+    if resource.plural == "namespaces":
+        metadata = raw["metadata"]
+        labels = namespace_lifecycle.namespace_labels(
+            metadata.get("labels") or {}, metadata["name"]
+        )
+        raw = {**raw, "metadata": {**metadata, "labels": labels}}
+    return raw
+
+
+def _filled(raw: Raw, fields: dict[str, Any]) -> Raw:
+    missing = {field: value for field, value in fields.items() if raw.get(field) is None}
+    return {**raw, **missing}
+
+
+def _with_class(registry: ObjectRegistry, claim: Raw) -> Raw:
+    """The claim with the default storage class, as the DefaultStorageClass plugin gives it."""
+    named = _CLASS_ANNOTATION in (claim["metadata"].get("annotations") or {})
+    if named or claim["spec"].get("storageClassName") is not None:
+        return claim
+    name = _default_class(registry)
+    return claim if name is None else {**claim, "spec": {**claim["spec"], "storageClassName": name}}
+
+
+def _default_class(registry: ObjectRegistry) -> str | None:
+    """The newest of the classes marked as default; of equally new ones, the first by name."""
+    marked = [
+        entry.raw["metadata"]
+        for entry in registry.store.table(RESOURCES["storageclasses"]).in_order()
+        if (entry.raw["metadata"].get("annotations") or {}).get(_DEFAULT_CLASS) == "true"
+    ]
+    newest = max((metadata["creationTimestamp"] for metadata in marked), default=None)
+    return next((m["name"] for m in marked if m["creationTimestamp"] == newest), None)

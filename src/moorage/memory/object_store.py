@@ -1,0 +1,191 @@
+"""The versioned object store, with a bounded history of changes for each resource."""
+
+import asyncio
+from bisect import bisect_right
+from operator import attrgetter
+from typing import Literal
+
+from moorage.memory import stored_objects
+from moorage.memory.stored_objects import Entry
+from moorage.watch.api_errors import Gone, NotFound
+from moorage.watch.api_resources import RESOURCES, Resource
+from moorage.watch.api_server import EventType, Raw, WatchEvent
+
+_VERSION = attrgetter("version")
+
+
+class Record:
+    """One change, and the event that all its watchers share."""
+
+    __slots__ = ("_event", "entry", "type", "version")
+
+    def __init__(self, type: EventType, entry: Entry) -> None:
+        self.type = type
+        self.entry = entry
+        self.version = entry.version
+        self._event: WatchEvent | None = None
+
+    @property
+    def event(self) -> WatchEvent:
+        """The event as watchers see it."""
+        if self._event is None:
+            self._event = WatchEvent(self.type, self.entry.view, str(self.version))
+        return self._event
+
+
+class History:
+    """Records in the order of their versions; only the last `window` are kept.
+
+    A position counts records from the first ever written, so it stays good when old ones go.
+    """
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self._records: list[Record] = []
+        self._dropped = 0
+        self._expired = 0
+        self._waiters: dict[asyncio.Future[None], None] = {}
+
+    @property
+    def end(self) -> int:
+        """The position of the next record."""
+        return self._dropped + len(self._records)
+
+    def append(self, record: Record) -> None:
+        """Add a record and wake those who wait for it."""
+        self._records.append(record)
+        excess = len(self._records) - self._window
+        if excess > 0:
+            self._expired = self._records[excess - 1].version
+            if excess >= self._window:  # dropping half at a time keeps appending cheap
+                del self._records[:excess]
+                self._dropped += excess
+        self.wake()
+
+    def after(self, version: int) -> int:
+        """The position of the first record later than a version."""
+        if self.has_expired(version):
+            raise self._too_old(version)
+        return self._dropped + bisect_right(self._records, version, key=_VERSION)
+
+    def has_expired(self, version: int) -> bool:
+        """Whether changes later than a version are no longer kept."""
+        return version < self._expired
+
+    def at(self, position: int, version: int) -> Record:
+        """The record at a position, for a reader that has come to a version."""
+        if position < self.end - self._window:
+            raise self._too_old(version)
+        return self._records[position - self._dropped]
+
+    def _too_old(self, version: int) -> Gone:
+        return Gone(f"too old resource version: {version} ({self._expired})")
+
+    def validate(self, version: int) -> None:
+        """Raise AssertionError unless versions rise, up to the store's at most."""
+        versions = [self._expired, *(r.version for r in self._records[-self._window :])]
+        assert versions == sorted(set(versions)), "versions do not rise"
+        assert versions[-1] <= version, "the history is ahead of its store"
+
+    async def changed(self) -> None:
+        """Return after the next `wake`: an appended record, or a reader's own alarm."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters[waiter] = None
+        try:
+            await waiter
+        finally:
+            self._waiters.pop(waiter, None)
+
+    def wake(self) -> None:
+        """Let everyone who waits look again, in the order in which they came."""
+        if self._waiters:
+            waiters, self._waiters = self._waiters, {}
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+
+class Table:
+    """The objects of one resource, by key, and how they came to be."""
+
+    __slots__ = ("decode", "entries", "history", "resource")
+
+    def __init__(self, resource: Resource, window: int) -> None:
+        self.resource = resource
+        self.entries: dict[str, Entry] = {}
+        self.history = History(window)
+        self.decode = stored_objects.decoder_for(resource)
+
+    def in_order(self) -> list[Entry]:
+        """All objects in the order of their keys, which is the order of a list."""
+        return [self.entries[key] for key in sorted(self.entries)]
+
+
+class Store:
+    """One table per resource and one counter of versions for all of them."""
+
+    def __init__(self, window: int) -> None:
+        self.version = 1  # 0 would ask for any version, so no list may answer it
+        self._tables = {plural: Table(resource, window) for plural, resource in RESOURCES.items()}
+
+    def table(self, resource: Resource) -> Table:
+        """The table of a resource; `NotFound` for one that is not kept here."""
+        resource = resource.whole
+        found = self._tables.get(resource.plural)
+        if found is None or (found.resource is not resource and found.resource != resource):
+            raise NotFound("the server could not find the requested resource")
+        return found
+
+    def tables(self) -> list[Table]:
+        """Every table."""
+        return list(self._tables.values())
+
+    def create(self, table: Table, key: str, raw: Raw, *, trusted: bool = False) -> Entry:
+        """Add an object, unless it cannot be decoded; `trusted`: its spec is known to be good."""
+        entry = self._next(table, key, raw)
+        if trusted:
+            _ = entry.view
+        else:
+            stored_objects.decode_entry(entry, table.resource)
+        return self._keep(table, "ADDED", entry)
+
+    def replace(self, table: Table, old: Entry, raw: Raw, *, trusted: bool = False) -> Entry:
+        """Replace an object by its next version; by none, if nothing would change.
+
+        `trusted`: the change is the store's own, and leaves the object as decodable as it was.
+        """
+        if raw == old.raw:
+            return old
+        entry = self._next(table, old.key, raw)
+        if not trusted:
+            stored_objects.decode_entry(entry, table.resource)
+        return self._keep(table, "MODIFIED", entry)
+
+    def remove(self, table: Table, old: Entry) -> None:
+        """Remove an object; its last version carries the number of the removal."""
+        entry = self._next(table, old.key, old.raw)
+        self.version = entry.version
+        del table.entries[old.key]
+        table.history.append(Record("DELETED", entry))
+
+    def validate(self) -> None:
+        """Raise AssertionError unless every object is at home under its key and its version."""
+        for table in self._tables.values():
+            table.history.validate(self.version)
+            for key, entry in table.entries.items():
+                metadata = entry.raw["metadata"]
+                home = table.resource.key(metadata.get("namespace", ""), metadata["name"])
+                assert key == entry.key == home, f"{home} is kept under {key}"
+                assert metadata["resourceVersion"] == str(entry.version), f"{key} is misnumbered"
+                assert entry.version <= self.version, f"{key} is ahead of its store"
+
+    def _next(self, table: Table, key: str, raw: Raw) -> Entry:
+        version = self.version + 1
+        metadata = {**raw["metadata"], "resourceVersion": str(version)}
+        return Entry(key, {**raw, "metadata": metadata}, version, table.decode)
+
+    def _keep(self, table: Table, type: Literal["ADDED", "MODIFIED"], entry: Entry) -> Entry:
+        self.version = entry.version
+        table.entries[entry.key] = entry
+        table.history.append(Record(type, entry))
+        return entry

@@ -1,0 +1,73 @@
+"""Which resources have a status subresource, a generation, or need a resourceVersion."""
+
+from typing import Final
+
+from moorage.watch.api_resources import Resource
+
+WITH_STATUS: Final = frozenset(
+    (
+        "pods",
+        "nodes",
+        "namespaces",
+        "persistentvolumes",
+        "persistentvolumeclaims",
+        "volumeattachments",
+        "services",
+        "replicasets",
+        "replicationcontrollers",
+        "statefulsets",
+        "poddisruptionbudgets",
+        "csinodes",
+        "podgroups",
+        "elasticquotas",
+    )
+)
+"""Their status is written through a subresource, and only there."""
+
+CREATED_STATUS: Final[dict[str, dict[str, str | int]]] = {
+    **{plural: {} for plural in WITH_STATUS - {"nodes"}},
+    "pods": {"phase": "Pending"},
+    "poddisruptionbudgets": {
+        "disruptionsAllowed": 0,
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "expectedPods": 0,
+    },
+    "namespaces": {"phase": "Active"},
+    "persistentvolumes": {"phase": "Pending"},
+    "persistentvolumeclaims": {"phase": "Pending"},
+}
+"""The status of a new object, whatever its creator wrote. A node brings its own."""
+
+WITH_GENERATION: Final = frozenset(
+    (
+        "pods",
+        "replicasets",
+        "replicationcontrollers",
+        "statefulsets",
+        "poddisruptionbudgets",
+        "priorityclasses",
+        "podgroups",
+        "elasticquotas",
+    )
+)
+"""They count the changes of what is asked of them."""
+
+UPDATED_BY_VERSION: Final = frozenset(
+    (
+        "poddisruptionbudgets",
+        "csinodes",
+        "csidrivers",
+        "csistoragecapacities",
+        "volumeattachments",
+        "leases",
+        "podgroups",
+        "elasticquotas",
+    )
+)
+"""An update must name the version it replaces."""
+
+
+def is_custom(resource: Resource) -> bool:
+    """Whether the resource is defined by a CustomResourceDefinition."""
+    return resource.group == "scheduling.x-k8s.io"

@@ -1,0 +1,108 @@
+"""Stored objects: each version as a dict, decoded into the struct that readers see."""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from moorage.api.decode import KINDS, DecodeError, decode_object
+from moorage.api.meta import KubeObject
+from moorage.memory import error_messages
+from moorage.watch.api_errors import ApiError, BadRequest, ServerError
+from moorage.watch.api_resources import PODS, Resource
+from moorage.watch.api_server import Raw
+
+Decode = Callable[[Raw], KubeObject]
+
+
+class Entry:
+    """An object at one version. Neither the dict nor the struct is ever changed."""
+
+    __slots__ = ("_decode", "_view", "key", "raw", "version")
+
+    def __init__(self, key: str, raw: Raw, version: int, decode: Decode) -> None:
+        self.key = key
+        self.raw = raw
+        self.version = version
+        self._decode = decode
+        self._view: KubeObject | None = None
+
+    @property
+    def view(self) -> KubeObject:
+        """The struct, decoded when first asked for."""
+        if self._view is None:
+            self._view = self._decode(self.raw)
+        return self._view
+
+    def see(self, view: KubeObject) -> None:
+        """Take a struct that was decoded already."""
+        self._view = view
+
+
+MALFORMED: Final = (AttributeError, LookupError, TypeError, ValueError)
+"""What handling an object raises where it has, say, a list in place of a map."""
+
+
+def decoder_for(resource: Resource) -> Decode:
+    """The function that decodes a resource's objects; of a kind nobody reads, only metadata."""
+    if resource.kind not in KINDS:
+        return _decode_metadata
+    kind, struct = resource.kind, KINDS[resource.kind].struct
+
+    def decode(raw: Raw) -> KubeObject:
+        try:
+            return msgspec.convert(raw, struct)
+        except msgspec.ValidationError:
+            return decode_object(raw, kind)
+
+    return decode
+
+
+def decode_entry(entry: Entry, resource: Resource) -> None:
+    """Decode an object that came from outside, or refuse it."""
+    entry.see(decode_or_refuse(entry.raw, resource))
+
+
+def decode_or_refuse(raw: Raw, resource: Resource) -> KubeObject:
+    """The struct of an object that came from outside; a refusal names the place of the fault."""
+    try:
+        if resource.kind not in KINDS:
+            return _decode_metadata(raw)
+        return decode_object(raw, resource.kind, strict=resource == PODS)
+    except DecodeError as error:
+        raise _decode_error(raw, resource, error) from None
+
+
+def malformed_error(raw: Raw, resource: Resource, cause: Exception) -> ApiError:
+    """The refusal of an object that could not be handled, in words that name the place."""
+    try:
+        decode_or_refuse(raw, resource)
+    except ApiError as error:
+        return error
+    return ServerError(f"Internal error occurred: {cause!r}")
+
+
+def _decode_metadata(raw: Raw) -> KubeObject:
+    try:
+        return msgspec.convert(raw, KubeObject)
+    except msgspec.ValidationError as error:
+        raise DecodeError(str(raw.get("kind")), "", "", str(error)) from None
+
+
+def _decode_error(raw: Raw, resource: Resource, error: DecodeError) -> ApiError:
+    kind = resource.kind
+    if resource == PODS and _is_decodable(raw, kind):
+        name = raw["metadata"].get("name") or ""
+        return error_messages.invalid(resource, name, f"{error.path}: {error.problem}")
+    return BadRequest(
+        f'{kind} in version "{resource.api_version}" cannot be handled as a {kind}: {error}'
+    )
+
+
+def _is_decodable(raw: Raw, kind: str) -> bool:
+    """Whether only strictness stands against an object: a negative quantity is one, but invalid."""
+    try:
+        decode_object(raw, kind)
+    except DecodeError:
+        return False
+    return True

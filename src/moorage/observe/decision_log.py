@@ -1,0 +1,146 @@
+"""The decision log: one line per scheduling attempt and binding.
+
+The id of the attempt stands in the line, in the event about the pod (annotation `moorage/attempt`)
+and in every error that came of it.
+"""
+
+import logging
+from typing import Any, Final, Protocol
+
+from moorage.framework.verdicts import PluginError
+from moorage.observe.log_formats import Render
+from moorage.observe.log_writer import LogWriter
+from moorage.observe.records import Attempt, Bound, Reloaded, Result, RolledBack
+
+DECISION_VERBOSITY: Final = 2
+BINDING_VERBOSITY: Final = 4
+LOGGER_NAME: Final = "decisions"
+
+
+class LogSink(Protocol):
+    """Where the lines go."""
+
+    @property
+    def verbosity(self) -> int: ...
+    @property
+    def render(self) -> Render: ...
+    @property
+    def writer(self) -> LogWriter: ...
+
+
+class DecisionLog:
+    """An observer. Whether a line is wanted is all that it finds out on the event loop."""
+
+    def __init__(self, sink: LogSink) -> None:
+        self._sink = sink
+
+    def attempted(self, attempt: Attempt) -> None:
+        if self._sink.verbosity >= DECISION_VERBOSITY or attempt.result is Result.ERROR:
+            self._sink.writer.put(self._attempt, attempt)
+
+    def bound(self, bound: Bound) -> None:
+        if self._sink.verbosity >= BINDING_VERBOSITY:
+            self._sink.writer.put(self._bound, bound)
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        fields = {"about": pod, "attempt": attempt, "err": f"{type(error).__name__}: {error}"}
+        if isinstance(error, PluginError):
+            fields |= {"plugin": error.plugin, "extension_point": error.point}
+        _say(logging.WARNING, "Failed", **fields)
+
+    def reloaded(self, reloaded: Reloaded) -> None:
+        fields: dict[str, Any] = {"generation": reloaded.generation, "digest": reloaded.digest}
+        if reloaded.source:
+            fields["source"] = reloaded.source
+        for warning in reloaded.warnings:
+            _say(logging.WARNING, "Configuration warning", warning=warning)
+        if reloaded.restart:
+            fields["needs_restart"] = ", ".join(reloaded.restart)
+        if reloaded.outcome == "refused":
+            _say(logging.ERROR, "Configuration refused", **fields, err=reloaded.message)
+        elif reloaded.outcome == "success":
+            level = logging.WARNING if reloaded.restart else logging.INFO
+            _say(level, "Configuration reloaded", **fields)
+        else:
+            _say(logging.INFO, "Configuration unchanged", **fields)
+
+    def rolled_back(self, rolled_back: RolledBack) -> None:
+        fields = {"profile": rolled_back.profile, "version": rolled_back.version}
+        _say(logging.WARNING, "Canary rolled back", **fields, reason=rolled_back.reason)
+
+    def _attempt(self, attempt: Attempt) -> str:
+        message, fields = _LINES[attempt.result](attempt)
+        severity = "E" if attempt.result is Result.ERROR else "I"
+        when = attempt.time + attempt.seconds
+        return self._sink.render(severity, DECISION_VERBOSITY, when, LOGGER_NAME, message, fields)
+
+    def _bound(self, bound: Bound) -> str:
+        fields = {
+            "pod": bound.pod,
+            "node": bound.node,
+            "attempt": bound.attempt,
+            "attempts": bound.attempts,
+            "ms": _ms(bound.seconds),
+            "waited_s": round(bound.since_added, 3),
+            **_decided_by(bound),
+        }
+        return self._sink.render("I", BINDING_VERBOSITY, bound.time, LOGGER_NAME, "Bound", fields)
+
+
+def _say(level: int, message: str, **fields: Any) -> None:
+    logging.getLogger("moorage").log(level, message, extra={"fields": fields})
+
+
+def _scheduled(attempt: Attempt) -> tuple[str, dict[str, Any]]:
+    return "Scheduled", {
+        "pod": attempt.pod,
+        "node": attempt.node,
+        "score": attempt.score,
+        "feasible": attempt.feasible,
+        "evaluated": attempt.evaluated,
+        **_common(attempt),
+    }
+
+
+def _unschedulable(attempt: Attempt) -> tuple[str, dict[str, Any]]:
+    fields = {"pod": attempt.pod, "reason": attempt.message, **_common(attempt)}
+    if attempt.nominated:
+        fields |= {"nominated": attempt.nominated, "victims": attempt.victims}
+    return "Unschedulable", fields
+
+
+def _error(attempt: Attempt) -> tuple[str, dict[str, Any]]:
+    return "Attempt failed", {
+        "pod": attempt.pod,
+        "err": attempt.message,
+        "plugin": attempt.plugin,
+        "extension_point": attempt.point,
+        **_common(attempt),
+    }
+
+
+def _common(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "profile": attempt.profile,
+        "attempt": attempt.id,
+        "attempts": attempt.attempts,
+        "ms": _ms(attempt.seconds),
+        **_decided_by(attempt),
+    }
+
+
+def _decided_by(record: Attempt | Bound) -> dict[str, Any]:
+    """The configuration that decided, where it is known, and the version of the profile."""
+    found: dict[str, Any] = {"generation": record.generation} if record.generation else {}
+    return {**found, "version": record.version} if record.version else found
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)
+
+
+_LINES: Final = {
+    Result.SCHEDULED: _scheduled,
+    Result.UNSCHEDULABLE: _unschedulable,
+    Result.ERROR: _error,
+}

@@ -1,0 +1,187 @@
+"""`Metrics`: the observer that counts and renders all metrics for Prometheus.
+
+    metrics = Metrics()
+    scheduler = Scheduler(..., observers=(metrics, ...))
+    metrics.follow(scheduler)
+    body, content_type = metrics.render(request.headers.get("Accept", ""))
+
+`Metrics` is an observer, and hands every attempt a timer. What the scheduler knows anyway (queues,
+cache, events) is read off it when somebody looks. Everything runs on the event loop's thread.
+"""
+
+import random
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import Metric as Family
+from prometheus_client.exposition import choose_encoder
+
+from moorage.framework.verdicts import PluginError
+from moorage.observe import catalogue, state_metrics, step_timings
+from moorage.observe.catalogue import SLI_ATTEMPTS
+from moorage.observe.metric_families import Tallies, counter, gauge, histogram, unlabelled
+from moorage.observe.records import Attempt, Bound, Reloaded, Result, RolledBack
+from moorage.observe.state_metrics import MetricsSource
+from moorage.observe.step_timings import Timer, Timings
+
+SAMPLED: Final = 0.1
+"""The share of attempts that are timed plugin by plugin."""
+NOMINATIONS_KEPT: Final = 10_000
+_SLI_LABELS: Final = tuple(str(n) if n < SLI_ATTEMPTS else "15+" for n in range(SLI_ATTEMPTS + 1))
+
+
+class Metrics:
+    """Counts what happens, and tells it to Prometheus.
+
+    `registry` is a registry of its own, for whoever has more to tell; `lag` may be set to a
+    function that tells the event loop's lag.
+    """
+
+    def __init__(
+        self,
+        registry: CollectorRegistry | None = None,
+        *,
+        sampled: float = SAMPLED,
+        rng: random.Random | None = None,
+        now: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.registry = CollectorRegistry() if registry is None else registry
+        self.timings = Timings(now)
+        self.lag: Callable[[], float] | None = None
+        self._source: MetricsSource | None = None
+        self._sampled = sampled
+        self._random = (rng or random.Random()).random
+        self._durations = Tallies(catalogue.ATTEMPT_DURATION.buckets)
+        self._sli = Tallies(catalogue.SLI_DURATION.buckets)
+        self._attempts = Tallies(catalogue.POD_ATTEMPTS.buckets).of()
+        self._victims = Tallies(catalogue.PREEMPTION_VICTIMS.buckets).of()
+        self._nominations = Tallies(catalogue.NOMINATION_DURATION.buckets).of()
+        self._nominated: OrderedDict[str, float] = OrderedDict()
+        self._calls = Tallies(catalogue.EXTENDER_CALLS.buckets)
+        self._errors: Counter[tuple[str, ...]] = Counter()
+        self._plugin_errors: Counter[tuple[str, ...]] = Counter()
+        self._flushed = 0
+        self._configuration = (0, "")
+        self._versions = Tallies(catalogue.VERSION_DURATION.buckets)
+        self._refused = False
+        self._reloads: Counter[tuple[str, ...]] = Counter()
+        self._percents: dict[tuple[str, ...], float] = {}
+        self._rollbacks: Counter[tuple[str, ...]] = Counter()
+        self.registry.register(self)
+        ProcessCollector(registry=self.registry)
+
+    def follow(self, source: MetricsSource) -> None:
+        """Read queues, cache and events off this scheduler whenever somebody looks."""
+        self._source = source
+
+    def configured(
+        self,
+        generation: int,
+        digest: str = "",
+        canaries: Iterable[tuple[str, str, float]] = (),
+    ) -> None:
+        """A configuration is in force, with canaries for so many percent of a profile's pods."""
+        self._configuration = (generation, digest)
+        self._percents = {(profile, version): percent for profile, version, percent in canaries}
+
+    def render(self, accept: str = "") -> tuple[bytes, str]:
+        """Everything as text, in the format asked for, and the name of that format."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self.registry), content_type
+
+    def timer(self, profile: str) -> Timer:
+        """An attempt begins."""
+        return Timer(self.timings.of(profile), self._random() < self._sampled)
+
+    def attempted(self, attempt: Attempt) -> None:
+        if attempt.result is Result.SCHEDULED:
+            return
+        self._durations.of(attempt.result.value, attempt.profile).observe(attempt.seconds)
+        if attempt.version:
+            labels = attempt.result.value, attempt.profile, attempt.version
+            self._versions.of(*labels).observe(attempt.seconds)
+        if attempt.nominated:
+            self._victims.observe(attempt.victims)
+            self._remember(attempt.uid, attempt.time)
+        if attempt.plugin:
+            self._plugin_errors[attempt.plugin, attempt.point] += 1
+
+    def bound(self, bound: Bound) -> None:
+        self._durations.of("scheduled", bound.profile).observe(bound.seconds)
+        if bound.version:
+            self._versions.of("scheduled", bound.profile, bound.version).observe(bound.seconds)
+        self._attempts.observe(bound.attempts)
+        self._sli.of(_SLI_LABELS[min(bound.attempts, SLI_ATTEMPTS)]).observe(bound.since_ready)
+        self._flushed += bound.flushed
+        if self._nominated and (since := self._nominated.pop(bound.uid, None)) is not None:
+            self._nominations.observe(bound.time - since)
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        if isinstance(error, PluginError):
+            self._plugin_errors[error.plugin, error.point] += 1
+        else:
+            self._errors[(pod if pod.startswith("watch/") else type(error).__name__,)] += 1
+
+    def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
+        self._calls.of(extender, verb, result).observe(seconds)
+
+    def reloaded(self, reloaded: Reloaded) -> None:
+        self._reloads[(reloaded.outcome,)] += 1
+        self._refused = reloaded.outcome == "refused"
+        self.configured(reloaded.generation, reloaded.digest, reloaded.canaries)
+
+    def rolled_back(self, rolled_back: RolledBack) -> None:
+        labels = rolled_back.profile, rolled_back.version
+        self._rollbacks[labels] += 1
+        self._percents[labels] = 0.0
+
+    def describe(self) -> Iterable[Family]:
+        """Nothing: what there is to tell is found out when it is asked for."""
+        return ()
+
+    def collect(self) -> Iterator[Family]:
+        """Everything, for Prometheus."""
+        yield from self._counted()
+        yield from step_timings.timing_families(self.timings)
+        if self._source is not None:
+            yield from state_metrics.scheduler_families(self._source)
+            profiles = self._source.profiles.values()
+            yield from state_metrics.guard_families(
+                plugin for profile in profiles for plugin in profile.guards
+            )
+
+    def _counted(self) -> Iterator[Family]:
+        durations = list(self._durations.items())
+        counts = [(labels, tally.count) for labels, tally in durations]
+        yield counter(catalogue.SCHEDULE_ATTEMPTS, counts)
+        yield histogram(catalogue.ATTEMPT_DURATION, durations)
+        yield histogram(catalogue.SLI_DURATION, self._sli.items())
+        yield histogram(catalogue.POD_ATTEMPTS, [((), self._attempts)])
+        yield histogram(catalogue.PREEMPTION_VICTIMS, [((), self._victims)])
+        yield histogram(catalogue.NOMINATION_DURATION, [((), self._nominations)])
+        yield counter(catalogue.AFTER_FLUSH, unlabelled(self._flushed))
+        yield counter(catalogue.PLUGIN_ERRORS, self._plugin_errors.items())
+        yield counter(catalogue.ERRORS, self._errors.items())
+        yield histogram(catalogue.EXTENDER_CALLS, self._calls.items())
+        generation, digest = self._configuration
+        yield gauge(catalogue.GENERATION, unlabelled(generation))
+        if digest:
+            yield gauge(catalogue.CONFIGURATION_INFO, [((digest,), 1)])
+        yield gauge(catalogue.CONFIG_REFUSED, unlabelled(self._refused))
+        yield counter(catalogue.CONFIG_RELOADS, self._reloads.items())
+        versions = list(self._versions.items())
+        attempts = [(labels, tally.count) for labels, tally in versions]
+        yield counter(catalogue.VERSION_ATTEMPTS, attempts)
+        yield histogram(catalogue.VERSION_DURATION, versions)
+        yield gauge(catalogue.CANARY_PERCENT, self._percents.items())
+        yield counter(catalogue.CANARY_ROLLBACKS, self._rollbacks.items())
+        if self.lag is not None:
+            yield gauge(catalogue.LOOP_LAG, unlabelled(self.lag()))
+
+    def _remember(self, uid: str, since: float) -> None:
+        self._nominated.setdefault(uid, since)
+        if len(self._nominated) > NOMINATIONS_KEPT:
+            self._nominated.popitem(last=False)

@@ -1,0 +1,177 @@
+"""Metrics read from a scheduler's state when scraped: queue, cache, preemption, guards."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from operator import length_hint
+from typing import Protocol
+
+import msgspec
+from prometheus_client.core import Metric as Family
+
+from moorage.cache.cache import Cache
+from moorage.framework.plugin_guards import GuardedPlugin, PluginGuards
+from moorage.framework.queued_pod import State
+from moorage.observe import catalogue
+from moorage.observe.metric_families import Values, counter, gauge, unlabelled
+from moorage.observe.observers import Observers
+from moorage.queue.scheduling_queue import SchedulingQueue
+
+
+def guard_families(plugins: Iterable[GuardedPlugin]) -> Iterator[Family]:
+    """Every metric about guarded plugins."""
+    found = list(plugins)
+    names = [(guard, (guard.plugin, guard.profile)) for guard in found]
+    hooks = [
+        ((guard.plugin, point, guard.profile), hook)
+        for guard in found
+        for point, hook in guard.hooks.items()
+        if hook.calls
+    ]
+    failures = [
+        ((guard.plugin, point, guard.profile, reason), count)
+        for guard in found
+        for (point, reason), count in guard.failures.items()
+    ]
+    yield gauge(catalogue.BREAKER_STATE, [(name, guard.state) for guard, name in names])
+    yield counter(catalogue.BREAKER_TRIPS, [(name, guard.trips) for guard, name in names])
+    yield counter(catalogue.GUARD_LEFT_OUT, [(name, guard.left_out) for guard, name in names])
+    yield counter(catalogue.GUARD_FAILURES, failures)
+    yield counter(catalogue.GUARD_CALLS, [(labels, hook.calls) for labels, hook in hooks])
+    yield counter(catalogue.GUARD_SECONDS, [(labels, hook.seconds) for labels, hook in hooks])
+
+
+class PreemptionCounts(msgspec.Struct, frozen=True):
+    """What a scheduler has done to make room, and what is under way.
+
+    `evictions` by (way, result); `disruptions_spent` are those that budgets do not show yet, and
+    `disruptions_expired` those that they never showed.
+    """
+
+    evictions: Mapping[tuple[str, str], int]
+    leaving: int
+    loops_cut: int
+    pairs_stopped: int
+    nominations_given_up: int
+    disruptions_spent: int
+    disruptions_expired: int
+    nodes_resting: int
+    rejections: int
+
+
+def preemption_families(room: PreemptionCounts) -> Iterator[Family]:
+    """The metrics of it."""
+    yield counter(catalogue.EVICTIONS, room.evictions.items())
+    yield gauge(catalogue.VICTIMS_LEAVING, unlabelled(room.leaving))
+    yield counter(catalogue.LOOPS_CUT, unlabelled(room.loops_cut))
+    yield gauge(catalogue.PAIRS_STOPPED, unlabelled(room.pairs_stopped))
+    yield counter(catalogue.NOMINATIONS_GIVEN_UP, unlabelled(room.nominations_given_up))
+    yield gauge(catalogue.DISRUPTIONS_SPENT, unlabelled(room.disruptions_spent))
+    yield counter(catalogue.DISRUPTIONS_EXPIRED, unlabelled(room.disruptions_expired))
+    yield gauge(catalogue.NODES_RESTING, unlabelled(room.nodes_resting))
+    yield counter(catalogue.REJECTIONS, unlabelled(room.rejections))
+
+
+class Recorder(Protocol):
+    """Whoever sends events."""
+
+    @property
+    def sent(self) -> int: ...
+    @property
+    def dropped(self) -> int: ...
+
+
+class Reflector(Protocol):
+    """Whoever follows a resource."""
+
+    @property
+    def known(self) -> Sized: ...
+
+
+class Profile(Protocol):
+    """The plugins of a scheduler name."""
+
+    @property
+    def guards(self) -> PluginGuards: ...
+
+
+class Active(Protocol):
+    """Whether attempts are made."""
+
+    def is_set(self) -> bool: ...
+
+
+class StandinStates(Protocol):
+    """Who is stood in for."""
+
+    def state(self) -> Mapping[str, bool]: ...
+
+
+class MetricsSource(Protocol):
+    """The part of a scheduler that metrics read."""
+
+    @property
+    def queue(self) -> SchedulingQueue: ...
+    @property
+    def cache(self) -> Cache: ...
+    @property
+    def binding(self) -> int: ...
+    @property
+    def synced(self) -> bool: ...
+    @property
+    def active(self) -> Active: ...
+    @property
+    def recorder(self) -> Recorder: ...
+    @property
+    def observers(self) -> Observers: ...
+    @property
+    def profiles(self) -> Mapping[str, Profile]: ...
+    @property
+    def reflectors(self) -> Mapping[str, Reflector]: ...
+    @property
+    def standing(self) -> StandinStates: ...
+    def room(self) -> PreemptionCounts: ...
+
+
+def scheduler_families(source: MetricsSource) -> Iterator[Family]:
+    """Everything that is read off a scheduler."""
+    queue, cache = source.queue, source.cache
+    waiting = [((name,), count) for name, count in queue.pending_counts().items()]
+    events = [((event,), count) for event, count in queue.in_flight_events().items()]
+    known = [((plural,), len(found.known)) for plural, found in source.reflectors.items()]
+    yield gauge(catalogue.PENDING_PODS, waiting)
+    yield counter(catalogue.QUEUE_INCOMING, queue.incoming.items())
+    yield gauge(catalogue.UNSCHEDULABLE_PODS, refusal_counts(queue).items())
+    yield gauge(catalogue.INFLIGHT_EVENTS, events)
+    yield gauge(catalogue.CACHE_SIZE, _cache_size(cache))
+    yield gauge(catalogue.GOROUTINES, [(("binding",), source.binding)])
+    yield gauge(catalogue.NOMINATED_PODS, unlabelled(len(cache.nominations)))
+    yield counter(catalogue.EVENTS_SENT, unlabelled(source.recorder.sent))
+    yield counter(catalogue.EVENTS_DROPPED, unlabelled(source.recorder.dropped))
+    yield gauge(catalogue.ACTIVE, unlabelled(source.active.is_set()))
+    yield gauge(catalogue.STANDING_IN, [((n,), on) for n, on in source.standing.state().items()])
+    yield gauge(catalogue.SYNCED, unlabelled(source.synced))
+    yield gauge(catalogue.OBSERVERS_OFF, unlabelled(len(source.observers.switched_off)))
+    yield gauge(catalogue.FOLLOWED, known)
+    yield from preemption_families(source.room())
+
+
+def refusal_counts(queue: SchedulingQueue) -> Counter[tuple[str, str]]:
+    """How many waiting pods each plugin has refused, by (plugin, profile)."""
+    groups = Counter(
+        (pod.refused_by, pod.info.pod.spec.scheduler_name)
+        for pod in queue
+        if pod.state is not State.IN_FLIGHT
+    )
+    found: Counter[tuple[str, str]] = Counter()
+    for (plugins, profile), count in groups.items():
+        for plugin in plugins:
+            found[plugin, profile] += count
+    return found
+
+
+def _cache_size(cache: Cache) -> Values:
+    return [
+        (("nodes",), len(cache.table)),
+        (("pods",), length_hint(cache.pods())),
+        (("assumed_pods",), len(cache.assumed)),
+    ]

@@ -1,0 +1,185 @@
+"""Durations of each step and plugin of an attempt, and the metrics made of them.
+
+Every attempt is timed step by step; one of ten also plugin by plugin, as kube-scheduler does.
+Counting is written out in `Timer.step`: it runs a dozen times for every pod.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
+from typing import Any, Final, TypeVar
+
+from prometheus_client.core import Metric as Family
+
+from moorage.observe import catalogue
+from moorage.observe.catalogue import ALGORITHM_DURATION, FINE, PERMIT_WAIT, PLUGIN_DURATION
+from moorage.observe.metric_families import Tallies, Tally, counter, histogram, unlabelled
+
+SUCCESS: Final = "Success"
+WAIT_ON_PERMIT: Final = "WaitOnPermit"
+COUNTED: Final = frozenset({"PreFilter", "Filter", "PostFilter", "PreScore", "Score"})
+"""The points where it is counted who was asked."""
+
+_name = itemgetter(0)
+T = TypeVar("T", bound=tuple[Any, ...])
+
+
+class ProfileTimings:
+    """What the timers of one profile's attempts have seen.
+
+    `steps` are by (point, status), `asked` by (point, names of plugins).
+    """
+
+    __slots__ = ("asked", "steps", "timings")
+
+    def __init__(self, timings: "Timings") -> None:
+        self.timings = timings
+        self.steps: dict[tuple[str, str], Tally] = {}
+        self.asked: Counter[tuple[str, tuple[str, ...]]] = Counter()
+
+
+class Timings:
+    """What all timers have seen."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
+        self.permits = Tallies(PERMIT_WAIT.buckets)
+        self.plugins = Tallies(PLUGIN_DURATION.buckets)
+        self.algorithm = Tally(ALGORITHM_DURATION.buckets)
+        self.profiles: dict[str, ProfileTimings] = {}
+
+    def of(self, profile: str) -> ProfileTimings:
+        found = self.profiles.get(profile)
+        if found is None:
+            found = self.profiles[profile] = ProfileTimings(self)
+        return found
+
+    def steps(self) -> list[tuple[tuple[str, ...], Tally]]:
+        """How long steps took, by (point, status, profile)."""
+        return [
+            ((*key, name), tally)
+            for name, profile in self.profiles.items()
+            for key, tally in profile.steps.items()
+            if key[0] != WAIT_ON_PERMIT
+        ]
+
+
+class Timer:
+    """Times one attempt, from deciding to binding."""
+
+    __slots__ = ("_began", "_deciding", "_now", "_point", "_profile", "_running", "_sampled")
+
+    def __init__(self, profile: ProfileTimings, sampled: bool) -> None:
+        self._profile = profile
+        self._sampled = sampled
+        self._now = now = profile.timings.now
+        self._point = ""
+        self._began = self._deciding = now()
+        self._running: _Run | None = None
+
+    def step(self, point: str, ended: str = SUCCESS) -> None:
+        """A point begins, or none does; `ended` tells how the one before came out."""
+        now = self._now()
+        if self._point:
+            key, seconds = (self._point, ended), now - self._began
+            steps = self._profile.steps
+            tally = steps.get(key)
+            if tally is None:
+                tally = steps[key] = self._new(*key)
+            tally.counts[bisect_left(tally.bounds, seconds)] += 1
+            tally.total += seconds
+            if self._running is not None:
+                self._settle(self._running, ended, now)
+        if not point and self._deciding:
+            self._profile.timings.algorithm.observe(now - self._deciding)
+            self._deciding = 0.0
+        self._point = point
+        self._began = now
+
+    def each(self, plugins: Iterable[T]) -> Iterable[T]:
+        """The plugins about to run at the point that has begun."""
+        point = self._point
+        if point in COUNTED:
+            self._profile.asked[point, tuple(map(_name, plugins))] += 1
+        return self._one_by_one(plugins) if self._sampled else plugins
+
+    def _one_by_one(self, plugins: Iterable[T]) -> Iterator[T]:
+        """The time between giving a plugin out and being asked for the next is the plugin's.
+
+        Whoever stops asking has had the last word of one plugin: the next step tells what it was.
+        """
+        now = self._now
+        for plugin in plugins:
+            run = self._running = _Run(plugin[0], now())
+            try:
+                yield plugin
+            except GeneratorExit:
+                run.ended = now()
+                raise
+            if self._running is run:
+                self._settle(run, SUCCESS, now())
+
+    def _settle(self, run: "_Run", status: str, now: float) -> None:
+        seconds = (run.ended or now) - run.began
+        self._profile.timings.plugins.of(run.plugin, self._point, status).observe(seconds)
+        self._running = None
+
+    def _new(self, point: str, status: str) -> Tally:
+        if point == WAIT_ON_PERMIT:
+            return self._profile.timings.permits.of(status)
+        return Tally(FINE)
+
+
+class _Run:
+    """A plugin is running, or was the last to."""
+
+    __slots__ = ("began", "ended", "plugin")
+
+    def __init__(self, plugin: str, began: float) -> None:
+        self.plugin = plugin
+        self.began = began
+        self.ended = 0.0
+
+
+_SCHEDULING_POINTS: Final = frozenset(
+    {"PreFilter", "Filter", "PostFilter", "PreScore", "Score", "Reserve", "Permit"}
+)
+_PREEMPTION: Final = "DefaultPreemption"
+_Labelled = tuple[tuple[str, ...], Tally]
+
+
+def timing_families(timings: Timings) -> Iterator[Family]:
+    """Every metric that comes of timing attempts."""
+    steps = timings.steps()
+    bounds = catalogue.POINT_DURATION.buckets
+    points = [(labels, tally.coarser(bounds)) for labels, tally in steps]
+    asked = by_plugin(timings)
+    evaluations = [(key, count) for key, count in asked.items() if key[1] != "PostFilter"]
+    preemptions = sum(n for key, n in asked.items() if key[:2] == (_PREEMPTION, "PostFilter"))
+    yield histogram(catalogue.POINT_DURATION, points)
+    yield histogram(catalogue.DECISION_DURATION, by_step(steps))
+    yield histogram(catalogue.ALGORITHM_DURATION, [((), timings.algorithm)])
+    yield histogram(catalogue.PERMIT_WAIT, timings.permits.items())
+    yield histogram(catalogue.PLUGIN_DURATION, timings.plugins.items())
+    yield counter(catalogue.PLUGIN_EVALUATIONS, evaluations)
+    yield counter(catalogue.PREEMPTION_ATTEMPTS, unlabelled(preemptions))
+
+
+def by_step(steps: Iterable[_Labelled]) -> list[_Labelled]:
+    """The steps of deciding, however they came out."""
+    found = Tallies(catalogue.FINE)
+    for (point, _, profile), tally in steps:
+        if point in _SCHEDULING_POINTS:
+            found.of(point, profile).add(tally)
+    return list(found.items())
+
+
+def by_plugin(timings: Timings) -> Counter[tuple[str, str, str]]:
+    """How often each plugin was asked, by (plugin, point, profile)."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for name, profile in timings.profiles.items():
+        for (point, plugins), count in profile.asked.items():
+            for plugin in plugins:
+                found[plugin, point, name] += count
+    return found

@@ -1,0 +1,167 @@
+"""NodeResourcesFit: a node must have free what the pod requests; scores by what is left or used."""
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.api.resource_amounts import is_extended, node_allocatable, pod_requests
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
+from moorage.cache.podinfo import PodClass
+from moorage.cache.table import NodeTable
+from moorage.config.plugin_args import CPU_AND_MEMORY, LEAST_ALLOCATED, ScoringStrategy
+from moorage.framework.cycle import Cycle
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.points import Filter, PreFilter, PreScore, Score
+from moorage.framework.verdicts import Rejection, unresolvable, unschedulable
+from moorage.plugins.kernels import compiled
+from moorage.plugins.node_resources.resource_allocation import scored_resources
+from moorage.plugins.node_resources.scoring_strategies import strategy_of
+
+TOO_MANY_PODS = "Too many pods"
+INSUFFICIENT = "Insufficient {}"
+
+_TOO_MANY_PODS = 1
+_NEVER = 1 << 30
+_FIRST_RESOURCE = 1
+_MOST_RESOURCES = 28
+
+
+class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
+    ignored_resources: tuple[str, ...] = ()
+    ignored_resource_groups: tuple[str, ...] = ()
+    scoring_strategy: ScoringStrategy = ScoringStrategy(LEAST_ALLOCATED, CPU_AND_MEMORY)
+
+    depends = Depends.USAGE
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return cycle.incoming.requests, cycle.incoming.nonzero, _scoring_sign(cycle.incoming.cls)
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
+        return None
+
+    def checked(self, cycle: Cycle) -> list[tuple[int, int]]:
+        """(resource, amount) of what the node must have, without what the profile ignores."""
+        asked = [request for request in cycle.incoming.requests if request[1] > 0]
+        if not self.ignored_resources and not self.ignored_resource_groups:
+            return asked
+        names = cycle.table.resources.values
+        return [request for request in asked if not self.is_ignored(names[request[0]])]
+
+    def is_ignored(self, name: str) -> bool:
+        if not is_extended(name):
+            return False
+        group = name.split("/", 1)[0]
+        return name in self.ignored_resources or group in self.ignored_resource_groups
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        """Codes are sets of bits: too many pods, the resources in short supply, and never."""
+        checked = self.checked(cycle)
+        if len(checked) > _MOST_RESOURCES:
+            raise ValueError(f"a pod that requests more than {_MOST_RESOURCES} resources")
+        if nodes.count == 1:
+            out[0] = code_of(checked, cycle.table, nodes.first)
+            return
+        crowded = nodes.pod_count >= nodes.allowed_pods
+        if crowded.any():
+            out[crowded] = _TOO_MANY_PODS
+        free, offered = nodes.free, nodes.allocatable
+        for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
+            if index >= len(free):
+                out |= np.int32(1 << bit | _NEVER)
+            elif compiled is not None and nodes.is_contiguous:
+                compiled.mark(out, free[index], offered[index], amount, 1 << bit, _NEVER)
+            else:
+                mark_short(out, free[index], offered[index], amount, 1 << bit)
+
+    def admits_all(self, cycle: Cycle, pod: Pod) -> bool:
+        return cycle.table.has_everywhere(self.checked(cycle))
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        names = cycle.table.resources.values
+        reasons = [TOO_MANY_PODS] if code & _TOO_MANY_PODS else []
+        for bit, (index, _) in enumerate(self.checked(cycle), start=_FIRST_RESOURCE):
+            if code & 1 << bit:
+                reasons.append(INSUFFICIENT.format(names[index]))
+        return unresolvable(*reasons) if code & _NEVER else unschedulable(*reasons)
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> None:
+        return None
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        requests = cycle.incoming.cls.scored_requests
+        resources = scored_resources(self.scoring_strategy.resources, requests, nodes)
+        strategy_of(self.scoring_strategy)(resources, nodes, out)
+
+    def events(self) -> tuple[EventHint, ...]:
+        gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+        shrunk = ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN)
+        target = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)
+        node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
+        return (
+            EventHint(gone, after_pod_deleted),
+            EventHint(node, after_node_change),
+            EventHint(shrunk, after_pod_shrunk),
+            EventHint(target),
+        )
+
+
+def mark_short(
+    out: NDArray[np.int32],
+    free: NDArray[np.int64],
+    offered: NDArray[np.int64],
+    amount: int,
+    bit: int,
+) -> None:
+    """Mark rows with less free than the amount, and those that do not even offer it."""
+    short = free < amount
+    if short.any():
+        out[short] |= np.int32(bit)
+        out[short & (offered < amount)] |= np.int32(_NEVER)
+
+
+def code_of(checked: list[tuple[int, int]], table: NodeTable, row: int) -> int:
+    """What `filter_all` writes, for one row."""
+    code = _TOO_MANY_PODS if table.pod_count.item(row) >= table.allowed_pods.item(row) else 0
+    for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
+        if index >= len(table.free):
+            code |= 1 << bit | _NEVER
+        elif table.free.item(index, row) < amount:
+            code |= 1 << bit
+            if table.allocatable.item(index, row) < amount:
+                code |= _NEVER
+    return code
+
+
+def _scoring_sign(cls: PodClass) -> tuple[int, int]:
+    requests = cls.scored_requests
+    return requests.get("cpu", 0), requests.get("memory", 0)
+
+
+def after_pod_deleted(pod: Pod, deleted: Pod, _: None) -> Hint:
+    held_room = deleted.spec.node_name or deleted.status.nominated_node_name
+    return Hint.QUEUE if held_room else Hint.SKIP
+
+
+def after_pod_shrunk(pod: Pod, old: Pod, new: Pod) -> Hint:
+    """Worth a try if the other pod gave back something this one asks for."""
+    before, after = pod_requests(old), pod_requests(new)
+    wanted = pod_requests(pod)
+    freed = any(before.get(name, 0) > after.get(name, 0) for name in wanted)
+    return Hint.QUEUE if freed else Hint.SKIP
+
+
+def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
+    """Worth a try on a node that could hold the pod when empty, and offers more than before."""
+    wanted = {name: amount for name, amount in pod_requests(pod).items() if amount}
+    offered = node_allocatable(new)
+    if offered.get("pods", 0) < 1 or any(offered.get(n, 0) < a for n, a in wanted.items()):
+        return Hint.SKIP
+    if old is None:
+        return Hint.QUEUE
+    before = node_allocatable(old)
+    grew = any(offered.get(name, 0) > before.get(name, 0) for name in (*wanted, "pods"))
+    return Hint.QUEUE if grew else Hint.SKIP

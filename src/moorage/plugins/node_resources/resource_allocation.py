@@ -1,0 +1,60 @@
+"""Which resources are scored for a pod, and Go's truncating integer division over columns.
+
+Scores are Go's: int64, truncating. Division runs in float64 where that is provably the same:
+for whole numbers a <= 100 b with b < 2**46, the correctly rounded a / b cannot reach the next whole
+number, which is at least 1 / b > ulp(100) / 2 away, so its floor is the true one.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.resource_amounts import is_scalar
+from moorage.cache.node_view import Nodes
+from moorage.cache.podinfo import CPU, EPHEMERAL_STORAGE, MEMORY, ORDINARY
+from moorage.config.plugin_args import ResourceSpec
+
+EXACT_BELOW = ORDINARY
+PERCENT = 100
+
+_BASE = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE}
+
+Amounts = NDArray[np.int64]
+
+
+class ScoredResource(NamedTuple):
+    """One resource that counts for a pod: its row in the columns, its weight, the pod's request."""
+
+    row: int
+    weight: int
+    request: int
+
+
+def scored_resources(
+    specs: Iterable[ResourceSpec], requests: dict[str, int], nodes: Nodes
+) -> list[ScoredResource]:
+    """The resources to score; scalar ones only where the pod asks for them."""
+    found = []
+    for spec in specs:
+        request = requests.get(spec.name, 0)
+        if request == 0 and is_scalar(spec.name):
+            continue
+        index = _BASE.get(spec.name, nodes.resource(spec.name) if is_scalar(spec.name) else None)
+        if index is not None:
+            found.append(ScoredResource(index, spec.weight, request))
+    return found
+
+
+def percent_of(part: Amounts, whole: Amounts) -> Amounts:
+    """100 * part / whole as Go's int64 has it; whole is not zero.  int64 (node)."""
+    return truncated(part * PERCENT, whole)
+
+
+def truncated(part: Amounts, whole: Amounts) -> Amounts:
+    """part / whole, truncated towards zero; whole is not zero.  int64 (node)."""
+    with np.errstate(over="ignore"):
+        quotient = np.asarray(part // whole, dtype=np.int64)
+    quotient += (quotient < 0) & (quotient * whole != part)
+    return quotient

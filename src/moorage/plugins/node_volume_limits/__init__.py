@@ -1,0 +1,1 @@
+"""NodeVolumeLimits: a node attaches no more volumes of a CSI driver than its CSINode allows."""

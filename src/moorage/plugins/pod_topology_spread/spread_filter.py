@@ -1,0 +1,107 @@
+"""DoNotSchedule constraints: refuses nodes where one more pod would exceed maxSkew.
+
+skew = pods in the node's domain + (1 if the constraint selects the pod itself) - the least of all
+domains. Pods being deleted are not counted; but when a trial takes a pod away or brings one, kube-
+scheduler takes it off or on whether it was counted or not, and so do we.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.node_view import Nodes
+from moorage.cache.pod_counters import PodCounters
+from moorage.cache.table import NodeTable, PodChange
+from moorage.cache.topology_counts import NO_LEAST, DomainSums, IntColumn
+from moorage.cache.topology_domains import NO_DOMAIN
+from moorage.plugins.pod_topology_spread.spread_constraints import Constraint, SpreadPlan
+
+FITS, SKEWED, UNLABELLED = 0, 1, 2
+
+
+class UncountedPods:
+    """What trials since PreFilter did to pods that are not counted.  row -> how many, per hard
+    constraint."""
+
+    __slots__ = ("_namespace", "_seen", "moved", "plan")
+
+    def __init__(self, plan: SpreadPlan, namespace: str, table: NodeTable) -> None:
+        self.plan = plan
+        self._namespace = namespace
+        self._seen = table.pod_log.version
+        self.moved: list[dict[int, int]] = [{} for _ in plan.hard]
+
+    def catch_up(self, table: NodeTable) -> None:
+        if self._seen != table.pod_log.version:
+            changes = table.pod_log.since(self._seen)
+            self._seen = table.pod_log.version
+            if changes is None:
+                self.moved = [{} for _ in self.plan.hard]
+            else:
+                self._follow(changes)
+
+    def _follow(self, changes: Sequence[PodChange]) -> None:
+        for row, info, sign in changes:
+            pod = info.pod
+            if pod.namespace != self._namespace:
+                continue
+            for constraint, moved in zip(self.plan.hard, self.moved, strict=True):
+                uncounted = pod.is_terminating or constraint.selector.selects_everything
+                if uncounted and constraint.selector.matches(pod.labels):
+                    left = moved.pop(row, 0) + sign
+                    if left:
+                        moved[row] = left
+
+
+class PodsByDomain(NamedTuple):
+    """Pods per domain.  values: int (domain)."""
+
+    values: IntColumn
+    least: int
+    most: int
+
+
+def write_refusals(
+    counters: PodCounters, trial: UncountedPods, nodes: Nodes, out: NDArray[np.int32]
+) -> None:
+    """Write UNLABELLED or SKEWED for each node that the first unmet constraint refuses."""
+    trial.catch_up(nodes.table)
+    untouched = True
+    for constraint, moved in zip(trial.plan.hard, trial.moved, strict=True):
+        verdicts = _by_domain(counters, constraint, moved)
+        if verdicts is None:
+            continue
+        domains = counters.topologies.topology(constraint.topology_key).of_row[nodes.rows]
+        if untouched:
+            verdicts.take(domains, out=out, mode="clip")
+        else:
+            np.copyto(out, verdicts[domains], where=out == FITS)
+        untouched = False
+
+
+def _by_domain(
+    counters: PodCounters, constraint: Constraint, moved: dict[int, int]
+) -> NDArray[np.int32] | None:
+    """int32 (domain): the verdict on its nodes; None where no node is refused."""
+    topology = counters.topologies.topology(constraint.topology_key)
+    domains = counters.topologies.domains(constraint.topology_key, constraint.included)
+    sums = counters.selected(constraint.counted).over(domains)
+    spread = _with_trial(sums, moved) if moved else PodsByDomain(sums.values, sums.least, sums.most)
+    least = 0 if domains.present < constraint.min_domains else spread.least
+    limit = constraint.max_skew - constraint.selects_self + least
+    if 0 <= limit >= spread.most and topology.covers_all:
+        return None
+    verdicts = (spread.values > limit).astype(np.int32)
+    verdicts[NO_DOMAIN] = UNLABELLED
+    return verdicts
+
+
+def _with_trial(sums: DomainSums, moved: dict[int, int]) -> PodsByDomain:
+    values = sums.values.copy()
+    for row, amount in moved.items():
+        values[sums.domains.of_row[row]] += amount
+    present = values[sums.domains.members > 0]
+    least = int(present.min(initial=NO_LEAST))
+    return PodsByDomain(values, least, int(present.max(initial=0)))

@@ -1,0 +1,148 @@
+"""PersistentVolumes and storage capacities by class, kept up with the objects and assumptions.
+
+One set of shelves serves all attempts of a profile, with what was assumed laid over it.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from moorage.api import quantity, selectors
+from moorage.api.label_requirements import SelectorError
+from moorage.api.meta import LabelSelector
+from moorage.api.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
+from moorage.cache.object_store import ObjectStore
+from moorage.framework.cycle import Cycle
+from moorage.plugins.volume_binding.assume_cache import AssumeCache
+from moorage.plugins.volume_binding.available_volumes import (
+    NO_VOLUMES,
+    AvailableVolumes,
+    VolumeEntry,
+    volume_entry,
+)
+from moorage.plugins.volumes.object_changes import ObjectTracker
+from moorage.plugins.volumes.persistent_volumes import is_kept_for, volume_class
+from moorage.plugins.volumes.volume_affinity import Reach, ReachIndex
+
+VOLUME_CACHE: Final = "VolumeBinding"
+"""Where `cycle.shared` has the shelves, with what was assumed."""
+
+
+class StoragePool(NamedTuple):
+    """Storage that some nodes can reach."""
+
+    limit: int
+    """Bytes of the largest volume that can be made of it."""
+    capacity: int
+    reach: Reach
+
+
+class StoragePools:
+    """The pools of a class."""
+
+    def __init__(self, pools: list[StoragePool]) -> None:
+        self.offers = ReachIndex([pool.reach for pool in pools])
+        self.limits = np.array([pool.limit for pool in pools], dtype=np.int64)
+        self.capacities = np.array([pool.capacity for pool in pools], dtype=np.int64)
+
+
+class VolumeCache:
+    """Unclaimed volumes by class, kept ones by claim, pools by class."""
+
+    def __init__(self) -> None:
+        self.volumes = AssumeCache(PersistentVolume)
+        self.claims = AssumeCache(PersistentVolumeClaim)
+        self._seen = ObjectTracker(PersistentVolume)
+        self._shelved: dict[str, VolumeEntry] = {}
+        self._free: dict[str, dict[str, VolumeEntry]] = {}
+        self._kept: dict[tuple[str, str], dict[str, VolumeEntry]] = {}
+        self._shelves: dict[str, AvailableVolumes] = {}
+        self._pools: dict[str, StoragePools] = {}
+        self._pool_version = -1
+
+    def shelf(self, objects: ObjectStore, class_name: str) -> AvailableVolumes:
+        """The volumes of a class that no claim had, before anything was assumed."""
+        self._read_volumes(objects)
+        found = self._shelves.get(class_name)
+        if found is None:
+            volumes = self._free.get(class_name)
+            found = self._shelves[class_name] = (
+                AvailableVolumes(volumes.values()) if volumes else NO_VOLUMES
+            )
+        return found
+
+    def kept_for(self, objects: ObjectStore, claim: PersistentVolumeClaim) -> Iterator[VolumeEntry]:
+        """Volumes bound to the claim, or assumed to be, by name."""
+        self._read_volumes(objects)
+        names = set(self._kept.get((claim.namespace, claim.name), ()))
+        names.update(volume.name for volume in self.volumes.all(objects))
+        for name in sorted(names):
+            shelved = self._shelved[name]
+            volume = self.volumes.over(shelved.volume)
+            if is_kept_for(volume, claim):
+                yield shelved._replace(volume=volume)
+
+    def pools(self, objects: ObjectStore, class_name: str) -> StoragePools:
+        version = objects.version(CSIStorageCapacity)
+        if version != self._pool_version:
+            self._pools.clear()
+            self._pool_version = version
+        found = self._pools.get(class_name)
+        if found is None:
+            every = objects.all(CSIStorageCapacity)
+            of_class = (_pool(each) for each in every if each.storage_class_name == class_name)
+            found = self._pools[class_name] = StoragePools([pool for pool in of_class if pool])
+        return found
+
+    def _read_volumes(self, objects: ObjectStore) -> None:
+        for old, new in self._seen.catch_up(objects):
+            if old is not None:
+                self._take_down(self._shelved.pop(old.name))
+            if new is not None:
+                self._shelved[new.name] = shelved = volume_entry(new)
+                self._put_up(shelved)
+
+    def _put_up(self, shelved: VolumeEntry) -> None:
+        volume = shelved.volume
+        ref, class_name = volume.spec.claim_ref, volume_class(volume)
+        if ref is not None:
+            self._kept.setdefault((ref.namespace, ref.name), {})[volume.name] = shelved
+        else:
+            self._free.setdefault(class_name, {})[volume.name] = shelved
+            self._shelves.pop(class_name, None)
+
+    def _take_down(self, shelved: VolumeEntry) -> None:
+        volume = shelved.volume
+        ref, class_name = volume.spec.claim_ref, volume_class(volume)
+        if ref is not None:
+            del self._kept[(ref.namespace, ref.name)][volume.name]
+            return
+        del self._free[class_name][volume.name]
+        shelf = self._shelves.get(class_name)
+        if shelf is not None and not shelf.remove(volume.name):
+            del self._shelves[class_name]
+
+
+def volume_cache_of(cycle: Cycle) -> VolumeCache:
+    """The profile's shelves."""
+    found: VolumeCache | None = cycle.shared.get(VOLUME_CACHE)
+    if found is None:
+        found = cycle.shared[VOLUME_CACHE] = VolumeCache()
+    return found
+
+
+def _pool(capacity: CSIStorageCapacity) -> StoragePool | None:
+    limit = capacity.maximum_volume_size or capacity.capacity
+    if limit is None or capacity.node_topology is None:
+        return None
+    total = quantity.value(capacity.capacity) if capacity.capacity is not None else 0
+    return StoragePool(quantity.value(limit), total, _selector_reach(capacity.node_topology))
+
+
+def _selector_reach(selector: LabelSelector) -> Reach:
+    """The nodes that a label selector selects; none where it is malformed."""
+    try:
+        return (selectors.compile(selector).requirements,)
+    except SelectorError:
+        return ()

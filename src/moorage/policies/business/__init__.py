@@ -1,0 +1,1 @@
+"""Policies that place pods by cost and by what they are to the business."""

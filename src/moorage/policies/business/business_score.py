@@ -1,0 +1,155 @@
+"""BusinessScorePlugin: one score of a node's cost, performance and reliability."""
+
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
+from moorage.config.types import ConfigStruct
+from moorage.framework import score_range
+from moorage.framework.cycle import Cycle
+from moorage.framework.points import Score
+from moorage.framework.verdicts import MAX_SCORE
+from moorage.policies import label_values
+from moorage.policies.argument_types import Amount, Percent
+from moorage.policies.business import price_list
+from moorage.policies.business.price_list import (
+    INSTANCE_TYPE_LABEL,
+    SPOT_LABELS,
+    CostMetrics,
+    PriceList,
+)
+from moorage.policies.gpu import gpu_resources
+
+_UNHEALTHY: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
+
+Floats = NDArray[np.float64]
+
+
+class Weights(ConfigStruct, frozen=True):
+    """How much each part counts."""
+
+    cost: Percent = 40
+    performance: Percent = 35
+    reliability: Percent = 25
+
+
+class CostStep(ConfigStruct, frozen=True):
+    """The score of nodes where the pod costs no more than this per hour."""
+
+    cost: Amount
+    score: Percent
+
+
+COST_STEPS: Final = (CostStep(1.0, 100), CostStep(2.0, 80), CostStep(5.0, 60))
+
+
+class BusinessScorePlugin(Score, frozen=True, dict=True):
+    """Cost counts 40, performance 35, reliability 25 hundredths; `weights` says otherwise.
+
+    Cost: a pod that costs up to 1.0 per hour on the node scores 100 there, up to 2.0 80, up to 5.0
+    60 (`costSteps`), and beyond that `dearScore` (20); prices as for CostOptimizationPlugin.
+    Performance: the mean of what the node says, 0 to 100, under each of `performanceLabels`;
+    `unknownScore` (50) where it says nothing. Reliability: what it says under `reliabilityLabel`;
+    else 0 while it reports trouble, `spotReliability` (30) on spot instances, and 100 otherwise.
+    """
+
+    weights: Weights = Weights()
+    cost_metrics: CostMetrics = CostMetrics()
+    instance_prices: dict[str, Amount] = msgspec.field(default_factory=dict)
+    instance_type_label: str = INSTANCE_TYPE_LABEL
+    cost_steps: tuple[CostStep, ...] = COST_STEPS
+    dear_score: Percent = 20
+    performance_labels: tuple[str, ...] = (
+        "moorage.io/cpu-performance",
+        "moorage.io/network-performance",
+        "moorage.io/storage-performance",
+    )
+    unknown_score: Percent = 50
+    reliability_label: str = "moorage.io/reliability"
+    spot_labels: tuple[str, ...] = SPOT_LABELS
+    spot_reliability: Percent = 30
+
+    aliases = ("BusinessScore",)
+    depends = Depends.NODE
+
+    @classmethod
+    def check(cls, args: dict[str, Any]) -> list[str]:
+        faults = []
+        if not sum(args["weights"].values()):
+            faults.append("weights: one of them must be above 0")
+        costs = [step["cost"] for step in args["costSteps"]]
+        if costs != sorted(set(costs)):
+            faults.append("costSteps: must be listed from the lowest cost to the highest")
+        return faults
+
+    @cached_property
+    def prices(self) -> PriceList:
+        """The arguments as prices; being a spot instance counts for reliability only."""
+        return PriceList(
+            self.cost_metrics,
+            self.instance_prices,
+            self.instance_type_label,
+            (),
+            1.0,
+            gpu_resources.GPU_RESOURCE_NAMES,
+        )
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return self.prices.of_pod(cycle.incoming, cycle.table)
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        weights = self.weights
+        total = weights.cost * self.cost(cycle, nodes)
+        total += weights.performance * self.performance(nodes)
+        total += weights.reliability * self.reliability(nodes)
+        score_range.write_scores(
+            total / (weights.cost + weights.performance + weights.reliability), out
+        )
+
+    def cost(self, cycle: Cycle, nodes: Nodes) -> Floats:
+        """By steps: the cheaper, the higher.  float64 (node)"""
+        steps = self.cost_steps
+        limits = np.array([step.cost for step in steps])
+        answers = np.array([*(step.score for step in steps), self.dear_score], dtype=np.float64)
+        costs = self.prices.on_nodes(cycle.incoming, nodes)
+        found: Floats = answers[np.searchsorted(limits, costs, side="left")]
+        return found
+
+    def performance(self, nodes: Nodes) -> Floats:
+        """The mean over the labels.  float64 (node)"""
+        total = np.zeros(nodes.count)
+        for label in self.performance_labels:
+            said = _within_score_range(label_values.node_numbers(nodes.table, label)[nodes.rows])
+            total += np.where(np.isnan(said), self.unknown_score, said)
+        return total / max(len(self.performance_labels), 1)
+
+    def reliability(self, nodes: Nodes) -> Floats:
+        """What the node says, or what its kind and its conditions do.  float64 (node)"""
+        said = _within_score_range(
+            label_values.node_numbers(nodes.table, self.reliability_label)[nodes.rows]
+        )
+        spot = price_list.is_spot(self.spot_labels, nodes)
+        trouble = label_values.node_column(nodes.table, "trouble", _is_unhealthy)[nodes.rows] > 0
+        guessed = np.where(trouble, 0, np.where(spot, self.spot_reliability, MAX_SCORE))
+        return np.where(np.isnan(said), guessed, said)
+
+
+def _within_score_range(values: Floats) -> Floats:
+    return np.clip(values, 0, MAX_SCORE)
+
+
+def _is_unhealthy(node: Node) -> float:
+    """1 where the node is not ready or short of something, 0 where all is well."""
+    for condition in node.status.conditions:
+        wrong = condition.type in _UNHEALTHY and condition.status == "True"
+        if wrong or (condition.type == "Ready" and condition.status != "True"):
+            return 1.0
+    return 0.0

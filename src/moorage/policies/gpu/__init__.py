@@ -1,0 +1,1 @@
+"""Policies for pods and nodes with GPUs."""

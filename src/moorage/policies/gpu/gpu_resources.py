@@ -1,0 +1,54 @@
+"""GPU resources: how many GPUs a pod requests, and how many a node has and has free."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.node_view import Nodes
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import NodeTable
+
+GPU_RESOURCE_NAMES: Final = (
+    "nvidia.com/gpu",
+    "amd.com/gpu",
+    "gpu.intel.com/i915",
+    "gpu.intel.com/xe",
+)
+"""The names that device plugins give whole GPUs; one that ends in `*` stands for all that begin
+so (`nvidia.com/mig-*`)."""
+
+
+def gpu_indices(table: NodeTable, names: Iterable[str]) -> list[int]:
+    """The resources of a table that go by one of the names."""
+    wanted = tuple(names)
+    exact = frozenset(wanted)
+    prefixes = tuple(name[:-1] for name in wanted if name.endswith("*"))
+    return [
+        index
+        for index, name in enumerate(table.resources.values)
+        if name in exact or name.startswith(prefixes)
+    ]
+
+
+def requested_gpus(pod: PodInfo, table: NodeTable, names: Iterable[str]) -> int:
+    """How many GPUs a pod asks for."""
+    known = gpu_indices(table, names)
+    return sum(amount for index, amount in pod.requests if index in known)
+
+
+def offered_gpus(nodes: Nodes, names: Iterable[str]) -> NDArray[np.int64]:
+    """How many GPUs each node has.  int64 (node)"""
+    return _total(nodes.allocatable, nodes, names)
+
+
+def free_gpus(nodes: Nodes, names: Iterable[str]) -> NDArray[np.int64]:
+    """How many of them no pod has asked for.  int64 (node)"""
+    return _total(nodes.free, nodes, names)
+
+
+def _total(column: NDArray[np.int64], nodes: Nodes, names: Iterable[str]) -> NDArray[np.int64]:
+    known = [index for index in gpu_indices(nodes.table, names) if index < len(column)]
+    total: NDArray[np.int64] = column[known].sum(axis=0)
+    return total

@@ -1,0 +1,90 @@
+"""Values in labels and annotations: numbers of nodes as columns, labels of pods and namespaces.
+
+A number is read once per node object, never once per attempt; what a node does not say, or does
+not say in numbers, is NaN.
+"""
+
+import math
+from collections.abc import Callable, Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.cluster_objects import Namespace
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.cache.table import NodeTable
+from moorage.framework.cycle import Cycle
+
+Floats = NDArray[np.float64]
+ReadNumber = Callable[[Node], float]
+
+UNKNOWN = math.nan
+
+
+class NodeColumn:
+    """What `read` says of each node.  values: float64 (row)"""
+
+    __slots__ = ("_read", "_version", "values")
+
+    def __init__(self, read: ReadNumber) -> None:
+        self._read = read
+        self._version = -1
+        self.values: Floats = np.zeros(0, dtype=np.float64)
+
+    def catch_up(self, table: NodeTable) -> Floats:
+        """The column, true for the nodes as they are now."""
+        log, capacity = table.node_log, len(table.alive)
+        if self._version == log.version and len(self.values) == capacity:
+            return self.values
+        changed = log.since(self._version) if self._version >= 0 else None
+        if changed is None or len(self.values) != capacity:
+            self.values = np.full(capacity, UNKNOWN)
+            changed = list(range(table.rows))
+        for row in set(changed):
+            node = table.nodes[row]
+            self.values[row] = UNKNOWN if node is None else self._read(node)
+        self._version = log.version
+        return self.values
+
+
+def node_column(table: NodeTable, key: Hashable, read: ReadNumber) -> Floats:
+    """The column of a key, which stands for what `read` reads.  float64 (row)"""
+    known: dict[Hashable, NodeColumn] = table.derived.setdefault("NodeColumns", {})
+    found = known.get(key)
+    if found is None:
+        found = known[key] = NodeColumn(read)
+    return found.catch_up(table)
+
+
+def node_numbers(table: NodeTable, name: str) -> Floats:
+    """What nodes say under a name, in an annotation or else in a label.  float64 (row)"""
+    return node_column(
+        table, ("number", name), lambda node: parse_number(annotation_or_label(node, name))
+    )
+
+
+def annotation_or_label(node: Node, name: str) -> str | None:
+    """What a node says under a name: annotations go before labels."""
+    return node.annotations.get(name, node.labels.get(name))
+
+
+def parse_number(text: str | None) -> float:
+    """The number a text stands for; NaN where it stands for none."""
+    try:
+        value = float(text) if text is not None else UNKNOWN
+    except ValueError:
+        return UNKNOWN
+    return value if math.isfinite(value) else UNKNOWN
+
+
+def pod_or_namespace_label(cycle: Cycle, pod: Pod, key: str) -> str | None:
+    """The pod's own value of a label, or else that of its namespace."""
+    own = pod.labels.get(key)
+    return namespace_label(cycle, pod, key) if own is None else own
+
+
+def namespace_label(cycle: Cycle, pod: Pod, key: str) -> str | None:
+    """The value that the pod's namespace has of a label."""
+    found = cycle.get(Namespace, pod.namespace)
+    return None if found is None else found.labels.get(key)

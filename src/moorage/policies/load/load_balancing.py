@@ -1,0 +1,47 @@
+"""LoadBalancingPlugin: the less a node's busiest resource is requested, the higher the score."""
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.pod import Pod
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
+from moorage.framework import score_range
+from moorage.framework.cycle import Cycle
+from moorage.framework.points import Score
+from moorage.framework.verdicts import MAX_SCORE
+from moorage.policies.load import requested_load
+
+
+class LoadBalancingPlugin(Score, frozen=True):
+    """100 less the load in percent that the node's busiest resource would have with the pod.
+
+    A resource is as busy as the requests for it; `resources` (cpu, memory and the number of pods)
+    are looked at. Where kube-scheduler's LeastAllocated takes the mean, so that idle cpu makes up
+    for full memory, here the fullest decides.
+    """
+
+    resources: tuple[str, ...] = ("cpu", "memory", requested_load.PODS)
+
+    aliases = ("LoadBalancing",)
+    depends = Depends.USAGE
+
+    def sign(self, cycle: Cycle) -> Hashable:
+        return tuple(self._asked(cycle))
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        busiest = np.zeros(nodes.count)
+        for resource, more in zip(self.resources, self._asked(cycle), strict=True):
+            share = requested_load.used_share(nodes, resource, more)
+            np.fmax(busiest, share, out=busiest)
+            if more:
+                busiest[np.isnan(share)] = 1.0
+        score_range.write_scores(MAX_SCORE * (1.0 - busiest), out)
+
+    def _asked(self, cycle: Cycle) -> list[int]:
+        incoming, table = cycle.incoming, cycle.table
+        return [
+            requested_load.pod_request(incoming, table, resource) for resource in self.resources
+        ]

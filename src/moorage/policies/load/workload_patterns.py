@@ -1,0 +1,108 @@
+"""The workload pattern of each namespace: whether its pods request mostly cpu or mostly memory."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from moorage.cache.podinfo import CPU, MEMORY, PodInfo
+from moorage.cache.table import NodeTable
+from moorage.policies.telemetry.node_measurements import UsageColumns
+
+BALANCED: Final = "balanced"
+CPU_HEAVY: Final = "cpu-heavy"
+MEMORY_HEAVY: Final = "memory-heavy"
+_HEAVY: Final = 0.6
+"""A resource of which pods ask for so much more than of the other makes them heavy in it."""
+
+
+class WorkloadPattern(NamedTuple):
+    """What pods are like: how many, cpu's part of what they ask for, the part that are jobs'."""
+
+    pods: int
+    cpu: float
+    batch: float
+
+    @property
+    def name(self) -> str:
+        if self.cpu >= _HEAVY:
+            return CPU_HEAVY
+        return MEMORY_HEAVY if self.cpu <= 1 - _HEAVY else BALANCED
+
+
+class ClusterState(NamedTuple):
+    """The parts of all cpu and of all memory that are asked for, or in use where that is known."""
+
+    cpu: float
+    memory: float
+    measured: bool = False
+
+
+class NamespaceTotals:
+    __slots__ = ("batch", "cpu", "memory", "pods")
+
+    def __init__(self) -> None:
+        self.pods = self.batch = self.cpu = self.memory = 0
+
+
+class WorkloadPatterns:
+    """What the pods on the nodes of a table ask for, by namespace."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[str, NamespaceTotals] = {}
+        self._version = -1
+
+    def catch_up(self, table: NodeTable) -> None:
+        """Count the pods that came and went; a trial's come and go again."""
+        log = table.pod_log
+        changes = log.since(self._version) if self._version >= 0 else None
+        self._version = log.version
+        if changes is None:
+            self._tallies.clear()
+            for pods in table.pods:
+                for pod in pods.values():
+                    self._count(pod, 1)
+        for _, pod, sign in changes or ():
+            self._count(pod, sign)
+
+    def namespaces(self) -> Iterator[str]:
+        return (name for name, tally in self._tallies.items() if tally.pods)
+
+    def pattern(self, namespace: str, table: NodeTable) -> WorkloadPattern | None:
+        """What the pods of a namespace are like, measured by what the cluster offers."""
+        tally = self._tallies.get(namespace)
+        if tally is None or not tally.pods:
+            return None
+        offered = table.allocatable[:, : table.rows].sum(axis=1)
+        cpu = tally.cpu / max(int(offered[CPU]), 1)
+        memory = tally.memory / max(int(offered[MEMORY]), 1)
+        part = cpu / (cpu + memory) if cpu + memory else 0.5
+        return WorkloadPattern(tally.pods, part, tally.batch / tally.pods)
+
+    def _count(self, pod: PodInfo, sign: int) -> None:
+        tally = self._tallies.setdefault(pod.pod.namespace, NamespaceTotals())
+        tally.pods += sign
+        tally.cpu += sign * pod.nonzero[CPU]
+        tally.memory += sign * pod.nonzero[MEMORY]
+        owner = pod.pod.owner
+        tally.batch += sign * (owner is not None and owner.kind == "Job")
+
+
+def cluster_state(table: NodeTable, measured: UsageColumns, since: float) -> ClusterState:
+    """How full the cluster is: by what most of its nodes used lately, or by requests."""
+    rows = slice(0, table.rows)
+    alive = table.alive[rows]
+    usage = np.stack((measured.cpu[rows], measured.memory[rows]))
+    known = alive & ~np.isnan(usage).any(axis=0) & ~(measured.at[rows] < since)
+    if known.any() and known.sum() * 2 >= alive.sum():
+        offered = table.allocatable[[CPU, MEMORY], rows][:, known].sum(axis=1)
+        shares = usage[:, known].sum(axis=1) / np.maximum(offered, 1)
+        return ClusterState(float(shares[0]), float(shares[1]), True)
+    return _by_requests(table)
+
+
+def _by_requests(table: NodeTable) -> ClusterState:
+    offered = table.allocatable[:, : table.rows].sum(axis=1)
+    used = table.nonzero[:, : table.rows].sum(axis=1)
+    shares = used / np.maximum(offered[[CPU, MEMORY]], 1)
+    return ClusterState(float(shares[0]), float(shares[1]))

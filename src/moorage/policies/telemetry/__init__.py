@@ -1,0 +1,1 @@
+"""Measurements that feeds write and policies read: usage, energy, network latency."""

@@ -1,0 +1,161 @@
+"""Where measurements come from: providers as plugin arguments, and the sources that feeds read.
+
+    class Mine(Score, frozen=True):
+        def sources(self) -> tuple[Source, ...]:
+            return (UsageSource(UsageProvider()),)
+
+What is read goes to the stores of the plugin's profile. Equal sources are read once, however many
+plugins and profiles list them.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, Literal, Protocol, runtime_checkable
+
+import msgspec
+
+from moorage.config.durations import Duration
+from moorage.config.types import ConfigStruct
+
+KUBERNETES: Final = "KubernetesMetricsServer"
+PROMETHEUS: Final = "Prometheus"
+NO_PROVIDER: Final = "None"
+
+CPU_QUERY: Final = 'sum by (instance) (rate(node_cpu_seconds_total{mode!~"idle|iowait|steal"}[2m]))'
+MEMORY_QUERY: Final = "node_memory_MemTotal_bytes - node_memory_MemAvailable_bytes"
+TEMPERATURE_QUERY: Final = "max by (instance) (node_hwmon_temp_celsius)"
+POWER_QUERY: Final = "sum by (instance) (rate(node_rapl_package_joules_total[2m]))"
+
+
+class Prometheus(ConfigStruct, frozen=True):
+    """How to ask a Prometheus server, and whose each answer is.
+
+    The label `nodeLabel` of an answer names a node: by its name, or by one of its addresses, with a
+    port or without.
+    """
+
+    address: str = ""
+    node_label: str = "instance"
+    bearer_token_file: str = ""
+    ca_file: str = ""
+    insecure_skip_verify: bool = False
+    interval: Duration = Duration.of_seconds(15)
+    timeout: Duration = Duration.of_seconds(5)
+
+
+class UsageProvider(Prometheus, frozen=True):
+    """Who measures what nodes use: metrics.k8s.io, Prometheus, or nobody.
+
+    Of Prometheus, `cpuQuery` asks for cores and `memoryQuery` for bytes, one answer per node.
+    """
+
+    type: Literal["KubernetesMetricsServer", "Prometheus", "None"] = KUBERNETES
+    cpu_query: str = CPU_QUERY
+    memory_query: str = MEMORY_QUERY
+
+
+class EnergyProvider(Prometheus, frozen=True):
+    """Who measures how hot nodes are and what they draw: Prometheus, or nobody.
+
+    `temperatureQuery` asks for degrees Celsius and `powerQuery` for watts; an empty one asks for
+    nothing.
+    """
+
+    type: Literal["Prometheus", "None"] = NO_PROVIDER
+    temperature_query: str = TEMPERATURE_QUERY
+    power_query: str = POWER_QUERY
+
+
+def provider_faults(args: dict[str, Any], *queries: str) -> Iterator[str]:
+    """What is wrong with a provider among arguments, each line with its place."""
+    given = args["metricProvider"]
+    if given["type"] == PROMETHEUS:
+        if not given["address"].startswith(("http://", "https://")):
+            yield "metricProvider.address: the URL of a Prometheus server, such as " + (
+                "http://prometheus.monitoring:9090"
+            )
+        if not any(given[query] for query in queries):
+            yield f"metricProvider.{queries[0]}: nothing is asked for"
+    yield from _not_positive(given, ("interval", "timeout"))
+
+
+def _not_positive(given: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        if Duration.parse(given[name]) <= 0:
+            yield f"metricProvider.{name}: must be above 0s"
+
+
+class Source(Protocol):
+    """Something to read now and again; equal sources are the same one."""
+
+    @property
+    def name(self) -> str:
+        """The source in logs and metrics."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How often to read it."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+class UsageSource(msgspec.Struct, frozen=True):
+    """What nodes use; goes to `metrics.store`."""
+
+    provider: UsageProvider
+
+    @property
+    def name(self) -> str:
+        provider = self.provider
+        return f"usage/{provider.address if provider.type == PROMETHEUS else 'metrics.k8s.io'}"
+
+    @property
+    def seconds(self) -> float:
+        return self.provider.interval.seconds
+
+
+class EnergySource(msgspec.Struct, frozen=True):
+    """How hot nodes are, and what they draw; goes to `energies.store`."""
+
+    provider: EnergyProvider
+
+    @property
+    def name(self) -> str:
+        return f"energy/{self.provider.address}"
+
+    @property
+    def seconds(self) -> float:
+        return self.provider.interval.seconds
+
+
+class LatencyConfigMap(msgspec.Struct, frozen=True):
+    """Latencies in a ConfigMap, each believed for a while; goes to `latencies.store`."""
+
+    namespace: str
+    config_map: str
+    seconds: float
+    believed_seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"latency/{self.namespace}/{self.config_map}"
+
+
+class LatencyFile(msgspec.Struct, frozen=True):
+    """Latencies in a file, each believed for a while; goes to `latencies.store`."""
+
+    path: str
+    seconds: float
+    believed_seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"latency/{self.path}"
+
+
+@runtime_checkable
+class ReadsMeasurements(Protocol):
+    """A plugin that wants to be fed."""
+
+    def sources(self) -> tuple[Source, ...]: ...

@@ -1,0 +1,1 @@
+"""Preemption: room is made for a pod by evicting pods of lower priority."""

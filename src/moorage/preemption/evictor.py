@@ -1,0 +1,100 @@
+"""Making room: victims are marked, deleted and told, without holding up the loop.
+
+1. All victims but one are evicted at once; then the last, so that whoever waits for them can tell
+   by that one whether all are gone or going.
+2. If one cannot be evicted the last is spared: the preemptor will have to choose again.
+3. A victim that waits for permission, or is being made ready, is sent back to the queue, not
+   deleted; one that is gone already is fine, and nothing is said of it.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from moorage.api.meta import KubeObject
+from moorage.api.pod import Pod
+from moorage.bind import status_patches
+from moorage.watch.api_errors import ApiError, NotFound
+from moorage.watch.api_resources import PODS
+
+if TYPE_CHECKING:
+    from moorage.scheduler.scheduler import Scheduler
+
+IN_MEMORY = " (in scheduler memory)."
+Result = Literal["evicted", "gone", "failed"]
+
+
+class Order(NamedTuple):
+    """Who wants room, where, and by which way victims are evicted.
+
+    `what` is kube's word for the preemptor's kind; `by_api` uses the Eviction API, which refuses
+    what a PodDisruptionBudget does not allow.
+    """
+
+    scheduler: str
+    preemptor: KubeObject
+    node: str
+    what: str = "pod"
+    by_api: bool = False
+
+
+class Evictor:
+    """Carries out orders; `counts` has what became of victims, by (way, result)."""
+
+    def __init__(self, scheduler: "Scheduler") -> None:
+        self._desk = scheduler
+        self.counts: Counter[tuple[str, str]] = Counter()
+
+    async def carry_out(
+        self, order: Order, victims: Sequence[Pod], last: Callable[[Pod], None]
+    ) -> bool:
+        """Evict every victim; `last` is told of the last one. False where one could not be."""
+        *others, final = victims
+        done = await asyncio.gather(*(self.evict(order, victim) for victim in others))
+        if not all(done):
+            return False
+        last(final)
+        return await self.evict(order, final)
+
+    async def evict(self, order: Order, victim: Pod) -> bool:
+        """Mark one victim, delete it, say so; False where the API server refuses."""
+        desk = self._desk
+        note = f"Preempted by {order.what} {order.preemptor.uid} on node {order.node}"
+        if self._calls_back(victim):
+            way, result, note = "memory", "evicted", note + IN_MEMORY
+        else:
+            way, result = (
+                "eviction" if order.by_api else "deletion",
+                await self._remove(order, victim),
+            )
+        self.counts[way, result] += 1
+        if result == "evicted":
+            desk.recorder.record(
+                order.scheduler, victim, "Normal", "Preempted", "Preempting", note, order.preemptor
+            )
+        return result != "failed"
+
+    def _calls_back(self, victim: Pod) -> bool:
+        """Send back a victim that is not bound yet; False where there is no such victim."""
+        waiting = self._desk.waiting.get(victim.uid)
+        if waiting is None:
+            return self._desk.preparing.call_back(victim.uid)
+        waiting.preempt()
+        return True
+
+    async def _remove(self, order: Order, victim: Pod) -> Result:
+        server, now = self._desk.server, self._desk.clock.now()
+        patch = status_patches.disruption_target_patch(victim, order.scheduler, now, order.what)
+        try:
+            if order.by_api:
+                await server.evict(victim.namespace, victim.name, uid=victim.uid)
+            else:
+                await server.patch_pod_status(victim.namespace, victim.name, patch, victim.uid)
+                await server.delete(PODS, victim.namespace, victim.name, uid=victim.uid)
+        except NotFound:
+            return "gone"
+        except ApiError as error:
+            self._desk.observers.failed(victim.key, "", error)
+            return "failed"
+        return "evicted"

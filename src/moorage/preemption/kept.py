@@ -1,0 +1,113 @@
+"""What preemption keeps between attempts, all of it fed by the table's logs."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from moorage.api.cluster_objects import PodDisruptionBudget
+from moorage.cache.disruption_budgets import Budgets
+from moorage.cache.table import NodeTable
+from moorage.framework.cycle import Cycle
+from moorage.preemption import victims
+from moorage.preemption.lower_priority import Amounts, LowerUsage, amounts_of
+from moorage.preemption.victims import Ranking, Verdict
+
+KEY = "DefaultPreemption"
+
+_SIGNS_KEPT = 16
+
+
+class RankedRow(NamedTuple):
+    """A row's pods below a priority, by importance; `amounts` int64 (pod, resource)."""
+
+    priority: int
+    ranking: Ranking
+    amounts: Amounts
+
+
+class Kept:
+    """Sums, orders, budgets and verdicts that outlive an attempt."""
+
+    def __init__(self, table: NodeTable) -> None:
+        self.table = table
+        self.lower = LowerUsage(table)
+        self._pod_version = table.pod_log.version
+        self._node_version = table.node_log.version
+        self._ranked: dict[int, RankedRow] = {}
+        self._verdicts: OrderedDict[Hashable, dict[int, Verdict]] = OrderedDict()
+        self._budgets = Budgets(())
+        self._budgets_version = 0
+
+    def catch_up(self) -> None:
+        """Take in what changed since the last look."""
+        self._follow_pods()
+        self._follow_nodes()
+
+    def pass_over(self) -> None:
+        """Leave out of account what was logged since: trials, all of them rolled back."""
+        self._pod_version = self.table.pod_log.version
+
+    def ranked(self, row: int, priority: int) -> RankedRow:
+        """The pods of a row below a priority."""
+        found, height = self._ranked.get(row), len(self.table.requested)
+        if found is None or found.priority != priority or found.amounts.shape[1] != height:
+            found = self._ranked[row] = self._rank(row, priority, height)
+        return found
+
+    def verdicts(self, sign: Hashable) -> dict[int, Verdict]:
+        """Verdicts by row that still hold for pods of this sign; to be added to."""
+        found = self._verdicts.pop(sign, None)
+        self._verdicts[sign] = found = {} if found is None else found
+        if len(self._verdicts) > _SIGNS_KEPT:
+            self._verdicts.popitem(last=False)
+        return found
+
+    def budgets(self, cycle: Cycle) -> Budgets:
+        version = cycle.cache.objects.version(PodDisruptionBudget)
+        if version != self._budgets_version:
+            self._budgets = Budgets(cycle.all(PodDisruptionBudget))
+            self._budgets_version = version
+            self._verdicts.clear()
+        return self._budgets
+
+    def _follow_pods(self) -> None:
+        log = self.table.pod_log
+        changes = log.since(self._pod_version)
+        if changes is None:
+            self.lower.rebuild()
+            self._ranked.clear()
+            self._verdicts.clear()
+        else:
+            self.lower.apply(changes)
+            for row in {change.row for change in changes}:
+                self._ranked.pop(row, None)
+                self._forget(row)
+        self._pod_version = log.version
+
+    def _follow_nodes(self) -> None:
+        log = self.table.node_log
+        rows = log.since(self._node_version)
+        if rows is None:
+            self._verdicts.clear()
+        else:
+            for row in rows:
+                self._forget(row)
+        self._node_version = log.version
+
+    def _forget(self, row: int) -> None:
+        for verdicts in self._verdicts.values():
+            verdicts.pop(row, None)
+
+    def _rank(self, row: int, priority: int, height: int) -> RankedRow:
+        pods = self.table.pods[row].values()
+        ranking = victims.rank(info for info in pods if info.priority < priority)
+        return RankedRow(priority, ranking, amounts_of(ranking.infos, height))
+
+
+def of(cycle: Cycle) -> Kept:
+    """What is kept for this cycle's table, up to date."""
+    found = cycle.shared.get(KEY)
+    if not isinstance(found, Kept) or found.table is not cycle.table:
+        found = cycle.shared[KEY] = Kept(cycle.table)
+    found.catch_up()
+    return found

@@ -1,0 +1,77 @@
+"""The victims of one row, by trial.
+
+1. Every pod of lower priority leaves. Where the pod is refused even then, the row does not help.
+2. One by one they come back, most important first and those that a budget protects before all
+   others; whoever makes the row refuse the pod again leaves for good.
+
+All of it on the live table, and all of it undone.
+"""
+
+from moorage.cache.disruption_budgets import Budgets
+from moorage.cache.podinfo import PodInfo
+from moorage.framework import eviction
+from moorage.framework.cycle import Cycle
+from moorage.framework.verdicts import SchedulingError
+from moorage.preemption import victims
+from moorage.preemption.victims import NO_VICTIMS, Ranking, Verdict, verdict
+
+
+def dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
+    """Who must leave a row so that nobody refuses the pod there.
+
+    A rule that fails costs this row only, as with kube-scheduler.
+    """
+    try:
+        return _dry_run(cycle, row, budgets)
+    except SchedulingError as error:
+        return error
+
+
+def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
+    lower = eviction.potential_victims(cycle, row)
+    if not lower:
+        return NO_VICTIMS
+    with cycle.trial():
+        # Last come, first out: the rollback puts them back in the order in which they came.
+        for info in reversed(lower):
+            cycle.displace(row, info)
+        refused = cycle.refuses(row)
+        if refused is not None:
+            return refused
+        ranking = victims.rank(lower)
+        violating = budgets.violated_by(ranking.infos)
+        evicted = [
+            position
+            for position in reprieve_order(violating)
+            if not _may_stay(cycle, row, ranking.infos[position])
+        ]
+    return conclude(cycle.table.node(row).name, ranking, violating, evicted)
+
+
+def _may_stay(cycle: Cycle, row: int, info: PodInfo) -> bool:
+    """Whether the pod still fits beside this one; where a rule fails over that, it does not."""
+    cycle.place(row, info)
+    try:
+        fits = cycle.refuses(row) is None
+    except SchedulingError:
+        fits = False
+    if not fits:
+        cycle.displace(row, info)
+    return fits
+
+
+def reprieve_order(violating: list[bool]) -> list[int]:
+    """Positions of the victims: those whose eviction violates a budget first."""
+    first = [position for position, violates in enumerate(violating) if violates]
+    return first + [position for position, violates in enumerate(violating) if not violates]
+
+
+def conclude(node: str, ranking: Ranking, violating: list[bool], evicted: list[int]) -> Verdict:
+    """The verdict on a row, given who may not come back.
+
+    Where budgets split the victims in two groups, the evicted must be put in order again.
+    """
+    if any(violating) and not all(violating):
+        evicted = ranking.in_order(evicted)
+    violations = sum(violating[position] for position in evicted)
+    return verdict(node, [ranking.infos[position] for position in evicted], violations)

@@ -1,0 +1,107 @@
+"""Who may not be evicted though its priority is lower: the young, and victims of a circle.
+
+How long a pod must have run before it may be preempted is said by an annotation of its
+PriorityClass, or else by the preemptor's profile. Whoever had to spare somebody is told until when,
+so that it can look again then.
+"""
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from moorage.api.cluster_objects import PriorityClass
+from moorage.api.pod import Pod
+from moorage.cache.podinfo import PodInfo
+from moorage.framework.cycle import Cycle
+from moorage.framework.eviction import SPARES
+from moorage.preemption.loop_guard import LoopGuard, owner
+from moorage.preemption.plugin import DefaultPreemption
+
+if TYPE_CHECKING:
+    from moorage.scheduler.scheduler import Scheduler
+
+SPARED_UNTIL: Final = "DefaultPreemption/spared-until"
+"""Where `cycle.state` has when the first of those who were spared may be evicted."""
+MINIMUM_RUNTIME: Final = "moorage.io/minimum-runtime-seconds"
+CIRCLE: Final = (
+    "pods of {} have evicted pods of {} {} times within {:g} s, and these came back each time: "
+    "no more of them are evicted for {:g} s"
+)
+
+
+class SparedPods:
+    """Tells the preemption of every profile whom to spare, while there is anyone to spare."""
+
+    def __init__(self, scheduler: "Scheduler", guard: LoopGuard) -> None:
+        self._desk = scheduler
+        self._guard = guard
+        self._version = -1
+        self._by_class: dict[str, float] = {}
+
+    def review(self, now: float) -> None:
+        """Let every profile know whether there is anyone to spare."""
+        self._read_classes()
+        stopped = not self._guard.is_quiet(now)
+        for profile in self._desk.lineup:
+            for plugin in profile.plugins.values():
+                if isinstance(plugin, DefaultPreemption):
+                    asked = plugin.minimum_runtime_seconds or self._by_class or stopped
+                    profile.shared[SPARES] = self._rule(plugin) if asked else None
+
+    def note(self, pod: Pod, victims: list[Pod], now: float, settings: DefaultPreemption) -> None:
+        """Count evictions; a circle that is closed too often is cut and told."""
+        limit = settings.loop_guard
+        for victim in victims:
+            if self._guard.note(pod, victim, now, limit):
+                window = self._guard.window
+                note = CIRCLE.format(owner(pod), owner(victim), limit, window, window)
+                self._desk.reporting.event(pod, "Warning", "PreemptionLoop", "Preempting", note)
+        self.review(now)
+
+    def _read_classes(self) -> None:
+        objects = self._desk.cache.objects
+        version = objects.version(PriorityClass)
+        if version == self._version:
+            return
+        self._version = version
+        self._by_class = {}
+        for found in objects.all(PriorityClass):
+            seconds = _seconds(found.annotations.get(MINIMUM_RUNTIME, ""))
+            if seconds is not None:
+                self._by_class[found.name] = seconds
+
+    def _rule(self, settings: DefaultPreemption) -> "Rule":
+        return Rule(self._guard, self._by_class, settings.minimum_runtime_seconds)
+
+
+class Rule:
+    """Whether a cycle's pod has to spare another."""
+
+    def __init__(self, guard: LoopGuard, by_class: dict[str, float], default: float) -> None:
+        self._guard = guard
+        self._by_class = by_class
+        self._default = default
+
+    def __call__(self, cycle: Cycle, info: PodInfo) -> bool:
+        until = self._until(cycle, info.pod)
+        if until <= cycle.now:
+            return False
+        cycle.state[SPARED_UNTIL] = min(until, cycle.state.get(SPARED_UNTIL, math.inf))
+        return True
+
+    def _until(self, cycle: Cycle, pod: Pod) -> float:
+        """From when on the pod may be evicted, as far as it is known."""
+        until = -math.inf
+        if self._guard.is_stopped(cycle.pod, pod, cycle.now):
+            until = self._guard.until(cycle.pod, pod)
+        needed = self._by_class.get(pod.spec.priority_class_name, self._default)
+        if needed:
+            started = pod.status.start_time
+            until = max(until, math.inf if started is None else started.timestamp() + needed)
+        return until
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return None

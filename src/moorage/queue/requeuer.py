@@ -1,0 +1,137 @@
+"""The requeuer: moves waiting pods on events, on their updates, on activation and on timeout."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from moorage.api.pod import Pod
+from moorage.cache.podinfo import PodInfo
+from moorage.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent
+from moorage.framework.queued_pod import QueuedPod, State
+from moorage.queue import change_events
+from moorage.queue.in_flight import InFlightEvent, InFlightPods
+from moorage.queue.queueing_hints import QueueEvent, QueueingHints, QueueingStrategy, target_uid
+from moorage.queue.sub_queues import Step, SubQueues
+from moorage.queue.transitions import Trigger
+
+PodFilter = Callable[[Pod], bool]
+
+POOLED: Final = frozenset({State.UNSCHEDULABLE, State.GATED})
+BACKING_OFF: Final = frozenset({State.BACKOFF, State.ERROR_BACKOFF})
+
+
+class Requeuer:
+    """Moves pods out of the pool, and keeps for pods in flight what they would have missed."""
+
+    __slots__ = ("_flights", "_hints", "_places")
+
+    def __init__(self, places: SubQueues, flights: InFlightPods, hints: QueueingHints) -> None:
+        self._places = places
+        self._flights = flights
+        self._hints = hints
+
+    def by_event(
+        self, event: ClusterEvent, old: Any, new: Any, now: float, only: PodFilter | None
+    ) -> int:
+        """Retry the pods an event is worth it for; say how many that was."""
+        heard = self._hints.hear(event)
+        if not heard.is_of_interest:
+            return 0
+        step, woken = Step(Trigger.MOVE, heard.name, now), 0
+        for pod in self._candidates(heard, old, new):
+            if only is None or only(pod.info.pod):
+                woken += self._try(pod, heard, old, new, step)
+        self._flights.record(InFlightEvent(event, old, new, target_uid(event, new)))
+        return woken
+
+    def by_time(self, now: float, looked: float, longest: float) -> None:
+        """Retry pods that, at the time of the look, no event had woken for longer than that."""
+        stale = self._places.pool.stale(looked, longest)
+        heard = self._hints.hear(UNSCHEDULABLE_TIMEOUT)
+        step = Step(Trigger.FLUSH, heard.name, now)
+        for pod in stale:
+            pod.flushed, pod.flushed_at = True, looked
+            self._try(pod, heard, None, None, step)
+        if stale:
+            self._flights.record(InFlightEvent(UNSCHEDULABLE_TIMEOUT, None, None))
+
+    def by_activation(self, pod: QueuedPod, now: float) -> bool:
+        """Skip hints and backoff; say whether the pod is active now that was not before."""
+        step = Step(Trigger.ACTIVATE, FORCE_ACTIVATE.name, now)
+        if pod.state is State.IN_FLIGHT:
+            self._flights.record(InFlightEvent(FORCE_ACTIVATE, None, pod.latest.pod, pod.info.uid))
+        elif pod.state in POOLED or pod.state in BACKING_OFF:
+            gates = pod.state in POOLED
+            self._places.leave(pod)
+            return self._places.activate(pod, step, gates=gates) is State.ACTIVE
+        return False
+
+    def by_update(self, pod: QueuedPod, old: Pod, new: PodInfo, now: float) -> State:
+        """The pod itself has changed: that may be what its plugins were waiting for."""
+        events = change_events.events_of_pod_update(old, new.pod)
+        if pod.state is State.IN_FLIGHT:
+            pod.latest = new
+            for event in events:
+                self._flights.record(InFlightEvent(event, old, new.pod, new.uid))
+            return pod.state
+        if pod.state not in POOLED:
+            self._places.replace(pod, new)
+            return pod.state
+        self._places.leave(pod)
+        pod.info = pod.latest = new
+        return self._try_each(pod, events, old, now)
+
+    def weigh_missed(self, pod: QueuedPod) -> QueueingStrategy:
+        """What the events that came during a pod's attempt are worth to it."""
+        best = QueueingStrategy.SKIP
+        if not pod.refused_by:
+            return QueueingStrategy.AFTER_BACKOFF
+        for event, old, new, _ in self._flights.missed(pod.info.uid):
+            strategy = self._hints.weigh(pod, self._hints.hear(event), old, new)
+            if strategy is QueueingStrategy.IMMEDIATELY:
+                return strategy
+            if strategy is QueueingStrategy.AFTER_BACKOFF:
+                best = strategy
+                if not pod.pending_plugins:
+                    break
+        return best
+
+    def _try(self, pod: QueuedPod, heard: QueueEvent, old: Any, new: Any, step: Step) -> bool:
+        strategy = self._hints.weigh(pod, heard, old, new)
+        if strategy is QueueingStrategy.SKIP:
+            return False
+        self._places.leave(pod)
+        return self._places.requeue(pod, strategy, step) not in POOLED
+
+    def _try_each(
+        self, pod: QueuedPod, events: change_events.Events, old: Pod, now: float
+    ) -> State:
+        for heard in map(self._hints.hear, events):
+            strategy = self._hints.weigh(pod, heard, old, pod.info.pod)
+            if strategy is not QueueingStrategy.SKIP:
+                step = Step(Trigger.UPDATE, heard.name, now)
+                if self._places.requeue(pod, strategy, step) not in POOLED:
+                    return pod.state
+                self._places.leave(pod)
+        self._places.return_to_pool(pod)
+        return pod.state
+
+    def _candidates(self, heard: QueueEvent, old: Any, new: Any) -> list[QueuedPod]:
+        """Pods of the pool that the event may concern, in the order they came there."""
+        pool, aim = self._places.pool, target_uid(heard.event, new)
+        if aim is not None:
+            pod = pool.get(aim)
+            return [pod] if pod is not None else []
+        if heard.is_wildcard:
+            return sorted(pool, key=_sequence)
+        found: dict[str, QueuedPod] = {}
+        for (scheduler, plugin), classes in pool.refused.items():
+            hints = heard.wanted.get(scheduler, {}).get(plugin)
+            for pods in classes.values() if hints else ():
+                sample = next(iter(pods.values())).judged
+                if self._hints.may_wake(hints or (), sample, old, new):
+                    found.update(pods)
+        return sorted(found.values(), key=_sequence)
+
+
+def _sequence(pod: QueuedPod) -> int:
+    return pod.sequence

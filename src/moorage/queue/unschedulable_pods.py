@@ -1,0 +1,93 @@
+"""Unschedulable and gated pods, which wait for an event, by the plugins that refused them.
+
+Pods are indexed by who refused them, so that an event costs nothing for pods whose plugins do not
+care for it, and within that by class, so that equal pods can share one answer. A gated pod is
+indexed under the plugin that gates it: nobody else can let it go.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from moorage.cache.podinfo import PodClass
+from moorage.framework.queued_pod import QueuedPod, State
+
+Refuser = tuple[str, str]
+"""A scheduler name and a plugin of its profile."""
+
+PodsByClass = dict[PodClass, dict[str, QueuedPod]]
+
+
+class UnschedulablePods:
+    """Pods by uid, and by who refused them.
+
+    What of a pod decides where it is indexed (info, refusing plugins) may change only while the
+    pod is outside. `oldest` is no later than the last time any pod in here was attempted or
+    flushed.
+    """
+
+    __slots__ = ("_refused", "gated", "oldest", "unschedulable")
+
+    def __init__(self) -> None:
+        self.unschedulable: dict[str, QueuedPod] = {}
+        self.gated: dict[str, QueuedPod] = {}
+        self.oldest = math.inf
+        self._refused: dict[Refuser, PodsByClass] = {}
+
+    @property
+    def refused(self) -> Mapping[Refuser, PodsByClass]:
+        """The pods by who refused them, then by class."""
+        return self._refused
+
+    def put(self, pod: QueuedPod) -> None:
+        """Let in a pod whose state says which half of the pool it belongs to."""
+        self._half(pod)[pod.info.uid] = pod
+        for refuser in refusers(pod):
+            classes = self._refused.setdefault(refuser, {})
+            classes.setdefault(pod.info.cls, {})[pod.info.uid] = pod
+        self.oldest = min(self.oldest, last_seen(pod))
+
+    def take(self, pod: QueuedPod) -> None:
+        """Let out a pod that is in here."""
+        del self._half(pod)[pod.info.uid]
+        for refuser in refusers(pod):
+            classes = self._refused[refuser]
+            pods = classes[pod.info.cls]
+            del pods[pod.info.uid]
+            if not pods:
+                del classes[pod.info.cls]
+                if not classes:
+                    del self._refused[refuser]
+
+    def stale(self, now: float, longest: float) -> list[QueuedPod]:
+        """Pods neither attempted nor flushed for longer than that; `oldest` is made exact."""
+        if now - self.oldest <= longest:
+            return []
+        self.oldest = min(map(last_seen, self), default=math.inf)
+        return [pod for pod in self if now - last_seen(pod) > longest]
+
+    def get(self, uid: str) -> QueuedPod | None:
+        """A pod in here, by uid."""
+        return self.unschedulable.get(uid) or self.gated.get(uid)
+
+    def __len__(self) -> int:
+        return len(self.unschedulable) + len(self.gated)
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        yield from self.unschedulable.values()
+        yield from self.gated.values()
+
+    def _half(self, pod: QueuedPod) -> dict[str, QueuedPod]:
+        return self.gated if pod.state is State.GATED else self.unschedulable
+
+
+def refusers(pod: QueuedPod) -> list[Refuser]:
+    """Under which keys a pod of the pool is indexed."""
+    scheduler = pod.info.pod.spec.scheduler_name
+    if pod.gated_by:
+        return [(scheduler, pod.gated_by)]
+    return [(scheduler, plugin) for plugin in sorted(pod.refused_by)]
+
+
+def last_seen(pod: QueuedPod) -> float:
+    """When the pod was last attempted or flushed."""
+    return max(pod.timestamp, pod.flushed_at)

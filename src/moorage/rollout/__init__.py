@@ -1,0 +1,1 @@
+"""Rollouts: canaries of a profile, and standing in for a scheduler that is gone."""

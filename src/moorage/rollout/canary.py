@@ -1,0 +1,144 @@
+"""A canary: a new version of a profile that decides for a part of its pods.
+
+Which pods, a hash of their name tells, or of their owner's: a pod keeps its version over all its
+attempts, and so do the pods of an owner. Pods of a group are left to the stable version: a group is
+placed by one profile.
+"""
+
+import hashlib
+from collections import OrderedDict, deque
+from typing import Any, Final
+
+from moorage.api import podgroup
+from moorage.api.pod import Pod
+from moorage.config.profile_canary import STABLE, ProfileCanary, Rollback
+from moorage.cycle.profile import Profile
+
+QUANTILE: Final = 0.9
+
+
+class Results:
+    """The last pods and attempts of one version."""
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self._pods: OrderedDict[str, bool] = OrderedDict()
+        self._seconds: deque[float] = deque(maxlen=window)
+        self._failed = 0
+        self.attempts = 0
+
+    def decided(self, seconds: float) -> None:
+        """An attempt took so long, from popping the pod to assuming it or giving it up."""
+        self.attempts += 1
+        self._seconds.append(seconds)
+
+    def ended(self, uid: str, *, failed: bool) -> None:
+        """The last attempt at a pod ended so."""
+        self._failed += failed - self._pods.pop(uid, False)
+        self._pods[uid] = failed
+        if len(self._pods) > self._window:
+            self._failed -= self._pods.popitem(last=False)[1]
+
+    @property
+    def pods(self) -> int:
+        return len(self._pods)
+
+    @property
+    def failure_rate(self) -> float:
+        """The share of pods whose last attempt failed."""
+        return self._failed / len(self._pods) if self._pods else 0.0
+
+    @property
+    def latency(self) -> float:
+        """The seconds that nine of ten attempts do not exceed."""
+        if not self._seconds:
+            return 0.0
+        ordered = sorted(self._seconds)
+        return ordered[min(int(len(ordered) * QUANTILE), len(ordered) - 1)]
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "attempts": self.attempts,
+            "pods": self.pods,
+            "failureRate": round(self.failure_rate, 4),
+            "latencySeconds": round(self.latency, 6),
+        }
+
+
+def verdict(canary: Results, stable: Results, limits: Rollback) -> str:
+    """Why a canary is to be given up; nothing where it may go on."""
+    if canary.pods < limits.min_pods:
+        return ""
+    rate, latency = canary.failure_rate, canary.latency
+    if limits.max_failure_rate is not None and rate > limits.max_failure_rate:
+        return f"its failure rate, {rate:.0%}, is above {limits.max_failure_rate:.0%}"
+    if limits.max_latency is not None and latency > limits.max_latency.seconds:
+        return f"its latency, {latency * 1000:.3g} ms, is above {limits.max_latency}"
+    if stable.pods < limits.min_pods:
+        return ""
+    increase, ratio = limits.max_failure_rate_increase, limits.max_latency_ratio
+    if increase is not None and rate > stable.failure_rate + increase:
+        beside = f"{stable.failure_rate:.0%} of the stable version"
+        return f"its failure rate, {rate:.0%}, is more than {increase:.0%} above the {beside}"
+    if ratio is not None and stable.latency and latency > stable.latency * ratio:
+        beside = f"{stable.latency * 1000:.3g} ms of the stable version"
+        return f"its latency, {latency * 1000:.3g} ms, is more than {ratio:g} times the {beside}"
+    return ""
+
+
+class Canary:
+    """One canary, with what became of its pods and of those of the stable version."""
+
+    def __init__(self, given: ProfileCanary, profile: Profile) -> None:
+        self.given = given
+        self.profile = profile
+        profile.version = given.name
+        self.given_up = ""
+        """Why it has been given up; nothing while it runs."""
+        window = given.spec.rollback.window
+        self.results = {STABLE: Results(window), given.name: Results(window)}
+
+    @property
+    def scheduler_name(self) -> str:
+        return self.given.spec.scheduler_name
+
+    @property
+    def percent(self) -> float:
+        """The share of pods it decides for now."""
+        return 0.0 if self.given_up else self.given.spec.percent
+
+    def takes(self, pod: Pod) -> bool:
+        """Whether a pod is the canary's."""
+        if not self.percent or podgroup.group_names(pod):
+            return False
+        return share(f"{self.given.name}/{self._whose(pod)}") < self.percent
+
+    def judge(self) -> str:
+        """Why it is to be given up; nothing where it may go on."""
+        if self.given_up:
+            return ""
+        name, limits = self.given.name, self.given.spec.rollback
+        return verdict(self.results[name], self.results[STABLE], limits)
+
+    def shown(self) -> dict[str, Any]:
+        """What `/configz` tells of it."""
+        return {
+            "name": self.given.name,
+            "schedulerName": self.scheduler_name,
+            "percent": self.percent,
+            "state": "RolledBack" if self.given_up else "Running",
+            "reason": self.given_up,
+            "versions": {name: found.shown() for name, found in self.results.items()},
+        }
+
+    def _whose(self, pod: Pod) -> str:
+        if self.given.spec.hash_by == "owner":
+            for owner in pod.metadata.owner_references:
+                if owner.controller:
+                    return f"{pod.namespace}/{owner.kind}/{owner.name}"
+        return pod.key
+
+
+def share(text: str) -> float:
+    """A number from 0 to below 100, the same for the same text wherever it is asked for."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64 * 100

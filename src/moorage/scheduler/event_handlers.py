@@ -1,0 +1,139 @@
+"""Event handlers: a change updates the cache, and the queue hears of it.
+
+Pods bound to a node are counted, whoever bound them. Pods without a node are queued if one of our
+profiles is theirs, and left alone otherwise. A pod that has finished is as good as gone.
+"""
+
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
+
+from moorage.api.meta import KubeObject
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+from moorage.framework.events import ASSIGNED_POD_ADD, Action, ClusterEvent, Resource
+from moorage.queue import change_events
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.kubelet_rejections import is_rejection
+from moorage.watch.reflector import Change
+
+if TYPE_CHECKING:
+    from moorage.scheduler.kubelet_rejections import KubeletRejections
+
+ASSIGNED_POD_DELETE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+
+
+class EventHandlers:
+    """Applies changes, one after the other."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        schedulers: Container[str],
+        on_pod_gone: Callable[[Pod], None],
+        rejecting: "KubeletRejections",
+        now: Callable[[], float],
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._schedulers = schedulers
+        self._on_pod_gone = on_pod_gone
+        self._rejecting = rejecting
+        self._now = now
+
+    def apply(self, change: Change) -> None:
+        """Believe one change of any resource."""
+        sample = change.new if change.new is not None else change.old
+        if isinstance(sample, Pod):
+            self._pod(_live(change.old), _live(change.new))
+            self._ended(change)
+        elif isinstance(sample, Node):
+            self._node(change.old, change.new)
+        elif sample is not None:
+            self._other(change.old, change.new)
+
+    def _pod(self, old: Pod | None, new: Pod | None) -> None:
+        if new is None:
+            if old is not None:
+                self._pod_gone(old)
+            return
+        self._nominate(new)
+        if new.spec.node_name:
+            self._pod_assigned(old, new)
+        elif new.spec.scheduler_name in self._schedulers:
+            self._pod_waiting(old, new)
+
+    def _ended(self, change: Change) -> None:
+        """A pod of ours that has finished, or is not heard of any more, may have been rejected."""
+        old, new = change.old, change.new
+        if isinstance(new, Pod):
+            if is_rejection(new) and new.spec.scheduler_name in self._schedulers:
+                self._rejecting.rejected(new)
+        elif isinstance(old, Pod) and old.spec.scheduler_name in self._schedulers:
+            self._rejecting.vanished(old)
+
+    def _pod_assigned(self, old: Pod | None, new: Pod) -> None:
+        if old is None or not old.spec.node_name:
+            self._queue.delete(new.uid)
+            self._cache.nominations.remove(new.uid)
+        self._cache.put_pod(new)
+        self._tell(old, new)
+
+    def _pod_waiting(self, old: Pod | None, new: Pod) -> None:
+        if new.uid in self._cache.assumed:
+            return
+        info = self._cache.info(new)
+        if old is None:
+            self._queue.add(info, self._now())
+            self._tell(None, new)
+        else:
+            self._queue.update(old, info)
+            if change_events.gives_up_nomination(old, new):
+                if not new.status.nominated_node_name:
+                    self._cache.nominations.remove(new.uid)
+                self._give_up(old)
+
+    def _pod_gone(self, old: Pod) -> None:
+        self._cache.nominations.remove(old.uid)
+        self._cache.remove_pod(old.uid)
+        self._on_pod_gone(old)
+        if old.spec.node_name:
+            self._tell(old, None)
+            return
+        self._queue.delete(old.uid)
+        if change_events.gives_up_nomination(old, None):
+            self._give_up(old)
+
+    def _give_up(self, pod: Pod) -> None:
+        at_most = change_events.has_priority_at_most(pod.priority)
+        self._queue.move(ASSIGNED_POD_DELETE, pod, None, self._now(), only=at_most)
+
+    def _nominate(self, pod: Pod) -> None:
+        node = pod.status.nominated_node_name
+        if node and not pod.spec.node_name:
+            self._cache.nominations.put(self._cache.info(pod), node)
+
+    def _node(self, old: KubeObject | None, new: KubeObject | None) -> None:
+        if isinstance(new, Node):
+            self._cache.put_node(new)
+        elif isinstance(old, Node):
+            self._cache.remove_node(old)
+        self._tell(old, new)
+
+    def _other(self, old: KubeObject | None, new: KubeObject | None) -> None:
+        if new is not None:
+            self._cache.objects.put(new)
+        elif old is not None:
+            self._cache.objects.remove(old)
+        self._tell(old, new)
+
+    def _tell(self, old: KubeObject | None, new: KubeObject | None) -> None:
+        for event in change_events.events_of_change(old, new):
+            before = None if event is ASSIGNED_POD_ADD else old  # new there
+            self._queue.move(event, before, new, self._now())
+
+
+def _live(obj: KubeObject | None) -> Pod | None:
+    """The pod, unless it has finished."""
+    return obj if isinstance(obj, Pod) and not obj.is_terminal else None

@@ -1,0 +1,141 @@
+"""The outcome of an attempt: the pod is bound, or goes back to the queue with its reason."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from moorage.bind import binder, status_patches
+from moorage.cycle.attempt import Unschedulable
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.framework.queued_pod import QueuedPod
+from moorage.framework.verdicts import NoNodesError, PluginError, Rejection, SchedulingError
+from moorage.observe.records import Result
+from moorage.scheduler.event_handlers import ASSIGNED_POD_DELETE
+from moorage.scheduler.placement import Placement, unplace
+
+if TYPE_CHECKING:
+    from moorage.scheduler.scheduler import Scheduler
+
+
+class Outcome:
+    """Ends attempts. Whoever begins one hands the pod to exactly one of these."""
+
+    def __init__(self, scheduler: "Scheduler") -> None:
+        self._desk = scheduler
+
+    def skip(self, queued: QueuedPod) -> None:
+        """Let go a pod that needs no attempt."""
+        pod = queued.info.pod
+        if pod.is_terminating:
+            note = f"skip schedule deleting pod: {pod.key}"
+            self._desk.reporting.event(pod, "Warning", "FailedScheduling", "Scheduling", note)
+        self._desk.queue.done(pod.uid)
+
+    async def bind(self, placement: Placement) -> None:
+        """Wait until a placed pod is permitted, and bind it; undo the placement if that fails."""
+        desk = self._desk
+        queued, profile, cycle, node, _, waits = placement
+        try:
+            refused = await binder.wait_for_permits(cycle, node, waits, desk.waiting, desk.clock)
+            if refused is None:
+                desk.queue.done(queued.info.uid)
+                preparing = binder.run_pre_bind(profile, cycle, node)
+                refused = await desk.preparing.run(queued.info.uid, preparing)
+            if refused is None:
+                await binder.run_bind(profile, cycle, node)
+        except SchedulingError as error:
+            cycle.timer.step("", "Error")
+            self.undo(placement)
+            self.failed(queued, cycle, profile, error)
+        else:
+            if refused is not None:
+                self.undo(placement)
+                self.unschedulable(queued, cycle, profile, refused)
+            else:
+                self.bound(placement)
+        finally:
+            desk.binding -= 1
+            desk.wake()
+
+    def bound(self, placement: Placement) -> None:
+        """The pod is bound: say so, and let PostBind plugins know."""
+        cycle = placement.cycle
+        self._desk.reporting.bound(placement)
+        try:
+            binder.run_post_bind(placement.profile, cycle, placement.node)
+        except SchedulingError as error:
+            cycle.timer.step("", "Error")
+            self._desk.observers.failed(cycle.pod.key, cycle.attempt, error)
+
+    def undo(self, placement: Placement) -> None:
+        """Take a placed pod off its node; others may fit there now."""
+        desk, cycle = self._desk, placement.cycle
+        for error in unplace(placement.profile, cycle, placement.node):
+            desk.observers.failed(cycle.pod.key, cycle.attempt, error)
+        pod = cycle.pod
+        spec = msgspec.structs.replace(pod.spec, node_name=placement.node.name)
+        left = msgspec.structs.replace(pod, spec=spec)
+        desk.queue.move(ASSIGNED_POD_DELETE, left, None, desk.clock.now())
+
+    def failed(
+        self, queued: QueuedPod, cycle: Cycle, profile: Profile, error: SchedulingError
+    ) -> None:
+        """Something went wrong that was not the pod's fault."""
+        plugin, point = (error.plugin, error.point) if isinstance(error, PluginError) else ("", "")
+        message, empty = str(error), isinstance(error, NoNodesError)
+        result = Result.UNSCHEDULABLE if empty else Result.ERROR
+        self._desk.reporting.attempted(
+            queued, cycle, profile, result, message=message, plugin=plugin, point=point
+        )
+        if self.put_back(queued, (), (), error=True):
+            self._say_why(cycle, "Unschedulable" if empty else "SchedulerError", message)
+
+    def unschedulable(
+        self, queued: QueuedPod, cycle: Cycle, profile: Profile, why: Unschedulable | Rejection
+    ) -> None:
+        """The pod fits nowhere, or was refused where it did; room may be made for it."""
+        if isinstance(why, Unschedulable):
+            rejected, pending = why.diagnosis.unschedulable_plugins, why.diagnosis.pending_plugins
+            message, nominated = why.message, why.nominated
+        else:
+            rejected, pending = {why.plugin}, set()
+            message, nominated = f"0/1 nodes are available: 1 {why.message}.", None
+        self._desk.reporting.attempted(
+            queued,
+            cycle,
+            profile,
+            Result.UNSCHEDULABLE,
+            message=message,
+            nominated=nominated.node if nominated else "",
+            victims=len(nominated.victims) if nominated else 0,
+        )
+        if nominated is not None:
+            self._desk.preempting.make_room(cycle, profile, nominated)
+        self._desk.preempting.look_again(cycle)
+        queued.seen_as = None if cycle.pod is queued.info.pod else cycle.pod
+        if self.put_back(queued, rejected, pending):
+            self._say_why(cycle, "Unschedulable", message)
+
+    def put_back(
+        self,
+        queued: QueuedPod,
+        rejected_by: Iterable[str],
+        pending: Iterable[str],
+        *,
+        error: bool = False,
+    ) -> bool:
+        """Back to the queue, as the pod is now; False: it is gone, bound or no longer ours."""
+        desk = self._desk
+        known = desk.following.pod(queued.info.pod.key)
+        ours = known is not None and known.spec.scheduler_name in desk.profiles
+        if known is None or not ours or known.uid != queued.info.uid or known.spec.node_name:
+            desk.queue.done(queued.info.uid)
+            return False
+        queued.latest = desk.cache.info(known)
+        desk.queue.put_back(queued, rejected_by, pending, error, desk.clock.now())
+        return True
+
+    def _say_why(self, cycle: Cycle, reason: status_patches.Reason, message: str) -> None:
+        self._desk.reporting.not_scheduled(cycle.pod, reason, message, cycle)

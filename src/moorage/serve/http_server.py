@@ -1,0 +1,184 @@
+"""The HTTP server and its routes.
+
+| path | answers |
+|---|---|
+| /livez /readyz /healthz | `ok` or what is wrong; `?verbose`, `?exclude=NAME`; open to all |
+| /readyz/NAME | one check and its reason |
+| /metrics | Prometheus' text or OpenMetrics |
+| /configz | the configuration in force, as JSON |
+| /debug/strategies | what AdaptiveSchedulingPlugin has learnt, and why it places pods as it does |
+| /debug/stacks | where every thread and task stands |
+| /debug/profile?seconds=N | where the time goes: collapsed stacks, for a flame graph |
+| /debug/flags/v | PUT a number: how much the log says from now on |
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from moorage.observe.logs import Logs, say
+from moorage.observe.prometheus_metrics import Metrics
+from moorage.serve import debug_profiles
+from moorage.serve.health import Health, HealthAnswer
+from moorage.serve.loop_watchdog import LoopWatchdog
+from moorage.serve.request_authorizer import Authorizer, Denied
+from moorage.serve.secure_serving import CertificateError, Listener, ListenerError, ServerTls
+
+REFRESH_SECONDS: Final = 60.0
+SHUTDOWN_SECONDS: Final = 5.0
+NO_AUTHORIZER: Final = "Forbidden: nobody can be asked who may see this\n"
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Server:
+    """Serves until cancelled. `ports` are those it listens on, in the order of the listeners."""
+
+    def __init__(
+        self,
+        listeners: Iterable[Listener],
+        *,
+        health: Health,
+        metrics: Metrics,
+        configz: Callable[[], dict[str, Any]],
+        authorizer: Authorizer | None = None,
+        logs: Logs | None = None,
+        watchdog: LoopWatchdog | None = None,
+        profiling: bool = True,
+        strategies: Callable[[], dict[str, Any]] = dict,
+    ) -> None:
+        self.health = health
+        self.ports: list[int] = []
+        self._listeners = list(listeners)
+        self._metrics = metrics
+        self._configz = configz
+        self._authorizer = authorizer
+        self._logs = logs
+        self._watchdog = watchdog
+        self._profiling = profiling
+        self._strategies = strategies
+        self._tls: list[ServerTls] = []
+
+    async def run(self) -> None:
+        """Serve, for ever."""
+        async with self.serving(), asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._refresh(), name="serve/certificates")
+            if self._watchdog is not None:
+                tasks.create_task(self._watchdog.run(), name="serve/watchdog")
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Serve for as long as the block lasts."""
+        async with AsyncExitStack() as stack:
+            for listener in self._listeners:
+                runner = web.AppRunner(
+                    self._application(listener.trusted), shutdown_timeout=SHUTDOWN_SECONDS
+                )
+                await runner.setup()
+                stack.push_async_callback(runner.cleanup)
+                await self._listen(listener, runner)
+            yield
+
+    async def _listen(self, listener: Listener, runner: web.AppRunner) -> None:
+        address, port, certificates = listener.address, listener.port, listener.certificates
+        context = None
+        if certificates is not None:
+            self._tls.append(ServerTls(certificates, address))
+            context = self._tls[-1].context
+        try:
+            await web.TCPSite(runner, address, port, ssl_context=context).start()
+        except OSError as error:
+            raise ListenerError(f"cannot listen on {address}:{port}: {error.strerror}") from error
+        self.ports.append(runner.addresses[0][1])
+        say(logging.INFO, "Serving", address=address, port=self.ports[-1], tls=context is not None)
+
+    async def _refresh(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            for tls in self._tls:
+                try:
+                    if tls.refresh():
+                        say(logging.INFO, "Certificate read again")
+                except CertificateError as error:
+                    say(logging.WARNING, "Certificate not read again", err=str(error))
+
+    def _application(self, trusted: bool) -> web.Application:
+        app = web.Application(middlewares=[] if trusted else [self._authorize])
+        app.router.add_get("/metrics", self._get_metrics)
+        app.router.add_get("/configz", self._get_configz)
+        app.router.add_get("/debug/strategies", self._get_strategies)
+        for endpoint in self.health.endpoints:
+            app.router.add_get(f"/{endpoint}", self._get_health)
+            app.router.add_get(f"/{endpoint}/{{check}}", self._get_check)
+        if self._profiling:
+            app.router.add_get("/debug/stacks", self._get_stacks)
+            app.router.add_get("/debug/profile", self._get_profile)
+            app.router.add_put("/debug/flags/v", self._put_verbosity)
+        return app
+
+    @web.middleware
+    async def _authorize(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.path.strip("/") in self.health.endpoints:
+            return await handler(request)
+        if self._authorizer is None:
+            return _text(HealthAnswer(403, NO_AUTHORIZER))
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        bearer = token.strip() if scheme.lower() == "bearer" else ""
+        try:
+            await self._authorizer.check(bearer, request.method.lower(), request.path)
+        except Denied as denied:
+            return _text(HealthAnswer(denied.status, str(denied)))
+        return await handler(request)
+
+    async def _get_health(self, request: web.Request) -> web.Response:
+        query = request.query
+        excluded = query.getall("exclude", [])
+        endpoint = request.path.strip("/")
+        return _text(self.health.ask(endpoint, verbose="verbose" in query, excluded=excluded))
+
+    async def _get_check(self, request: web.Request) -> web.Response:
+        endpoint = request.path.strip("/").partition("/")[0]
+        return _text(self.health.ask_one(endpoint, request.match_info["check"]))
+
+    async def _get_metrics(self, request: web.Request) -> web.Response:
+        body, content_type = self._metrics.render(request.headers.get("Accept", ""))
+        return web.Response(body=body, headers={"Content-Type": content_type})
+
+    async def _get_configz(self, request: web.Request) -> web.Response:
+        body = msgspec.json.encode(self._configz())
+        return web.Response(body=body, content_type="application/json")
+
+    async def _get_strategies(self, request: web.Request) -> web.Response:
+        body = msgspec.json.encode(self._strategies())
+        return web.Response(body=body, content_type="application/json")
+
+    async def _get_stacks(self, request: web.Request) -> web.Response:
+        return _text(HealthAnswer(200, debug_profiles.dump_stacks()))
+
+    async def _get_profile(self, request: web.Request) -> web.Response:
+        try:
+            seconds = float(request.query.get("seconds", debug_profiles.DEFAULT_SECONDS))
+        except ValueError:
+            return _text(HealthAnswer(400, f"seconds={request.query['seconds']}: not a number\n"))
+        try:
+            return _text(HealthAnswer(200, await debug_profiles.cpu_profile(seconds)))
+        except debug_profiles.ProfileRunning as busy:
+            return _text(HealthAnswer(409, f"{busy}\n"))
+
+    async def _put_verbosity(self, request: web.Request) -> web.Response:
+        said = (await request.text()).strip()
+        if self._logs is None or not said.isdecimal():
+            return _text(
+                HealthAnswer(400, f"{said!r} is not a verbosity: PUT a number, 0 or more\n")
+            )
+        self._logs.verbosity = int(said)
+        return _text(HealthAnswer(200, f"successfully set the verbosity to {said}\n"))
+
+
+def _text(answer: HealthAnswer) -> web.Response:
+    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
+    return web.Response(status=answer.status, text=answer.text, headers=headers)

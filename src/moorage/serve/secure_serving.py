@@ -1,0 +1,135 @@
+"""Where to listen and with which certificate: TLS anywhere, plain HTTP on loopback only.
+
+Files that change are read again: a certificate can be renewed under a running process.
+"""
+
+import ipaddress
+import os
+import shutil
+import ssl
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+CERTIFICATE_NAME: Final = "moorage"
+CERTIFICATE_DAYS: Final = 3650
+
+
+class CertificateError(Exception):
+    """A certificate that cannot be used, or made."""
+
+
+class Certificates(msgspec.Struct, frozen=True):
+    """A certificate and its key; or the folder where ones we make are kept, or nowhere."""
+
+    cert_file: str = ""
+    key_file: str = ""
+    cert_dir: str = ""
+
+
+class ServerTls:
+    """A TLS context whose certificate is read again by `refresh` when its files have changed."""
+
+    def __init__(self, certificates: Certificates, address: str) -> None:
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._given = certificates
+        self._read: tuple[float, ...] = ()
+        if bool(certificates.cert_file) != bool(certificates.key_file):
+            raise CertificateError("give both a certificate file and a key file, or neither")
+        if certificates.cert_file:
+            self.refresh()
+        else:
+            self._sign(address)
+
+    def refresh(self) -> bool:
+        """Read the files if they have changed; whether they had."""
+        files = (self._given.cert_file, self._given.key_file)
+        if not files[0]:
+            return False
+        try:
+            changed = tuple(os.stat(file).st_mtime for file in files)
+            if changed == self._read:
+                return False
+            self.context.load_cert_chain(*files)
+        except (OSError, ssl.SSLError) as error:
+            raise CertificateError(f"{files[0]}, {files[1]}: {error}") from error
+        self._read = changed
+        return True
+
+    def _sign(self, address: str) -> None:
+        if self._given.cert_dir:
+            folder = Path(self._given.cert_dir)
+            cert, key = folder / f"{CERTIFICATE_NAME}.crt", folder / f"{CERTIFICATE_NAME}.key"
+            if not (cert.exists() and key.exists()):
+                folder.mkdir(parents=True, exist_ok=True)
+                write_self_signed(cert, key, address)
+            self.context.load_cert_chain(cert, key)
+            return
+        with tempfile.TemporaryDirectory() as scratch:
+            cert, key = Path(scratch, "cert"), Path(scratch, "key")
+            write_self_signed(cert, key, address)
+            self.context.load_cert_chain(cert, key)
+
+
+def write_self_signed(cert: Path, key: Path, address: str) -> None:
+    """Make a key and a certificate for it, signed by itself."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        raise CertificateError(
+            "there is no openssl to make a certificate with: install it, or give certificate files"
+        )
+    names = f"DNS:localhost,DNS:{CERTIFICATE_NAME},IP:127.0.0.1"
+    if address not in ("", "0.0.0.0", "::", "127.0.0.1", "localhost"):
+        names += f",{'IP' if ':' in address or address[-1].isdigit() else 'DNS'}:{address}"
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command = [
+        openssl,
+        "req",
+        "-x509",
+        *curve,
+        "-days",
+        str(CERTIFICATE_DAYS),
+        "-subj",
+        f"/CN={CERTIFICATE_NAME}",
+    ]
+    command += ["-addext", f"subjectAltName={names}", "-keyout", str(key), "-out", str(cert)]
+    made = subprocess.run(command, capture_output=True, text=True, check=False, umask=0o077)
+    if made.returncode:
+        raise CertificateError(f"openssl could not make a certificate: {made.stderr.strip()}")
+
+
+class ListenerError(Exception):
+    """An address that must not be listened on in that way."""
+
+
+class Listener(msgspec.Struct, frozen=True):
+    """An address to listen on; without certificates it is plain HTTP. Port 0: any free one."""
+
+    address: str = "0.0.0.0"
+    port: int = 10259
+    certificates: Certificates | None = Certificates()
+
+    def __post_init__(self) -> None:
+        if self.certificates is None and not is_loopback(self.address):
+            raise ListenerError(
+                f"plain HTTP on {self.address}: serve TLS there, or listen on 127.0.0.1"
+            )
+
+    @property
+    def trusted(self) -> bool:
+        """Whether whoever connects is on this machine, and is shown everything."""
+        return self.certificates is None
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address can be reached from this machine only."""
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

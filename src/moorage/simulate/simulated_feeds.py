@@ -1,0 +1,98 @@
+"""Feeds of a simulation: NodeMetrics and latencies from manifests, not the network.
+
+NodeMetrics objects among the manifests are what nodes use, whoever the plugins would ask; one
+without a timestamp was measured just now. A ConfigMap of latencies is read from the embedded
+cluster, a file of them from the disk.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from moorage.clock import Clock
+from moorage.config.field_errors import InputError
+from moorage.feeds import metrics_server
+from moorage.feeds.feeds import OpenReader
+from moorage.feeds.latency_readers import CONFIG_MAPS, ConfigMapLatencies, FileLatencies
+from moorage.feeds.metrics_server import NODE_METRICS, NodeMetrics
+from moorage.feeds.readings import FeedError, Reader, Usages
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.policies.telemetry.metric_sources import (
+    LatencyConfigMap,
+    LatencyFile,
+    Source,
+    UsageSource,
+)
+from moorage.simulate.manifest_files import Manifest
+
+
+def is_measurement(raw: dict[str, Any]) -> bool:
+    """Whether an object is no part of the cluster but says what a node uses."""
+    group = str(raw.get("apiVersion") or "").partition("/")[0]
+    return raw.get("kind") == NODE_METRICS.kind and group == NODE_METRICS.group
+
+
+def is_read_by_feeds(raw: dict[str, Any]) -> bool:
+    """Whether feeds may read an object."""
+    return is_measurement(raw) or (raw.get("kind"), raw.get("apiVersion")) == ("ConfigMap", "v1")
+
+
+def split_measurements(manifests: Iterable[Manifest]) -> tuple[list[Manifest], list[NodeMetrics]]:
+    """The objects of the cluster, and what its nodes use."""
+    objects: list[Manifest] = []
+    measured: list[NodeMetrics] = []
+    problems: list[str] = []
+    for manifest in manifests:
+        if is_measurement(manifest.raw):
+            try:
+                measured.append(_node_metrics(manifest.raw))
+            except (msgspec.ValidationError, FeedError) as error:
+                problems.append(f"{manifest.place}: {error}")
+        else:
+            objects.append(manifest)
+    if problems:
+        raise InputError(problems)
+    return objects, measured
+
+
+def manifest_readers(
+    measured: list[NodeMetrics], cluster: MemoryCluster, clock: Clock
+) -> OpenReader:
+    """Who reads a source in a simulation."""
+    maps = {found.key for found in cluster.objects(CONFIG_MAPS)}
+
+    def open(source: Source) -> Reader | None:
+        match source:
+            case UsageSource() if measured:
+                return _ManifestReader(measured, clock.now)
+            case LatencyConfigMap(namespace, name) if f"{namespace}/{name}" in maps:
+                return ConfigMapLatencies(source, cluster, clock)
+            case LatencyFile():
+                return FileLatencies(source, clock)
+        return None
+
+    return open
+
+
+class _ManifestReader:
+    """Reads the same again and again."""
+
+    def __init__(self, measured: list[NodeMetrics], now: Callable[[], float]) -> None:
+        self._measured = measured
+        self._now = now
+
+    async def read(self) -> Usages:
+        now = self._now()
+        return Usages(
+            {item.metadata.name: metrics_server.usage_of_node(item, now) for item in self._measured}
+        )
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _node_metrics(raw: dict[str, Any]) -> NodeMetrics:
+    found = msgspec.convert(raw, NodeMetrics)
+    metrics_server.usage_of_node(found, 0.0)
+    return found

@@ -1,0 +1,131 @@
+"""What a simulation shows: where pods went, why one did not, how full nodes are."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+from moorage.cache.podinfo import BASE_RESOURCES
+from moorage.simulate.simulation import Simulation, pods_of
+
+
+class PodReport(msgspec.Struct, frozen=True, rename="camel"):
+    """One pod: its node and score, or why it waits."""
+
+    namespace: str
+    name: str
+    scheduler: str
+    node: str = ""
+    score: int | None = None
+    message: str = ""
+    attempts: int = 0
+
+    @property
+    def is_pending(self) -> bool:
+        return not self.node
+
+
+class ResourceUse(msgspec.Struct, frozen=True, rename="camel"):
+    """What is requested of one resource, in millicores, bytes or a count."""
+
+    requested: int
+    allocatable: int
+
+    @property
+    def share(self) -> float:
+        return self.requested / self.allocatable if self.allocatable else 0.0
+
+
+class NodeReport(msgspec.Struct, frozen=True, rename="camel"):
+    """One node and how full it is."""
+
+    name: str
+    zone: str
+    pods: int
+    unschedulable: bool
+    resources: dict[str, ResourceUse]
+
+
+class Report(msgspec.Struct, frozen=True, rename="camel"):
+    """Everything a run has to tell."""
+
+    pods: tuple[PodReport, ...]
+    nodes: tuple[NodeReport, ...]
+    attempts: int
+    errors: tuple[str, ...] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return data
+
+
+def folded(errors: Iterable[str]) -> tuple[str, ...]:
+    """Every error once, in the order in which they first came, and how often it came."""
+    counts = Counter(errors)
+    return tuple(text if n == 1 else f"{text} ({n} times)" for text, n in counts.items())
+
+
+def build_report(simulation: Simulation) -> Report:
+    """Tell how a simulation ended."""
+    return Report(
+        pods=_pods(simulation),
+        nodes=_nodes(simulation.scheduler.cache),
+        attempts=simulation.story.attempts,
+        errors=folded(simulation.story.errors),
+    )
+
+
+def _pods(simulation: Simulation) -> tuple[PodReport, ...]:
+    told = []
+    for pod in pods_of(simulation):
+        last = simulation.story.last.get(pod.uid)
+        gated = simulation.scheduler.queue.find(pod.uid)
+        waits = not pod.spec.node_name
+        told.append(
+            PodReport(
+                namespace=pod.namespace,
+                name=pod.name,
+                scheduler=pod.spec.scheduler_name,
+                node=pod.spec.node_name,
+                score=last.score if last and last.node and last.feasible > 1 else None,
+                message=(last.message if last else _unattempted(pod, gated)) if waits else "",
+                attempts=last.attempts if last else 0,
+            )
+        )
+    return tuple(told)
+
+
+def _unattempted(pod: Pod, queued: Any) -> str:
+    """Why a pod waits that was not the one to be attempted: of a group, one is, for all of it."""
+    if queued is None:
+        return "no profile of this scheduler is its own; it is left alone"
+    told = (c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.message)
+    return next(told, "") or queued.gated_reason or "not attempted"
+
+
+def _nodes(cache: Cache) -> tuple[NodeReport, ...]:
+    table = cache.table
+    told = []
+    for name in sorted(table.row_of):
+        row = table.row_of[name]
+        node = table.node(row)
+        offered = {
+            resource: ResourceUse(
+                int(table.requested[index, row]), int(table.allocatable[index, row])
+            )
+            for index, resource in enumerate(table.resources.values[: len(table.allocatable)])
+            if resource in BASE_RESOURCES or table.allocatable[index, row]
+        }
+        told.append(
+            NodeReport(
+                name=name,
+                zone=node.zone,
+                pods=int(table.pod_count[row]),
+                unschedulable=node.spec.unschedulable,
+                resources=offered,
+            )
+        )
+    return tuple(told)

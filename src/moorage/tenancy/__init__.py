@@ -1,0 +1,1 @@
+"""Tenants: elastic quotas of namespaces, and a queue that serves tenants fairly."""

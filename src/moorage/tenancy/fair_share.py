@@ -1,0 +1,99 @@
+"""FairShare: the queue serves tenants by how little they have, not by how early they came.
+
+1. Higher priority goes first, as with PrioritySort.
+2. Within a priority the pod goes first whose tenant has the smallest dominant share: the largest
+   part it has of any resource of the cluster, what its pods ahead in the queue ask for included,
+   divided by its weight.
+3. Within a share, whoever came first.
+
+Pods ahead in the queue are counted because a pod gets its place when it enters: a tenant that
+brings a thousand pods at once has them lined up behind each other, and others in between. As pods
+come and go on nodes, the scheduler lines up everyone anew every few seconds.
+"""
+
+from collections import Counter, OrderedDict
+from functools import cached_property
+from typing import Annotated
+
+import msgspec
+
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+from moorage.cache.table import NodeTable
+from moorage.framework.points import QueueSort
+from moorage.framework.queued_pod import QueuedPod
+from moorage.tenancy.usage import Amounts, TenantUsage
+
+Weight = Annotated[float, msgspec.Meta(gt=0)]
+Key = tuple[int, float, float]
+
+
+class FairShare(QueueSort, frozen=True, dict=True):
+    """`weights` are by tenant, 1 where none is given. A tenant is a namespace or, with
+    `tenantLabel`, whatever the pod's label of that name says."""
+
+    weights: dict[str, Weight] = msgspec.field(default_factory=dict)
+    tenant_label: str = ""
+
+    @cached_property
+    def line(self) -> "Line":
+        """Who has what, and who is ahead of whom."""
+        return Line(TenantUsage(self.tenant_of))
+
+    def join(self, cache: Cache) -> None:
+        """Look at this cluster from now on."""
+        self.line.table = cache.table
+
+    def tenant_of(self, pod: Pod) -> str:
+        return pod.labels.get(self.tenant_label) or pod.namespace
+
+    def sort_key(self, queued: QueuedPod) -> Key:
+        tenant = self.tenant_of(queued.info.pod)
+        share = self.line.enter(tenant, queued) / self.weights.get(tenant, 1.0)
+        return -queued.info.priority, share, queued.timestamp
+
+
+class Line:
+    """What each tenant has, and what its pods ahead in the queue ask for."""
+
+    def __init__(self, usage: TenantUsage) -> None:
+        self.table: NodeTable | None = None
+        self._usage = usage
+        self._ahead: dict[str, OrderedDict[str, QueuedPod]] = {}
+        self._asked: dict[str, Amounts] = {}
+
+    def clear(self) -> None:
+        """Begin anew: every pod is about to enter again, in the order in which they stood."""
+        self._ahead.clear()
+        self._asked.clear()
+
+    def enter(self, tenant: str, queued: QueuedPod) -> float:
+        """Put a pod at the end of its tenant's line; the tenant's share before it is served."""
+        ahead = self._ahead.setdefault(tenant, OrderedDict())
+        asked = self._asked.setdefault(tenant, Counter())
+        self._leave(ahead, asked, queued.info.uid)
+        while ahead and not next(iter(ahead.values())).is_ahead:
+            self._leave(ahead, asked, next(iter(ahead)))
+        share = self._share(tenant, asked)
+        ahead[queued.info.uid] = queued
+        asked.update(dict(queued.info.requests))
+        return share
+
+    def _leave(self, ahead: OrderedDict[str, QueuedPod], asked: Amounts, uid: str) -> None:
+        known = ahead.pop(uid, None)
+        if known is not None:
+            asked.subtract(dict(known.info.requests))
+
+    def _share(self, tenant: str, asked: Amounts) -> float:
+        if self.table is None:
+            return 0.0
+        self._usage.catch_up(self.table)
+        used, offered = self._usage.of(tenant), self.table.allocatable.sum(axis=1)
+        return max(
+            (
+                (used[index] + asked[index]) / total
+                for index, total in enumerate(offered.tolist())
+                if total > 0
+            ),
+            default=0.0,
+        )

@@ -1,0 +1,117 @@
+"""What quotas say and what namespaces use, brought up to date when it is asked for."""
+
+from collections import Counter
+from collections.abc import Container, Iterable
+from typing import Final, NamedTuple
+
+from moorage.api import quantity
+from moorage.api.meta import ResourceList
+from moorage.api.podgroup import ElasticQuota
+from moorage.api.quantity import QuantityError
+from moorage.cache.interner import Interner
+from moorage.framework.cycle import Cycle
+from moorage.tenancy.usage import Amounts, TenantUsage
+
+Limits = dict[int, int]
+"""By resource index."""
+
+
+class Quota(NamedTuple):
+    """One quota in numbers. What `maximum` does not name is not limited; what `minimum` does not
+    name is not guaranteed."""
+
+    key: str
+    minimum: Limits
+    maximum: Limits
+
+    @property
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
+
+def problems(quota: ElasticQuota) -> list[str]:
+    """What makes a quota senseless, in the words for its author."""
+    found = []
+    for name, text in sorted(quota.spec.min.items()):
+        most = quota.spec.max.get(name)
+        try:
+            if most is not None and quantity.parse(text) > quantity.parse(most):
+                found.append(f"min asks for {text} {name}, which is more than its max of {most}")
+        except QuantityError as error:
+            found.append(str(error))
+    return found
+
+
+def read(quotas: Iterable[ElasticQuota], resources: Interner[str]) -> dict[str, Quota]:
+    """The quota of each namespace: of several the first by name; senseless ones are left out."""
+    made: dict[str, Quota] = {}
+    for quota in sorted(quotas, key=lambda quota: quota.key):
+        if quota.namespace not in made and not problems(quota):
+            least, most = (_limits(given, resources) for given in (quota.spec.min, quota.spec.max))
+            made[quota.namespace] = Quota(quota.key, least, most)
+    return made
+
+
+def _limits(given: ResourceList, resources: Interner[str]) -> Limits:
+    return {
+        resources.intern(name): quantity.milli_value(text)
+        if name == "cpu"
+        else quantity.value(text)
+        for name, text in given.items()
+    }
+
+
+NAME: Final = "CapacityScheduling"
+
+
+class Books(NamedTuple):
+    """The quotas by namespace, as of a version, and what namespaces use."""
+
+    version: int
+    quotas: dict[str, Quota]
+    usage: TenantUsage
+
+
+def of(cycle: Cycle) -> Books:
+    """The books, up to date with quotas and pods."""
+    objects = cycle.cache.objects
+    version = objects.version(ElasticQuota)
+    found: Books | None = cycle.shared.get(NAME)
+    if found is None or found.version != version:
+        quotas = read(cycle.all(ElasticQuota), cycle.table.resources)
+        usage = TenantUsage(lambda pod: pod.namespace) if found is None else found.usage
+        found = cycle.shared[NAME] = Books(version, quotas, usage)
+    if found.quotas:
+        found.usage.catch_up(cycle.table)
+    return found
+
+
+def guaranteed(books: Books) -> Amounts:
+    """All mins together."""
+    total: Amounts = Counter()
+    for quota in books.quotas.values():
+        total.update(quota.minimum)
+    return total
+
+
+def used_by(cycle: Cycle, books: Books, namespace: str) -> Amounts:
+    """What a namespace uses, what its other pods are promised included."""
+    return books.usage.of(namespace) + promised_to(cycle, {namespace}, {cycle.incoming.uid})
+
+
+def used_by_all(cycle: Cycle, books: Books) -> Amounts:
+    used = promised_to(cycle, books.quotas.keys(), {cycle.incoming.uid})
+    for namespace in books.quotas:
+        used.update(books.usage.of(namespace))
+    return used
+
+
+def promised_to(cycle: Cycle, namespaces: Container[str], apart_from: Container[str]) -> Amounts:
+    """What pods were promised that are on no node yet."""
+    nominations, promised = cycle.cache.nominations, Counter[int]()
+    for node in nominations.nodes() if len(nominations) else ():
+        for info in nominations.on(node):
+            waits = info.uid not in apart_from and cycle.cache.node_of(info.uid) is None
+            if waits and info.pod.namespace in namespaces:
+                promised.update(dict(info.requests))
+    return promised

@@ -1,0 +1,89 @@
+"""Checks a plugin class: its points, its arguments, and a trial run on a small cluster."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from moorage.framework.plugin import Plugin
+from moorage.framework.points import POINTS, Filter, Score, points_of
+from moorage.framework.verdicts import SchedulingError
+from moorage.testing import Cluster, node, pod
+
+
+class PluginCheck(NamedTuple):
+    """What there is to say of some plugins, and what is wrong with them."""
+
+    lines: list[str]
+    problems: list[str]
+
+
+def check_plugins(plugins: Iterable[type[Plugin]]) -> PluginCheck:
+    """Describe each class, and run it where its arguments have defaults."""
+    checked = PluginCheck([], [])
+    for plugin in plugins:
+        checked.lines.append(f"{plugin.plugin_name()}: {', '.join(_points(plugin))}")
+        fields = msgspec.structs.fields(plugin)
+        if fields:
+            checked.lines.append(f"  arguments: {', '.join(map(_field, fields))}")
+        checked.problems.extend(_unwritten(plugin))
+        required = [field.encode_name for field in fields if field.required]
+        if required:
+            checked.lines.append(f"  not tried: it needs {', '.join(required)}")
+        elif not checked.problems:
+            checked.problems.extend(_try(plugin))
+    return checked
+
+
+def _points(plugin: type[Plugin]) -> list[str]:
+    """In the order of the extension points, each with the form that is implemented."""
+    forms = {"filter": (Filter, "filter_all"), "score": (Score, "score_all")}
+    said = []
+    for point in POINTS:
+        if point in points_of(plugin):
+            base, hook = forms.get(point, (None, ""))
+            vector = base is not None and getattr(plugin, hook) is not getattr(base, hook)
+            said.append(f"{point} ({'vector' if vector else 'scalar'})" if base else point)
+    return said
+
+
+def _field(field: Any) -> str:
+    if field.required:
+        return f"{field.encode_name} (required)"
+    made = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+    return f"{field.encode_name} = {made!r}"
+
+
+def _unwritten(plugin: type[Plugin]) -> list[str]:
+    """Points on the class line whose hook is not there, or is there in both forms."""
+    problems = []
+    for scalar, vector in (("filter", "filter_all"), ("score", "score_all")):
+        base = POINTS[scalar]
+        if not issubclass(plugin, base):
+            continue
+        written = [hook for hook in (scalar, vector) if _is_own(plugin, base, hook)]
+        if not written:
+            problems.append(f"{plugin.__name__} has neither {scalar} nor {vector}: write one")
+        elif len(written) == 2:
+            problems.append(f"{plugin.__name__} has both {scalar} and {vector}: write one of them")
+    if _is_own(plugin, Filter, "filter_all") and not _is_own(plugin, Filter, "rejection"):
+        problems.append(f"{plugin.__name__} has filter_all and no rejection to explain its codes")
+    return problems
+
+
+def _is_own(plugin: type[Plugin], base: type[Plugin], hook: str) -> bool:
+    return issubclass(plugin, base) and getattr(plugin, hook) is not getattr(base, hook)
+
+
+def _try(plugin: type[Plugin]) -> list[str]:
+    try:
+        cluster = Cluster(
+            node("a").in_zone("x"), node("b").in_zone("y"), pod("old").on("a"), plugins=[plugin()]
+        )
+        cluster.attempt(pod("web").requesting(cpu="500m"))
+        cluster.attempt(pod("huge").requesting(cpu="99"))
+    except SchedulingError as error:
+        return [str(error)]
+    except Exception as error:
+        return [f"{plugin.__name__} cannot be made: {type(error).__name__}: {error}"]
+    return []

@@ -1,0 +1,84 @@
+"""The whole scheduler on an embedded cluster, in virtual time: queue, binding and events too."""
+
+import asyncio
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from moorage.api.pod import Pod
+from moorage.clock import VirtualClock, run_virtual
+from moorage.config.moorage_configuration import NO_LIMITS, PluginGuard
+from moorage.framework.plugin import Plugin
+from moorage.memory.kubelet import Kubelet
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.scheduler.scheduler import Scheduler
+from moorage.testing.builders import NodeBuilder, PodBuilder
+from moorage.testing.small_cluster import profile_of
+from moorage.watch.api_resources import EVENTS, PODS
+
+START = 1_767_225_600.0
+
+Raw = dict[str, Any]
+
+
+class Scheduled:
+    """How it ended: `nodes` tells by name where each pod is, or that it waits (`""`)."""
+
+    def __init__(self, cluster: MemoryCluster, shared: dict[str, Any]) -> None:
+        pods = [pod for pod in cluster.objects(PODS) if isinstance(pod, Pod)]
+        events = [cluster.read(EVENTS, e.namespace, e.name) for e in cluster.objects(EVENTS)]
+        self.nodes = {pod.name: pod.spec.node_name for pod in pods}
+        self.events: list[Raw] = sorted(events, key=lambda event: event["metadata"]["name"])
+        self.shared = shared
+        """What plugins keep in `cycle.shared`."""
+
+    def said(self, pod: str, reason: str = "FailedScheduling") -> list[str]:
+        """What events of a reason tell about a pod."""
+        return [
+            event["note"]
+            for event in self.events
+            if event["reason"] == reason and event["regarding"]["name"] == pod
+        ]
+
+
+def schedule(
+    *objects: NodeBuilder | PodBuilder | Raw,
+    plugins: Iterable[Plugin] = (),
+    seconds: float = 60.0,
+    seed: int = 0,
+    guard: PluginGuard = NO_LIMITS,
+) -> Scheduled:
+    """Let the scheduler run for some virtual seconds; objects beside nodes and pods are raw.
+
+    `plugins` and `guard` are as for `Cluster`; a QueueSort plugin takes PrioritySort's place, and
+    a Bind plugin goes before DefaultBinder.
+    """
+    clock, rng = VirtualClock(START), random.Random(seed)
+    cluster = MemoryCluster(clock=clock, rng=rng)
+    for obj in objects:
+        cluster.apply(_raw(obj))
+    profile = profile_of(list(plugins), False, guard)
+
+    async def main() -> None:
+        scheduler = Scheduler(cluster, {profile.scheduler_name: profile}, clock=clock, rng=rng)
+        tasks = [
+            asyncio.ensure_future(scheduler.run()),
+            asyncio.ensure_future(Kubelet(cluster).serve()),
+        ]
+        await clock.sleep(seconds)
+        ended = tasks[0].done()
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        if ended and isinstance(results[0], BaseException):
+            raise results[0]
+
+    run_virtual(main(), clock)
+    return Scheduled(cluster, profile.shared)
+
+
+def _raw(obj: NodeBuilder | PodBuilder | Raw) -> Raw:
+    if isinstance(obj, dict):
+        return obj
+    kind = "Node" if isinstance(obj, NodeBuilder) else "Pod"
+    return {"apiVersion": "v1", "kind": kind, **obj.raw}

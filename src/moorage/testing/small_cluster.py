@@ -1,0 +1,138 @@
+"""A small cluster, and attempts at it."""
+
+import random
+from collections.abc import Iterable
+
+from moorage.api.meta import KubeObject
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.app import built_in_plugins
+from moorage.cache.cache import Cache
+from moorage.cache.consistency import validate_cache
+from moorage.config.default_plugins import SCHEDULER_NAME
+from moorage.config.loader import default_configuration
+from moorage.config.moorage_configuration import NO_LIMITS, PluginGuard
+from moorage.config.resolved_profile import Enabled, ResolvedProfile, resolve
+from moorage.cycle import attempt as cycle_attempt
+from moorage.cycle import profile
+from moorage.cycle.attempt import Decision, Unschedulable
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.framework.plugin import Plugin
+from moorage.framework.points import points_of
+from moorage.guard.guards import Guards
+from moorage.testing.builders import NodeBuilder, PodBuilder
+
+Object = KubeObject | NodeBuilder | PodBuilder
+
+
+class Cluster:
+    """Nodes and pods held in the real cache, scheduled by the real engine.
+
+    `plugins` run after kube-scheduler's own, at every extension point they implement, with weight
+    1; with `alone=True` they run without them. They are guarded as on a cluster, but for time:
+    there is no deadline and no circuit breaker unless `guard` says so.
+    """
+
+    def __init__(
+        self,
+        *objects: Object,
+        plugins: Iterable[Plugin] = (),
+        alone: bool = False,
+        seed: int = 0,
+        guard: PluginGuard = NO_LIMITS,
+    ) -> None:
+        self.cache = Cache()
+        self.now = 0.0
+        self.profile = profile_of(list(plugins), alone, guard)
+        self.profile.guards.clock = lambda: self.now
+        self.random = random.Random(seed)
+        for obj in objects:
+            self.add(obj)
+
+    def add(self, obj: Object) -> None:
+        """Put in a node, a bound pod, or any other object."""
+        built = obj.build() if isinstance(obj, NodeBuilder | PodBuilder) else obj
+        if isinstance(built, Node):
+            self.cache.put_node(built)
+        elif isinstance(built, Pod):
+            self.cache.put_pod(built)
+        else:
+            self.cache.objects.put(built)
+
+    def attempt(self, pod: Pod | PodBuilder) -> Decision | Unschedulable:
+        """What would be decided, with every score kept; nothing changes."""
+        decided = cycle_attempt.run(self.profile, self.cycle(pod), keep_scores=True)
+        validate_cache(self.cache)
+        return decided
+
+    def place(self, pod: Pod | PodBuilder) -> str | None:
+        """Schedule a pod and count it there; None where it fits nowhere."""
+        cycle = self.cycle(pod)
+        decided = cycle_attempt.run(self.profile, cycle)
+        if isinstance(decided, Unschedulable):
+            return None
+        self.cache.assume(cycle.incoming, decided.node)
+        return decided.node
+
+    def why_not(self, pod: Pod | PodBuilder) -> str:
+        """The FailedScheduling text; nothing where the pod fits somewhere."""
+        decided = self.attempt(pod)
+        return decided.message if isinstance(decided, Unschedulable) else ""
+
+    def scores(self, pod: Pod | PodBuilder, plugin: str) -> dict[str, int]:
+        """One plugin's weighted score for every feasible node."""
+        decided = self.attempt(pod)
+        if isinstance(decided, Unschedulable) or decided.scoring is None:
+            return {}
+        scored = decided.scoring
+        return {
+            scored.nodes.node(position).name: scored.of(position).get(plugin, 0)
+            for position in range(scored.nodes.count)
+        }
+
+    def cycle(self, pod: Pod | PodBuilder) -> Cycle:
+        """A fresh cycle for a pod, as plugins' hooks are given one."""
+        built = pod.build() if isinstance(pod, PodBuilder) else pod
+        return Cycle(
+            self.cache,
+            self.cache.info(built),
+            random=self.random,
+            now=self.now,
+            shared=self.profile.shared,
+        )
+
+
+def attempt(
+    pod: Pod | PodBuilder, *nodes: Node | NodeBuilder, plugins: Iterable[Plugin] = ()
+) -> Decision | Unschedulable:
+    """One attempt at some nodes."""
+    return Cluster(*nodes, plugins=plugins).attempt(pod)
+
+
+def profile_of(plugins: list[Plugin], alone: bool, guard: PluginGuard) -> Profile:
+    """kube-scheduler's default profile with some plugins, or these alone."""
+    known = built_in_plugins.built_in()
+    described = built_in_plugins.describe_plugins(known)
+    configured = default_configuration(described).profiles[0]
+    resolved = resolve(configured, described)
+    built = profile.build(resolved, known)
+    if not plugins:
+        return built
+    guards = Guards(guard, SCHEDULER_NAME)
+    named = {type(plugin).plugin_name(): guards.rewrap(plugin) for plugin in plugins}
+    points = {} if alone else dict(resolved.points)
+    for name, plugin in named.items():
+        for point in points_of(type(plugin)):
+            points[point] = _placed(point, points.get(point, ()), Enabled(name, 1))
+    extended = ResolvedProfile(resolved.scheduler_name, None, points, resolved.args)
+    made = Profile(extended, {**built.plugins, **named})
+    made.guards = guards
+    return made
+
+
+def _placed(point: str, others: tuple[Enabled, ...], added: Enabled) -> tuple[Enabled, ...]:
+    """There is one order of the queue, and whoever binds by itself must be asked first."""
+    if point == "queueSort":
+        return (added,)
+    return (added, *others) if point == "bind" else (*others, added)

@@ -1,0 +1,157 @@
+"""The `ApiServer` protocol: the calls a scheduler makes to an API server, real or embedded."""
+
+from collections.abc import AsyncGenerator
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from moorage.api.meta import KubeObject
+from moorage.watch.api_errors import (
+    AlreadyExists,
+    ApiError,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+    VersionTooLarge,
+)
+from moorage.watch.api_resources import RESOURCES, Resource
+
+__all__ = [
+    "RESOURCES",
+    "AlreadyExists",
+    "ApiError",
+    "ApiServer",
+    "BadRequest",
+    "Conflict",
+    "EventType",
+    "Forbidden",
+    "Gone",
+    "Invalid",
+    "NotFound",
+    "Page",
+    "PatchType",
+    "Raw",
+    "Resource",
+    "ServerError",
+    "TooManyRequests",
+    "Unauthorized",
+    "Unreachable",
+    "VersionTooLarge",
+    "WatchEvent",
+]
+
+Raw = dict[str, Any]
+"""A whole object, or a patch, as JSON has it."""
+
+EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+PatchType = Literal["merge", "strategic"]
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Some objects as they were at `resource_version`; more follow under `continue_token`."""
+
+    items: tuple[KubeObject, ...]
+    resource_version: str
+    continue_token: str = ""
+
+
+class WatchEvent(msgspec.Struct, frozen=True, gc=False):
+    """One change. A bookmark has no object: it says that nothing else happened up to a version."""
+
+    type: EventType
+    object: KubeObject | None
+    resource_version: str
+
+
+class ApiServer(Protocol):
+    """An API server. Every call may raise an `ApiError`."""
+
+    async def list_page(
+        self,
+        resource: Resource,
+        *,
+        limit: int = 0,
+        continue_token: str = "",
+        resource_version: str = "",
+    ) -> Page:
+        """Objects of all namespaces in order of their keys, at most `limit` (0: all).
+
+        All pages of one list show the same version. `Gone`: the token has expired.
+        """
+        ...
+
+    def watch(
+        self,
+        resource: Resource,
+        *,
+        resource_version: str,
+        timeout_seconds: float | None = None,
+        bookmarks: bool = True,
+    ) -> AsyncGenerator[WatchEvent, None]:
+        """Every change after that version, in order; it ends when the server ends it.
+
+        `Gone`: that version is no longer kept, or the reader has fallen too far behind.
+        """
+        ...
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Raw:
+        """The object as it is now."""
+        ...
+
+    async def create(self, resource: Resource, object: Raw) -> Raw:
+        """Create the object, in the namespace its metadata names; the answer is as stored."""
+        ...
+
+    async def post(self, resource: Resource, object: Raw) -> None:
+        """Create the object; how it was stored is not asked."""
+        ...
+
+    async def update(self, resource: Resource, object: Raw, *, subresource: str = "") -> Raw:
+        """Replace the object. `Conflict`: its `resourceVersion` is not the current one."""
+        ...
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Raw,
+        *,
+        subresource: str = "",
+        patch_type: PatchType = "merge",
+    ) -> Raw:
+        """Change the object by a JSON merge patch or a strategic merge patch."""
+        ...
+
+    async def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        grace_period_seconds: int | None = None,
+    ) -> None:
+        """Delete the object. `Conflict`: `uid` is given and the object has another one."""
+        ...
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        """Assign the pod to the node. `Conflict`: it is another pod, assigned, or being deleted."""
+        ...
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
+        """Change the pod's status by a strategic merge patch, if it is still that pod."""
+        ...
+
+    async def evict(
+        self, namespace: str, name: str, *, uid: str = "", grace_period_seconds: int | None = None
+    ) -> None:
+        """Delete the pod if its disruption budget allows. `TooManyRequests`: it does not."""
+        ...

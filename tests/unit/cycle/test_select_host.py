@@ -1,0 +1,69 @@
+"""The best node: the same one with compiled passes and without, and each tie equally likely."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moorage.cache.column_cache import Column
+from moorage.cache.node_view import Nodes
+from moorage.cycle import scoring
+from moorage.cycle.scoring import Scoring, best_positions, select_host
+from moorage.testing import Cluster, node
+
+ROWS = 7
+
+scores = st.lists(st.integers(0, 3), min_size=ROWS, max_size=ROWS)
+
+
+def scored(
+    rows: list[int] | None, columns: list[tuple[list[int], int]], own: list[int] | None
+) -> Scoring:
+    table = Cluster(*(node(f"n{row}") for row in range(ROWS))).cache.table
+    nodes = Nodes.all(table) if rows is None else Nodes(table, np.array(rows, dtype=np.intp))
+    made = Scoring(nodes)
+    for values, weight in columns:
+        column = Column(ROWS, np.int64)
+        column.values[:] = values
+        made.add_column(column, weight)
+    if own is not None:
+        made.add(np.array(own[: nodes.count], dtype=np.int64))
+    return made
+
+
+@given(
+    st.none() | st.lists(st.integers(0, ROWS - 1), min_size=1, unique=True).map(sorted),
+    st.lists(st.tuples(scores, st.integers(1, 3)), max_size=3),
+    st.none() | scores,
+    st.integers(0, 9),
+)
+def test_the_compiled_choice_is_the_plain_one(
+    rows: list[int] | None,
+    columns: list[tuple[list[int], int]],
+    own: list[int] | None,
+    seed: int,
+) -> None:
+    plain = scored(rows, columns, own)
+    tied = best_positions(plain)
+    expected = int(tied[random.Random(seed).randrange(len(tied))]) if len(tied) > 1 else tied[0]
+
+    picked, total = select_host(scored(rows, columns, own), random.Random(seed))
+
+    assert (picked, total) == (expected, plain.total(picked))
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+def test_every_one_of_the_best_is_chosen_at_times(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiled:
+        monkeypatch.setattr(scoring, "compiled", None)
+    rng = random.Random(1)
+
+    chosen = {
+        select_host(scored(None, [([1, 3, 0, 3, 3, 0, 1], 1)], None), rng)[0] for _ in range(60)
+    }
+
+    assert chosen == {1, 3, 4}

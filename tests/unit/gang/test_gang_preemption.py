@@ -1,0 +1,303 @@
+"""Groups that make room for themselves, and groups that have to leave."""
+
+from typing import Any
+
+import pytest
+
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.testing import PodBuilder, node, pod
+from moorage.watch.api_errors import Forbidden
+from moorage.watch.api_resources import PODS
+from moorage.watch.api_server import Resource
+from tests.unit.gang.gang_world import (
+    GangWorld,
+    annotated,
+    group,
+    member,
+    members,
+    settle,
+)
+from tests.unit.preemption.test_preemption_feature import budget, low, names
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def vips(count: int, cpu: str = "1", of: str = "vip", priority: int = 100) -> list[PodBuilder]:
+    return [p.prioritised(priority) for p in members(of, count, cpu)]
+
+
+def running(of: str, on: dict[str, int], priority: int = 0) -> list[PodBuilder]:
+    """Pods of a group that run on nodes, so many on each."""
+    places = [name for name, count in on.items() for _ in range(count)]
+    return [
+        member(f"{of}-{i}", of)
+        .prioritised(priority)
+        .on(place)
+        .with_spec(terminationGracePeriodSeconds=0)
+        for i, place in enumerate(places)
+    ]
+
+
+def test_a_group_evicts_pods_of_lower_priority_and_takes_their_place() -> None:
+    world = GangWorld(
+        node("a"), *[low(f"low-{i}", "a") for i in range(4)], group("vip", 4), *vips(4)
+    )
+
+    world.run()
+
+    assert len(world.bound("vip")) == 4
+    assert world.bound("low") == {}
+    assert any(
+        "4 pods are evicted to make room for it, 0 groups among them" in attempt.message
+        for attempt in world.attempts
+    )
+
+
+def test_no_more_are_evicted_than_needed() -> None:
+    lows = [low(f"low-{n}-{i}", n) for n in "abc" for i in range(2)]
+    world = GangWorld(*[node(n).offering(cpu="3") for n in "abc"], *lows, group("vip", 5), *vips(5))
+
+    world.run()
+
+    assert len(world.bound("vip")) == 5
+    assert len(world.bound("low")) == 4
+
+
+def test_the_least_important_leave() -> None:
+    lows = [low(f"low-{i}", "a", priority=i) for i in range(4)]
+    world = GangWorld(node("a"), *lows, group("vip", 2), *vips(2))
+
+    world.run()
+
+    assert set(world.bound("low")) == {"low-2", "low-3"}
+
+
+def test_another_group_leaves_as_a_whole() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        node("b").offering(cpu="2"),
+        group("batch", 3),
+        *running("batch", {"a": 2, "b": 1}),
+        group("vip", 2),
+        *vips(2),
+    )
+
+    world.run()
+
+    assert len(world.bound("vip")) == 2
+    assert world.bound("batch") == {}
+    assert not [name for name in names(world) if name.startswith("batch")]
+
+
+def test_single_pods_leave_before_a_group_of_the_same_priority_does() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        node("b").offering(cpu="2"),
+        group("batch", 2),
+        *running("batch", {"a": 2}),
+        low("lone-0", "b"),
+        low("lone-1", "b"),
+        group("vip", 2),
+        *vips(2),
+    )
+
+    world.run()
+
+    assert len(world.bound("vip")) == 2
+    assert len(world.bound("batch")) == 2
+
+
+def test_a_group_with_one_pod_of_the_same_priority_is_not_evicted() -> None:
+    batch = running("batch", {"a": 2})
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        group("batch", 2),
+        batch[0],
+        batch[1].prioritised(100),
+        group("vip", 1),
+        *vips(1),
+    )
+
+    world.run()
+
+    assert world.bound("vip") == {}
+    assert len(world.bound("batch")) == 2
+
+
+def test_a_pod_of_no_group_takes_the_whole_group_of_its_victim_with_it() -> None:
+    """What is left would be of no use, and in the way."""
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        node("b").offering(cpu="2"),
+        group("batch", 3),
+        *running("batch", {"a": 2, "b": 1}),
+        pod("vip").requesting(cpu="2").prioritised(100),
+        pod("web").requesting(cpu="1").prioritised(200).on("b"),
+    )
+
+    world.run()
+
+    assert set(world.bound()) == {"vip", "web"}
+
+
+def test_but_not_where_enough_of_it_is_left() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="3"),
+        group("batch", 2),
+        *running("batch", {"a": 3}),
+        pod("vip").requesting(cpu="1").prioritised(100),
+    )
+
+    world.run()
+
+    assert len(world.bound("batch")) == 2
+
+
+def test_kubernetes_own_groups_may_be_disrupted_one_by_one() -> None:
+    own: dict[str, Any] = {
+        **group("batch", 0),
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+    }
+    world = GangWorld(
+        node("a").offering(cpu="2"), own, *running("batch", {"a": 2}), group("vip", 1), *vips(1)
+    )
+
+    world.run()
+
+    assert len(world.bound("vip")) == 1
+    assert len(world.bound("batch")) == 1
+
+
+def test_unless_they_say_all() -> None:
+    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}, "disruptionMode": {"all": {}}}
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        {**group("batch", 0), "spec": spec},
+        *running("batch", {"a": 2}),
+        group("vip", 1),
+        *vips(1),
+    )
+
+    world.run()
+
+    assert world.bound("batch") == {}
+
+
+def test_nobody_is_evicted_where_that_does_not_help() -> None:
+    world = GangWorld(node("a"), low("low", "a"), group("vip", 5), *vips(5))
+
+    world.run()
+
+    assert set(world.bound()) == {"low"}
+    assert world.status("vip")["conditions"][0]["message"].endswith(
+        "preemption: no eviction of pods of lower priority makes room for it."
+    )
+
+
+@pytest.mark.parametrize("how", ["pod", "group"])
+def test_a_group_that_may_not_preempt_does_not(how: str) -> None:
+    spec: dict[str, Any] = {"preemptionPolicy": "Never"}
+    written = group("vip", 2, **(spec if how == "group" else {}))
+    pods = [p.with_spec(**(spec if how == "pod" else {})) for p in vips(2)]
+    world = GangWorld(node("a").offering(cpu="2"), low("low", "a"), written, *pods)
+
+    world.run()
+
+    assert set(world.bound()) == {"low"}
+
+
+def test_while_victims_leave_the_room_is_promised_and_the_group_waits() -> None:
+    lows = [low(f"low-{i}", "a", grace=30) for i in range(2)]
+    world = GangWorld(node("a").offering(cpu="2"), *lows, group("vip", 2), *vips(2), stopping=20)
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(5)
+        attempts = len(world.attempts)
+        assert world.scheduler.cache.nominations.nodes() == ["a"]
+        world.apply(pod("thief").requesting(cpu="1").prioritised(100))
+        await world.clock.sleep(10)
+        assert [a.pod for a in world.attempts[attempts:]] == ["default/thief"]
+        await settle(world)
+
+    world.run(story)
+
+    assert set(world.bound()) == {"vip-0", "vip-1"}
+
+
+def test_a_budget_is_respected_where_others_can_leave() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        low("web-0", "a").labelled(app="web"),
+        low("other", "a", priority=50),
+        budget("web", 0, "web"),
+        group("vip", 1),
+        *vips(1),
+    )
+
+    world.run()
+
+    assert "web-0" in world.bound()
+    assert "other" not in world.bound()
+
+
+def test_the_young_are_spared() -> None:
+    young = low("young", "a")
+    young.raw["status"]["startTime"] = "1970-01-01T00:16:00Z"
+    world = GangWorld(
+        node("a").offering(cpu="1"),
+        young,
+        group("vip", 1),
+        *vips(1),
+        args={"DefaultPreemption": {"minimumRuntimeSeconds": 3600}},
+    )
+
+    world.run()
+
+    assert set(world.bound()) == {"young"}
+
+
+def test_room_is_made_within_one_domain() -> None:
+    nodes = [node(f"{z}{i}").in_zone(z).offering(cpu="1") for z in "ab" for i in range(2)]
+    lows = [low("low-a0", "a0"), low("low-b0", "b0", priority=5), low("low-b1", "b1", priority=5)]
+    packed = annotated(group("vip", 2), required_topology=ZONE)
+    world = GangWorld(*nodes, *lows, packed, *vips(2))
+
+    world.run()
+
+    assert set(world.bound("vip").values()) == {"a0", "a1"}
+    assert set(world.bound("low")) == {"low-b0", "low-b1"}
+
+
+class Forbidding(MemoryCluster):
+    """An API server that lets nobody delete pods for a while."""
+
+    async def delete(self, resource: Resource, namespace: str, name: str, **options: Any) -> None:
+        if resource is PODS and self.clock.now() < 1020.0:
+            raise Forbidden("not now")
+        await super().delete(resource, namespace, name, **options)
+
+
+def test_evictions_that_fail_are_tried_again() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        low("low-0", "a"),
+        low("low-1", "a"),
+        group("vip", 2),
+        *vips(2),
+        cluster=Forbidding,
+    )
+
+    world.run(lambda world: settle(world, 60))
+
+    assert len(world.bound("vip")) == 2
+
+
+def test_a_large_group_finds_its_victims_quickly() -> None:
+    nodes = [node(f"n{i}").offering(cpu="4") for i in range(100)]
+    lows = [low(f"low-{i}", f"n{i % 100}", cpu="1") for i in range(400)]
+    world = GangWorld(*nodes, *lows, group("vip", 200), *vips(200))
+
+    world.run()
+
+    assert len(world.bound("vip")) == 200
+    assert len(world.bound("low")) == 200

@@ -1,0 +1,287 @@
+"""Leader election on the embedded cluster, in virtual time."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from moorage.clock import VirtualClock, run_virtual
+from moorage.kube.leader_election import LeaderElector, LeaseLost, LeaseTimes
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.watch.api_errors import Unreachable
+from moorage.watch.api_resources import LEASES, NAMESPACES
+
+NAMESPACE, NAME = "kube-system", "moorage"
+START = 1_767_225_600.0
+
+
+class Server(MemoryCluster):
+    """An embedded cluster whose network can be cut."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        super().__init__(clock=clock)
+        self.add(NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        self.cut = False
+        self.slow = 0.0
+
+    async def get(self, *args: Any) -> dict[str, Any]:
+        await self._travel()
+        return await super().get(*args)
+
+    async def update(self, *args: Any, **options: Any) -> dict[str, Any]:
+        await self._travel()
+        return await super().update(*args, **options)
+
+    async def _travel(self) -> None:
+        if self.slow:
+            await self.clock.sleep(self.slow)
+        if self.cut:
+            raise Unreachable("cut")
+
+    def spec(self) -> dict[str, Any]:
+        spec: dict[str, Any] = self.read(LEASES, NAMESPACE, NAME)["spec"]
+        return spec
+
+
+class World:
+    def __init__(self) -> None:
+        self.clock = VirtualClock(START)
+        self.server = Server(self.clock)
+        self.said: list[str] = []
+
+    def elector(self, identity: str, **terms: float) -> LeaderElector:
+        return LeaderElector(
+            self.server,
+            LeaseTimes(**terms),  # type: ignore[arg-type]
+            identity,
+            clock=self.clock,
+            rng=random.Random(7),
+            told=self.said.append,
+        )
+
+    @property
+    def passed(self) -> float:
+        return self.clock.now() - START
+
+
+def play(scenario: Callable[[World], Awaitable[None]]) -> World:
+    world = World()
+    run_virtual(scenario(world), world.clock)  # type: ignore[arg-type]
+    return world
+
+
+def test_the_first_to_ask_leads_and_leaves_kubes_record() -> None:
+    async def scenario(world: World) -> None:
+        await world.elector("a").acquire()
+
+    world = play(scenario)
+
+    assert world.server.spec() == {
+        "holderIdentity": "a",
+        "leaseDurationSeconds": 15,
+        "acquireTime": "2026-01-01T00:00:00.000000Z",
+        "renewTime": "2026-01-01T00:00:00.000000Z",
+        "leaseTransitions": 0,
+    }
+    assert world.said == ["a became leader"]
+
+
+def test_renewing_moves_the_renew_time_only() -> None:
+    async def scenario(world: World) -> None:
+        elector = world.elector("a")
+        await elector.acquire()
+        await holding(world, elector, 5.0)
+
+    spec = play(scenario).server.spec()
+
+    assert spec["acquireTime"] == "2026-01-01T00:00:00.000000Z"
+    assert spec["renewTime"] == "2026-01-01T00:00:04.000000Z"
+    assert spec["leaseTransitions"] == 0
+
+
+def test_a_standby_waits_for_as_long_as_the_lease_is_renewed() -> None:
+    async def scenario(world: World) -> None:
+        leader, standby = world.elector("a"), world.elector("b")
+        await leader.acquire()
+        waiting = asyncio.ensure_future(standby.acquire())
+        await holding(world, leader, 300.0)
+
+        assert not waiting.done()
+        assert standby.holder == "a"
+        waiting.cancel()
+
+    play(scenario)
+
+
+def test_a_standby_takes_over_when_the_lease_expires() -> None:
+    async def scenario(world: World) -> None:
+        await world.elector("a").acquire()
+        standby = world.elector("b")
+        await standby.acquire()
+
+        assert 15.0 <= world.passed <= 15.0 + 2.2 * 2.0
+
+    world = play(scenario)
+
+    assert world.server.spec()["holderIdentity"] == "b"
+    assert world.server.spec()["leaseTransitions"] == 1
+
+
+def test_expiry_counts_from_when_a_change_was_seen_not_from_its_time_stamp() -> None:
+    """Clocks of replicas may differ by hours."""
+
+    async def scenario(world: World) -> None:
+        await world.elector("a").acquire()
+        world.clock.advance(3_600)
+        await world.elector("b").acquire()
+
+        assert world.passed >= 3_600 + 15.0
+
+    play(scenario)
+
+
+def test_a_released_lease_is_taken_at_once() -> None:
+    async def scenario(world: World) -> None:
+        leader, standby = world.elector("a"), world.elector("b")
+        await leader.acquire()
+        await leader.release()
+
+        assert not leader.leading
+        assert world.server.spec()["holderIdentity"] == ""
+        assert world.server.spec()["leaseDurationSeconds"] == 1
+        await standby.acquire()
+        assert world.passed == 0.0
+
+    assert play(scenario).said == ["a became leader", "a stopped leading", "b became leader"]
+
+
+def test_only_the_holder_releases() -> None:
+    async def scenario(world: World) -> None:
+        leader = world.elector("a")
+        await leader.acquire()
+        await world.elector("b").acquire()
+        await leader.release()
+
+    assert play(scenario).server.spec()["holderIdentity"] == "b"
+
+
+def test_a_leader_that_cannot_renew_gives_up_before_its_lease_expires() -> None:
+    async def scenario(world: World) -> None:
+        leader = world.elector("a")
+        await leader.acquire()
+        world.server.cut = True
+        with pytest.raises(LeaseLost, match="not renewed within 10 s"):
+            await leader.hold()
+
+        assert 10.0 <= world.passed < 15.0
+        assert not leader.leading
+
+    play(scenario)
+
+
+def test_a_short_failure_is_survived() -> None:
+    async def scenario(world: World) -> None:
+        leader = world.elector("a")
+        await leader.acquire()
+        held = asyncio.ensure_future(leader.hold())
+        world.server.cut = True
+        await world.clock.sleep(8.0)
+        world.server.cut = False
+        await world.clock.sleep(30.0)
+
+        assert not held.done()
+        held.cancel()
+
+    play(scenario)
+
+
+def test_a_server_that_does_not_answer_counts_as_failing() -> None:
+    async def scenario(world: World) -> None:
+        leader = world.elector("a")
+        await leader.acquire()
+        world.server.slow = 60.0
+        with pytest.raises(LeaseLost):
+            await leader.hold()
+
+        assert world.passed < 15.0
+
+    play(scenario)
+
+
+def test_a_leader_whose_lease_was_taken_loses_it_at_once() -> None:
+    async def scenario(world: World) -> None:
+        leader = world.elector("a")
+        await leader.acquire()
+        lease = world.server.read(LEASES, NAMESPACE, NAME)
+        taken = {**lease, "spec": {**lease["spec"], "holderIdentity": "b"}}
+        await world.server.update(LEASES, taken)
+        with pytest.raises(LeaseLost, match="b has taken the lease"):
+            await leader.hold()
+
+        assert world.passed == 2.0
+
+    play(scenario)
+
+
+def test_two_that_ask_at_once_do_not_both_lead() -> None:
+    async def scenario(world: World) -> None:
+        world.server.slow = 0.1
+        electors = [world.elector(name) for name in "abcd"]
+        asking = [asyncio.ensure_future(elector.acquire()) for elector in electors]
+        await world.clock.sleep(10.0)
+
+        assert [elector.leading for elector in electors].count(True) == 1
+        for task in asking:
+            task.cancel()
+
+    play(scenario)
+
+
+def test_the_fence_opens_with_the_lease_and_closes_before_anyone_else_may_lead() -> None:
+    async def scenario(world: World) -> None:
+        leader = world.elector("a")
+        with pytest.raises(LeaseLost, match="does not lead"):
+            leader.check()
+        await leader.acquire()
+        world.clock.advance(14.9)
+        leader.check()
+        world.clock.advance(0.1)
+        with pytest.raises(LeaseLost, match="ran out"):
+            leader.check()
+
+    play(scenario)
+
+
+def test_terms_are_honoured() -> None:
+    async def scenario(world: World) -> None:
+        terms = {"lease_duration": 4.0, "renew_deadline": 3.0, "retry_period": 1.0}
+        await world.elector("a", **terms).acquire()
+        await world.elector("b", **terms).acquire()
+
+        assert 4.0 <= world.passed <= 4.0 + 2.2
+
+    assert play(scenario).server.spec()["leaseDurationSeconds"] == 4
+
+
+def test_other_fields_of_the_lease_are_kept() -> None:
+    async def scenario(world: World) -> None:
+        leader = world.elector("a")
+        await leader.acquire()
+        lease = world.server.read(LEASES, NAMESPACE, NAME)
+        labelled = {**lease, "metadata": {**lease["metadata"], "labels": {"team": "x"}}}
+        await world.server.update(LEASES, labelled)
+        await holding(world, leader, 5.0)
+
+    world = play(scenario)
+
+    assert world.server.read(LEASES, NAMESPACE, NAME)["metadata"]["labels"] == {"team": "x"}
+
+
+async def holding(world: World, elector: LeaderElector, seconds: float) -> None:
+    held = asyncio.ensure_future(elector.hold())
+    await world.clock.sleep(seconds)
+    assert not held.done()
+    held.cancel()
+    await asyncio.gather(held, return_exceptions=True)

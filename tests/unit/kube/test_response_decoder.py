@@ -1,0 +1,93 @@
+import logging
+
+import msgspec
+import pytest
+
+from moorage.api.pod import Pod
+from moorage.kube import response_decoder
+from moorage.watch.api_errors import Gone, ServerError
+from moorage.watch.api_resources import LEASES, PODS
+from moorage.watch.api_server import WatchEvent
+
+POD = {
+    "metadata": {"name": "web", "namespace": "d", "uid": "u", "resourceVersion": "7"},
+    "spec": {"nodeName": "n1", "somethingNew": [1, 2]},
+}
+BROKEN = {"metadata": {"name": "odd", "namespace": "d"}, "spec": {"containers": 7}}
+
+
+def event(kind: str, obj: object) -> WatchEvent | None:
+    line = msgspec.json.encode({"type": kind, "object": obj})
+    return response_decoder.decode_watch_event(PODS, response_decoder.decoder_for(PODS), line)
+
+
+def test_a_page_holds_structs_and_where_to_go_on() -> None:
+    body = {"metadata": {"resourceVersion": "9", "continue": "more"}, "items": [POD]}
+    page = response_decoder.decode_page(PODS, msgspec.json.encode(body))
+
+    assert (page.resource_version, page.continue_token) == ("9", "more")
+    assert isinstance(page.items[0], Pod)
+    assert page.items[0].spec.node_name == "n1"
+
+
+def test_an_empty_list_may_be_null() -> None:
+    assert (
+        response_decoder.decode_page(
+            PODS, b'{"metadata":{"resourceVersion":"9"},"items":null}'
+        ).items
+        == ()
+    )
+
+
+def test_of_kinds_nobody_reads_the_metadata_is_kept() -> None:
+    body = {"items": [{"metadata": {"name": "l"}, "spec": {"holderIdentity": "x"}}]}
+
+    assert response_decoder.decode_page(LEASES, msgspec.json.encode(body)).items[0].name == "l"
+
+
+def test_an_event_carries_the_object_and_its_version() -> None:
+    found = event("MODIFIED", POD)
+
+    assert found is not None
+    assert isinstance(found.object, Pod)
+    assert (found.type, found.resource_version) == ("MODIFIED", "7")
+
+
+def test_a_bookmark_carries_a_version_only() -> None:
+    bookmark = {"kind": "Pod", "metadata": {"resourceVersion": "12"}, "spec": {"containers": None}}
+
+    assert event("BOOKMARK", bookmark) == WatchEvent("BOOKMARK", None, "12")
+
+
+def test_an_error_event_is_raised() -> None:
+    with pytest.raises(Gone):
+        event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "old"})
+
+
+def test_null_where_kubernetes_writes_nothing_is_nothing() -> None:
+    found = event("ADDED", {**POD, "spec": {"nodeName": "n1", "tolerations": None}})
+
+    assert found is not None
+    assert isinstance(found.object, Pod)
+    assert found.object.spec.tolerations == ()
+
+
+def test_an_object_that_cannot_be_read_hides_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        page = response_decoder.decode_page(PODS, msgspec.json.encode({"items": [BROKEN, POD]}))
+
+    assert [item.name for item in page.items] == ["web"]
+    assert event("ADDED", BROKEN) is None
+    assert "Pod d/odd" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b'{"type":"ADDED"', id="a line cut short"),
+        pytest.param(b'{"type":"SURPRISE","object":{}}', id="an event of no known type"),
+    ],
+)
+def test_nonsense_is_the_servers_fault(line: bytes) -> None:
+    with pytest.raises(ServerError, match="a watch of pods cannot be read"):
+        response_decoder.decode_watch_event(PODS, response_decoder.decoder_for(PODS), line)

@@ -1,0 +1,112 @@
+"""Resources that an API server need not have."""
+
+import asyncio
+import random
+from typing import Any
+
+from moorage.clock import VirtualClock, run_virtual
+from moorage.gang.feature import POD_GROUPS, WORKLOAD_POD_GROUPS
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.scheduler import intake
+from moorage.watch.api_errors import ApiError, Forbidden, NotFound, Unreachable
+from moorage.watch.api_resources import Resource
+from moorage.watch.api_server import Page
+from moorage.watch.reflector import Reflector
+from tests.unit.gang.gang_world import group
+
+
+class Partial(MemoryCluster):
+    """A cluster that refuses lists of groups until some time."""
+
+    refusal: ApiError = NotFound("no such resource")
+    until = 100.0
+
+    async def list_page(self, resource: Resource, **options: Any) -> Page:
+        if resource in POD_GROUPS and self.clock.now() < self.until:
+            raise self.refusal
+        return await super().list_page(resource, **options)
+
+
+def follow(
+    cluster_type: type[MemoryCluster], seconds: float
+) -> tuple[list[tuple[float, str]], list[str]]:
+    """What is heard in that time, and what failed."""
+    clock = VirtualClock(0.0)
+    cluster = cluster_type(clock=clock)
+    cluster.apply(group("train", 3))
+    heard: list[tuple[float, str]] = []
+    failures: list[str] = []
+
+    def make(resource: Resource) -> Reflector:
+        return Reflector(cluster, resource, clock=clock, rng=random.Random(1))
+
+    async def listen() -> None:
+        following = intake.optional_changes(
+            cluster, POD_GROUPS, make, clock, lambda _, error: failures.append(str(error))
+        )
+        async for _, change in following:
+            heard.append((clock.now(), "absent" if change is None else change.type))
+
+    async def main() -> None:
+        task = asyncio.ensure_future(listen())
+        await clock.sleep(seconds)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run_virtual(main(), clock)
+    return heard, failures
+
+
+def test_a_resource_that_is_there_is_followed() -> None:
+    heard, failures = follow(MemoryCluster, 10)
+
+    assert [what for _, what in heard] == ["added", "synced"]
+    assert failures == []
+
+
+def test_one_that_is_not_is_told_once_and_asked_for_again_quietly() -> None:
+    heard, failures = follow(Partial, 95)
+
+    assert heard == [(0.0, "absent")]
+    assert failures == []
+
+
+def test_one_that_comes_later_is_followed_then() -> None:
+    heard, _ = follow(Partial, 200)
+
+    assert [what for _, what in heard] == ["absent", "added", "synced"]
+    assert heard[1][0] == 120.0
+
+
+def test_not_being_allowed_to_read_it_is_as_good_as_its_absence() -> None:
+    class Secret(Partial):
+        refusal = Forbidden("not for you")
+
+    assert follow(Secret, 50) == ([(0.0, "absent")], [])
+
+
+def test_a_server_that_is_away_has_not_answered() -> None:
+    class Away(Partial):
+        refusal = Unreachable("nobody there")
+        until = 5.0
+
+    heard, failures = follow(Away, 50)
+
+    assert [what for _, what in heard] == ["added", "synced"]
+    assert failures == ["nobody there"] * 5
+
+
+def test_the_embedded_cluster_serves_one_dialect_of_groups() -> None:
+    cluster = MemoryCluster(clock=VirtualClock(0.0))
+
+    async def main() -> list[bool]:
+        found = []
+        for resource in (*POD_GROUPS, *WORKLOAD_POD_GROUPS):
+            try:
+                await cluster.list_page(resource)
+                found.append(True)
+            except NotFound:
+                found.append(False)
+        return found
+
+    assert asyncio.run(main()) == [True, False, False]

@@ -1,0 +1,220 @@
+"""What is served, to whom, over TLS and on loopback."""
+
+import asyncio
+import io
+import shutil
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import aiohttp
+import pytest
+
+from moorage.observe import logs
+from moorage.observe.prometheus_metrics import Metrics
+from moorage.serve import request_authorizer as authz
+from moorage.serve.health import Check, Health
+from moorage.serve.http_server import Server
+from moorage.serve.request_authorizer import Authorizer
+from moorage.serve.secure_serving import Certificates, Listener, ListenerError
+from moorage.watch.api_resources import Resource
+
+T = TypeVar("T")
+PLAIN = Listener("127.0.0.1", 0, None)
+TLS = Listener("127.0.0.1", 0, Certificates())
+UNSYNCED = Check("sched-handler-sync", lambda: "not listed yet: pods")
+needs_openssl = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="openssl is not installed"
+)
+
+
+async def reviews(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+    """Whoever holds `good` may do anything."""
+    if resource is authz.TOKEN_REVIEWS:
+        valid = obj["spec"]["token"] == "good"
+        return {"status": {"authenticated": valid, "user": {"username": "prometheus"}}}
+    return {"status": {"allowed": obj["spec"]["user"] == "prometheus"}}
+
+
+def server(*listeners: Listener, **more: Any) -> Server:
+    given: dict[str, Any] = {
+        "health": Health(),
+        "metrics": Metrics(),
+        "configz": lambda: {"componentconfig": {}},
+    }
+    return Server(listeners, **{**given, **more})
+
+
+class Client:
+    """Asks a server that is running."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+        self._session = session
+        self._url = url
+
+    async def get(self, path: str, token: str = "") -> tuple[int, str]:
+        return await self.ask("GET", path, token)
+
+    async def ask(
+        self, method: str, path: str, token: str = "", body: str | None = None
+    ) -> tuple[int, str]:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        url = self._url + path
+        async with self._session.request(
+            method, url, headers=headers, data=body, ssl=False
+        ) as answer:
+            return answer.status, await answer.text()
+
+
+def asking(server: Server, scheme: str, ask: Callable[[Client], Awaitable[T]]) -> T:
+    async def main() -> T:
+        async with server.serving(), aiohttp.ClientSession() as session:
+            return await ask(Client(session, f"{scheme}://127.0.0.1:{server.ports[0]}"))
+
+    return asyncio.run(main())
+
+
+def get(server: Server, path: str, *, scheme: str = "http", token: str = "") -> tuple[int, str]:
+    return asking(server, scheme, lambda client: client.get(path, token))
+
+
+def test_health_in_one_word() -> None:
+    assert get(server(PLAIN), "/livez") == (200, "ok")
+
+
+def test_health_check_by_check() -> None:
+    status, text = get(server(PLAIN, health=Health(ready=[UNSYNCED])), "/readyz?verbose")
+
+    assert status == 500
+    assert "[-]sched-handler-sync failed: reason withheld\n" in text
+
+
+def test_a_check_may_be_left_out() -> None:
+    unsynced = server(PLAIN, health=Health(ready=[UNSYNCED]))
+
+    assert get(unsynced, "/readyz?exclude=sched-handler-sync") == (200, "ok")
+
+
+def test_one_check_tells_its_reason() -> None:
+    unsynced = server(PLAIN, health=Health(ready=[UNSYNCED]))
+
+    assert get(unsynced, "/readyz/sched-handler-sync") == (
+        500,
+        "internal server error: not listed yet: pods\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        pytest.param("/metrics", "# TYPE moorage_config_generation gauge", id="metrics"),
+        pytest.param("/configz", '{"componentconfig":{}}', id="the configuration"),
+        pytest.param("/debug/strategies", "{}", id="strategies"),
+        pytest.param("/debug/stacks", "thread MainThread", id="stacks"),
+        pytest.param("/debug/profile?seconds=0", "", id="a profile"),
+    ],
+)
+def test_loopback_is_shown_everything(path: str, part: str) -> None:
+    status, text = get(server(PLAIN), path)
+
+    assert status == 200
+    assert part in text
+
+
+@needs_openssl
+@pytest.mark.parametrize(
+    ("path", "token", "want"),
+    [
+        pytest.param("/livez", "", 200, id="health is open to all"),
+        pytest.param("/readyz?verbose", "", 200, id="with every check by name"),
+        pytest.param("/readyz/ping", "", 403, id="reasons are not"),
+        pytest.param("/metrics", "", 403, id="metrics are not shown to anybody"),
+        pytest.param("/metrics", "forged", 401, id="nor to those with a bad token"),
+        pytest.param("/metrics", "good", 200, id="but to those who may see them"),
+        pytest.param("/debug/stacks", "", 403, id="nor are stacks shown to anybody"),
+        pytest.param("/configz", "good", 200, id="nor the configuration, but to those"),
+    ],
+)
+def test_tls_asks_who_may_look(path: str, token: str, want: int) -> None:
+    serving = server(TLS, authorizer=Authorizer(reviews))
+
+    assert get(serving, path, scheme="https", token=token)[0] == want
+
+
+@needs_openssl
+def test_where_nobody_can_be_asked_nothing_but_health_is_shown() -> None:
+    async def ask(client: Client) -> list[int]:
+        return [(await client.get(path, "good"))[0] for path in ("/livez", "/metrics")]
+
+    assert asking(server(TLS), "https", ask) == [200, 403]
+
+
+def test_a_profile_asked_for_badly_is_refused() -> None:
+    assert get(server(PLAIN), "/debug/profile?seconds=long") == (
+        400,
+        "seconds=long: not a number\n",
+    )
+
+
+def test_profiling_can_be_switched_off() -> None:
+    assert get(server(PLAIN, profiling=False), "/debug/stacks")[0] == 404
+
+
+def test_the_log_says_more_from_now_on() -> None:
+    log = logs.configure(0, "text", io.StringIO())
+    try:
+        serving = server(PLAIN, logs=log)
+        put = asking(serving, "http", lambda client: client.ask("PUT", "/debug/flags/v", body="5"))
+
+        assert put == (200, "successfully set the verbosity to 5\n")
+        assert log.verbosity == 5
+    finally:
+        log.close()
+
+
+@pytest.mark.parametrize("body", ["", "-1", "much"])
+def test_a_verbosity_that_is_no_number_is_refused(body: str) -> None:
+    def ask(client: Client) -> Awaitable[tuple[int, str]]:
+        return client.ask("PUT", "/debug/flags/v", body=body)
+
+    status, text = asking(server(PLAIN), "http", ask)
+
+    assert status == 400
+    assert "PUT a number, 0 or more" in text
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    async def main() -> None:
+        first = server(PLAIN)
+        async with first.serving():
+            taken = Listener("127.0.0.1", first.ports[0], None)
+            async with server(taken).serving():
+                pass
+
+    with pytest.raises(ListenerError, match=r"cannot listen on 127\.0\.0\.1:\d+: "):
+        asyncio.run(main())
+
+
+@needs_openssl
+def test_loopback_and_tls_side_by_side() -> None:
+    async def main() -> list[int]:
+        serving = server(TLS, PLAIN)
+        async with serving.serving(), aiohttp.ClientSession() as session:
+            secure = Client(session, f"https://127.0.0.1:{serving.ports[0]}")
+            plain = Client(session, f"http://127.0.0.1:{serving.ports[1]}")
+            return [(await client.get("/metrics"))[0] for client in (secure, plain)]
+
+    assert asyncio.run(main()) == [403, 200]
+
+
+def test_serving_ends_by_cancellation() -> None:
+    async def main() -> bool:
+        plain = server(PLAIN)
+        serving = asyncio.ensure_future(plain.run())
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert plain.ports
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        return serving.cancelled()
+
+    assert asyncio.run(main())

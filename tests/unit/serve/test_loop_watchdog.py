@@ -1,0 +1,123 @@
+"""A loop that does not get on is found out."""
+
+import asyncio
+
+import pytest
+
+from moorage.serve.loop_watchdog import BEAT_SECONDS, STUCK_SECONDS, LoopWatchdog
+
+
+class Flag:
+    def __init__(self, value: bool) -> None:
+        self.value = value
+
+    def is_set(self) -> bool:
+        return self.value
+
+
+class Loop:
+    """A scheduler's loop, as it looks from outside."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.synced = True
+        self.active = Flag(True)
+        self.ready = 0
+        self.queue = self
+
+    def pending_counts(self) -> dict[str, int]:
+        return {"active": self.ready, "backoff": 0, "unschedulable": 5, "gated": 1}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def loop() -> Loop:
+    return Loop()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def watchdog(loop: Loop, clock: Clock) -> LoopWatchdog:
+    return LoopWatchdog(loop, clock)
+
+
+def test_a_loop_with_nothing_to_do_is_not_stuck(watchdog: LoopWatchdog, clock: Clock) -> None:
+    clock.time = 10 * STUCK_SECONDS
+
+    assert watchdog.stuck() is None
+
+
+def test_ready_pods_without_attempts_mean_that_it_is_stuck(
+    watchdog: LoopWatchdog, loop: Loop, clock: Clock
+) -> None:
+    loop.ready = 3
+    assert watchdog.stuck() is None
+
+    clock.time = STUCK_SECONDS
+
+    assert watchdog.stuck() == "no attempt for 60 s, and 3 pods are ready"
+
+
+def test_attempts_mean_that_it_gets_on(watchdog: LoopWatchdog, loop: Loop, clock: Clock) -> None:
+    loop.ready = 3
+    for minute in range(1, 4):
+        loop.attempts += 1
+        clock.time = minute * STUCK_SECONDS
+        watchdog.beat(BEAT_SECONDS)
+
+        assert watchdog.stuck() is None
+
+
+@pytest.mark.parametrize("reason", ["standing by", "not synced"])
+def test_a_loop_that_may_not_attempt_is_not_stuck(
+    watchdog: LoopWatchdog, loop: Loop, clock: Clock, reason: str
+) -> None:
+    loop.ready = 3
+    if reason == "standing by":
+        loop.active.value = False
+    else:
+        loop.synced = False
+    clock.time = STUCK_SECONDS
+
+    assert watchdog.stuck() is None
+
+
+def test_pods_that_came_late_count_from_when_they_came(
+    watchdog: LoopWatchdog, loop: Loop, clock: Clock
+) -> None:
+    clock.time = 100.0
+    watchdog.beat(BEAT_SECONDS)
+    loop.ready = 1
+    clock.time = 100.0 + STUCK_SECONDS - 1
+
+    assert watchdog.stuck() is None
+
+
+def test_the_lag_is_the_worst_since_last_asked(watchdog: LoopWatchdog) -> None:
+    for seconds in (0.01, 0.5, 0.02):
+        watchdog.beat(BEAT_SECONDS + seconds)
+
+    assert watchdog.lag() == pytest.approx(0.5)
+    assert watchdog.lag() == 0.0
+
+
+def test_watching_ends_by_cancellation(watchdog: LoopWatchdog) -> None:
+    async def main() -> bool:
+        watching = asyncio.ensure_future(watchdog.run())
+        await asyncio.sleep(0)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+        return watching.cancelled()
+
+    assert asyncio.run(main())
