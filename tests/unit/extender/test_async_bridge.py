@@ -116,13 +116,14 @@ def test_a_decision_that_nobody_waits_for_any_more_is_abandoned() -> None:
 
 
 def test_the_thread_ends_with_the_turns() -> None:
-    turns = DecisionThread()
+    before, turns = set(threading.enumerate()), DecisionThread()
     asyncio.run(turns.run(lambda: None))
-    assert "decisions" in {thread.name for thread in threading.enumerate()}
+    begun = set(threading.enumerate()) - before
+    assert "decisions" in {thread.name for thread in begun}
 
     turns.close()
 
-    assert "decisions" not in {thread.name for thread in threading.enumerate()}
+    assert "decisions" not in {thread.name for thread in set(threading.enumerate()) - before}
 
 
 def test_a_simulation_waits_for_each_answer() -> None:
