@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import PodInfo
-from moorage.cycle import required_points
-from moorage.cycle.profile import FilterEntry, Profile
+from moorage.cycle.profile import POINT_DISABLED, FilterEntry, Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import NARROWED_OUT, Diagnosis
 from moorage.framework.plugin_errors import as_plugin_error, attempt_error
+from moorage.framework.points import POINTS
 from moorage.framework.verdicts import (
     SKIP,
     Code,
@@ -139,7 +139,8 @@ def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
 
 
 def _unprepared(entry: FilterEntry) -> PluginError:
-    return PluginError(entry.name, "Filter", required_points.POINT_DISABLED.format("PreFilter"))
+    needed = POINTS[entry.plugin.needs["filter"]].__name__
+    return PluginError(entry.name, "Filter", POINT_DISABLED.format(needed))
 
 
 def _searched(cycle: Cycle, outcome: Filtering) -> Mask:

@@ -1,7 +1,8 @@
 """A profile: which plugins run at which extension point."""
 
+import copy
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import msgspec
 import numpy as np
@@ -10,7 +11,6 @@ from moorage.cache.column_cache import ColumnCache, Compute, Depends, Rule
 from moorage.cache.podinfo import Feature, PodInfo
 from moorage.config.durations import decode_hook
 from moorage.config.resolved_profile import ResolvedProfile
-from moorage.cycle import required_points
 from moorage.framework import points
 from moorage.framework.cycle import Listener
 from moorage.framework.plugin import Plugin
@@ -19,11 +19,13 @@ from moorage.framework.points import is_vector
 
 P = TypeVar("P", bound=Plugin)
 
+POINT_DISABLED: Final = "its {} is disabled, and without it there is nothing to go by: enable both"
+
 
 class FilterEntry(NamedTuple):
     """One Filter plugin in its configured place; `rule` where its codes may be kept.
 
-    An `unprepared` one needs its PreFilter, which the profile disables. One that `foresees` may
+    An `unprepared` one needs a point that the profile disables. One that `foresees` may
     tell in advance that it refuses nobody.
     """
 
@@ -71,17 +73,19 @@ class Profile:
         resolved: ResolvedProfile,
         plugins: Mapping[str, Plugin],
         percentage: int | None = None,
+        guards: PluginGuards = NO_GUARDS,
+        version: str = "",
     ) -> None:
         self.resolved = resolved
         self.scheduler_name = resolved.scheduler_name
-        self.version = ""
+        self.version = version
         """Which of several versions this is, while a canary runs beside the stable one."""
         self.percentage_of_nodes_to_score = percentage
         self.plugins = dict(plugins)
         self.columns = ColumnCache()
         self.shared: dict[str, Any] = {}
         self.next_start = 0
-        self.guards: PluginGuards = NO_GUARDS
+        self.guards = guards
         at = resolved.points
 
         def listed(point: str, kind: type[P]) -> list[tuple[str, P]]:
@@ -97,7 +101,7 @@ class Profile:
                 plugin,
                 is_vector(plugin, "filter_all"),
                 _rule("filter", name, plugin, plugin.filter_all, np.int32),
-                name in required_points.NEEDS_PRE_FILTER and name not in dict(self.pre_filter),
+                _lacking(resolved, name, plugin, "filter") is not None,
                 type(plugin).admits_all is not points.Filter.admits_all,
             )
             for name, plugin in listed("filter", points.Filter)
@@ -113,14 +117,13 @@ class Profile:
                 is_vector(plugin, "score_all"),
                 _rule("score", name, plugin, plugin.score_all, np.int64),
                 type(plugin).normalize is not points.Score.normalize,
-                not type(plugin).__module__.startswith("moorage.plugins."),
+                not plugin.scores_in_range,
                 {} if plugin.reads_scores_only else None,
             )
             for name, plugin in listed("score", points.Score)
         ]
-        self.unscorable = required_points.find_unscorable(
-            pre_filter=dict(self.pre_filter), pre_score=dict(self.pre_score), score=weights
-        )
+        self.unscorable = self._find_unscorable()
+        """The first plugin that cannot score, and the point it lacks; None where all can."""
         self.reserve = listed("reserve", points.Reserve)
         self.permit = listed("permit", points.Permit)
         self.pre_bind = listed("preBind", points.PreBind)
@@ -128,6 +131,29 @@ class Profile:
         self.post_bind = listed("postBind", points.PostBind)
         self._concerns = {name: plugin.concerns() for name, plugin in self.plugins.items()}
         self._plans: dict[int, Plan] = {}
+
+    def without_post_filter(self) -> Self:
+        """The same, with everything it has computed, but a pod that does not fit makes no room."""
+        variant = copy.copy(self)
+        variant.post_filter = []
+        return variant
+
+    def named(self, scheduler_name: str) -> Self:
+        """The same, with everything it has computed, for the pods of another schedulerName."""
+        variant = copy.copy(self)
+        variant.scheduler_name, variant.version = scheduler_name, ""
+        return variant
+
+    def _find_unscorable(self) -> tuple[str, str] | None:
+        asked: list[tuple[str, str, Plugin]] = [
+            *(("preScore", name, plugin) for name, plugin in self.pre_score),
+            *(("score", entry.name, entry.plugin) for entry in self.score),
+        ]
+        for point, name, plugin in asked:
+            lacking = _lacking(self.resolved, name, plugin, point)
+            if lacking is not None:
+                return name, points.POINTS[lacking].__name__
+        return None
 
     def plan(self, pod: PodInfo) -> Plan:
         """Who has a say about a pod; the same for all pods with the same features."""
@@ -152,6 +178,14 @@ class Profile:
             [entry for entry in self.reserve if concerned(entry[0])],
             [(name, plugin) for name, plugin in self.pre_filter if _listens(plugin)],
         )
+
+
+def _lacking(resolved: ResolvedProfile, name: str, plugin: Plugin, point: str) -> str | None:
+    """The point that a plugin needs at another one, where the profile does not enable it."""
+    needed = plugin.needs.get(point)
+    if needed is None or any(ref.name == name for ref in resolved.points.get(needed, ())):
+        return None
+    return needed
 
 
 def _listens(plugin: points.PreFilter) -> bool:
@@ -186,6 +220,4 @@ def build(
         for name in sorted(names)
         if name in known
     }
-    profile = Profile(resolved, plugins, percentage)
-    profile.guards = guards
-    return profile
+    return Profile(resolved, plugins, percentage, guards)

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from moorage.cache.column_cache import Column, Rule
 from moorage.cache.node_view import Nodes
-from moorage.cycle import required_points
-from moorage.cycle.profile import Profile, ScoreEntry
+from moorage.cycle.profile import POINT_DISABLED, Profile, ScoreEntry
 from moorage.framework.cycle import Cycle, Random
 from moorage.framework.plugin_errors import as_plugin_error, attempt_error
 from moorage.framework.verdicts import MAX_SCORE, MIN_SCORE, SKIP, PluginError, Rejection
@@ -132,7 +131,7 @@ def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
     """Run PreScore plugins; the Score plugins that did not bow out."""
     if profile.unscorable is not None:
         name, lacking = profile.unscorable
-        raise PluginError(name, "Score", required_points.POINT_DISABLED.format(lacking))
+        raise PluginError(name, "Score", POINT_DISABLED.format(lacking))
     plan = profile.plan(cycle.incoming)
     skipped: set[str] = set()
     pod, name = cycle.pod, ""

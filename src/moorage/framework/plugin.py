@@ -12,6 +12,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.events import ANY_EVENT, EventHint
 
 Carried = Mapping[str, Callable[[], Any] | None]
+Needs = Mapping[str, str]
 
 
 class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -26,6 +27,10 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     carried: ClassVar[Carried] = MappingProxyType({})
     """What stays of `cycle.shared` when the profile is replaced while running, by key, and how it
     begins, if not with nothing: what was booked or measured, not what was worked out."""
+    needs: ClassVar[Needs] = MappingProxyType({})
+    """Which of my points go by what another of them has noted, in the configuration's names:
+    `{"filter": "preFilter", "score": "preScore"}`. Where a profile enables the first without the
+    second, its attempts fail and say so."""
 
     @classmethod
     def plugin_name(cls) -> str:

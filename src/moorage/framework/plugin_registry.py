@@ -27,6 +27,7 @@ class Registry(Mapping[str, type[Plugin]]):
             )
         if not points_of(plugin):
             raise RegistryError(f"{plugin.__name__} lists no extension point on its class line")
+        _check_needs(plugin)
         for name in (plugin.plugin_name(), *plugin.aliases):
             if self._plugins.get(name, plugin) is not plugin:
                 raise RegistryError(f"there is already a plugin named {name}")
@@ -45,3 +46,20 @@ class Registry(Mapping[str, type[Plugin]]):
 
     def __len__(self) -> int:
         return len(self._plugins)
+
+
+_NEEDING = ("filter", "preScore", "score")
+
+
+def _check_needs(plugin: type[Plugin]) -> None:
+    """`needs` names points of the plugin itself, and those that the engine looks after."""
+    own = points_of(plugin)
+    for point, needed in plugin.needs.items():
+        if point not in _NEEDING:
+            names = ", ".join(_NEEDING)
+            raise RegistryError(f"{plugin.__name__}.needs: {point!r} is none of {names}")
+        for name in (point, needed):
+            if name not in own:
+                raise RegistryError(
+                    f"{plugin.__name__}.needs: the class line does not list the point {name!r}"
+                )

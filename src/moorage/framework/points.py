@@ -110,10 +110,12 @@ class Score(Plugin, frozen=True):
     """Ranks the nodes that passed, from 0 to 100 after normalisation.
 
     `reads_scores_only`: what `normalize` makes of scores depends on them alone, so that it may be
-    remembered where all nodes score the same.
+    remembered where all nodes score the same. `scores_in_range`: scores come out as 0 to 100
+    without fail, so that the engine need not look at each.
     """
 
     reads_scores_only: ClassVar[bool] = False
+    scores_in_range: ClassVar[bool] = False
 
     def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
         """Called for each feasible node."""

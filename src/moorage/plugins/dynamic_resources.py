@@ -5,7 +5,7 @@ reserve. A pod with claims is refused outright. Placed without its devices it co
 the node it was put on would be wrong.
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from moorage.cache.podinfo import Feature
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
+from moorage.framework.plugin import Needs
 from moorage.framework.points import (
     Filter,
     PostFilter,
@@ -42,6 +43,8 @@ class DynamicResources(
     binding_timeout: str = "10m0s"
 
     depends = Depends.NODE
+    needs: ClassVar[Needs] = {"filter": "preFilter", "score": "preFilter"}
+    scores_in_range = True
 
     def sign(self, cycle: Cycle) -> tuple[()]:
         return ()

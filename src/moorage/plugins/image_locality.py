@@ -20,6 +20,7 @@ MAX_CONTAINER_THRESHOLD = 1000 * _MB
 
 class ImageLocality(Score, frozen=True):
     depends = Depends.NODE
+    scores_in_range = True
 
     def sign(self, cycle: Cycle) -> Hashable:
         return tuple(images_of(cycle.pod)), cycle.table.images.version

@@ -73,6 +73,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
     added_affinity: NodeAffinitySpec | None = None
 
     depends = Depends.NODE
+    scores_in_range = True
 
     @property
     def enforced(self) -> NodeSelector | None:

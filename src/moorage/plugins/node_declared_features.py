@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from moorage.cache.podinfo import Feature
 from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable
 
@@ -113,6 +114,7 @@ class FeatureSets:
 
 class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):
     depends = Depends.NODE
+    needs: ClassVar[Needs] = {"filter": "preFilter"}
 
     def concerns(self) -> int:
         return Feature.KUBELET

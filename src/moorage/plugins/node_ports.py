@@ -1,6 +1,7 @@
 """NodePorts: a node must have the pod's host ports free."""
 
 from collections.abc import Hashable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, host_ports
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unschedulable
 
@@ -20,6 +22,7 @@ TAKEN = "node(s) didn't have free ports for the requested pod ports"
 
 class NodePorts(PreFilter, Filter, frozen=True):
     depends = Depends.USAGE
+    needs: ClassVar[Needs] = {"filter": "preFilter"}
 
     def concerns(self) -> int:
         return Feature.PORTS

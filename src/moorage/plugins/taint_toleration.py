@@ -1,6 +1,7 @@
 """TaintToleration: refuses nodes with untolerated taints; PreferNoSchedule lowers the score."""
 
 from collections.abc import Callable, Hashable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.score_range import normalize_by_maximum
 from moorage.framework.verdicts import Rejection, unresolvable
@@ -24,6 +26,8 @@ SOFT = "PreferNoSchedule"
 
 class TaintToleration(PreFilter, Filter, PreScore, Score, frozen=True):
     depends = Depends.NODE
+    needs: ClassVar[Needs] = {"score": "preScore"}
+    scores_in_range = True
     reads_scores_only = True
 
     def sign(self, cycle: Cycle) -> Hashable:

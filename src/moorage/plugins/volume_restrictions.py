@@ -1,7 +1,7 @@
 """VolumeRestrictions: disks that cannot be mounted twice, and ReadWriteOncePod claims."""
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from moorage.cache.podinfo import Feature, PodInfo
 from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
 from moorage.plugins.volumes.persistent_volumes import CLAIM, not_found
@@ -158,6 +159,8 @@ class ExclusiveClaims:
 
 
 class VolumeRestrictions(PreFilter, Filter, frozen=True):
+    needs: ClassVar[Needs] = {"filter": "preFilter"}
+
     def concerns(self) -> int:
         return Feature.VOLUMES
 

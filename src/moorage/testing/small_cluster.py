@@ -126,9 +126,7 @@ def profile_of(plugins: list[Plugin], alone: bool, guard: PluginGuard) -> Profil
         for point in points_of(type(plugin)):
             points[point] = _placed(point, points.get(point, ()), Enabled(name, 1))
     extended = ResolvedProfile(resolved.scheduler_name, None, points, resolved.args)
-    made = Profile(extended, {**built.plugins, **named})
-    made.guards = guards
-    return made
+    return Profile(extended, {**built.plugins, **named}, guards=guards)
 
 
 def _placed(point: str, others: tuple[Enabled, ...], added: Enabled) -> tuple[Enabled, ...]:

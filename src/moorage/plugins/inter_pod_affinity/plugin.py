@@ -1,7 +1,7 @@
 """InterPodAffinity: required terms for Filter, preferred for Score, and events that may help."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from moorage.cache.pod_sets import LabelGroup
 from moorage.cache.podinfo import Feature
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
 from moorage.plugins.inter_pod_affinity import affinity_filter, affinity_score
@@ -119,6 +120,9 @@ def _term_caches(cycle: Cycle) -> _TermCaches:
 class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
     hard_pod_affinity_weight: int = 1
     ignore_preferred_terms_of_existing_pods: bool = False
+
+    needs: ClassVar[Needs] = {"filter": "preFilter", "score": "preScore"}
+    scores_in_range = True
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
         counters, cls = PodCounters.of(cycle.table), cycle.incoming.cls

@@ -31,6 +31,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
     resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
 
     depends = Depends.USAGE
+    scores_in_range = True
 
     def sign(self, cycle: Cycle) -> Hashable:
         return cycle.incoming.requests, tuple(cycle.incoming.cls.named_requests.items())

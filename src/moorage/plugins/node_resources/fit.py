@@ -1,6 +1,7 @@
 """NodeResourcesFit: a node must have free what the pod requests; scores by what is left or used."""
 
 from collections.abc import Hashable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from moorage.cache.table import NodeTable
 from moorage.config.plugin_args import CPU_AND_MEMORY, LEAST_ALLOCATED, ScoringStrategy
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import Rejection, unresolvable, unschedulable
 from moorage.plugins.kernels import compiled
@@ -36,6 +38,8 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
     scoring_strategy: ScoringStrategy = ScoringStrategy(LEAST_ALLOCATED, CPU_AND_MEMORY)
 
     depends = Depends.USAGE
+    needs: ClassVar[Needs] = {"filter": "preFilter"}
+    scores_in_range = True
 
     def sign(self, cycle: Cycle) -> Hashable:
         return cycle.incoming.requests, cycle.incoming.nonzero, _scoring_sign(cycle.incoming.cls)

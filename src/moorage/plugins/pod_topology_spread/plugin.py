@@ -1,6 +1,6 @@
 """PodTopologySpread: its extension points, compiled plans, and events that may help a pod."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from moorage.cache.pod_counters import PodCounters
 from moorage.cache.pod_sets import LabelGroup
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
 from moorage.plugins.pod_topology_spread import spread_constraints, spread_filter, spread_score
@@ -151,6 +152,9 @@ _PLAN, _TRIAL, _WEIGHED = "PodTopologySpread", "PodTopologySpread/trial", "PodTo
 
 
 class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
+    needs: ClassVar[Needs] = {"filter": "preFilter", "score": "preScore"}
+    scores_in_range = True
+
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
     defaulting_type: Literal["System", "List"] = "System"
 

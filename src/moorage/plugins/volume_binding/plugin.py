@@ -22,7 +22,7 @@ from moorage.cache.podinfo import Feature
 from moorage.config.plugin_args import CAPACITY_SHAPE, UtilizationShapePoint
 from moorage.framework.cycle import Client, Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
-from moorage.framework.plugin import Carried
+from moorage.framework.plugin import Carried, Needs
 from moorage.framework.points import Filter, PreBind, PreFilter, PreScore, Reserve, Score
 from moorage.framework.verdicts import SKIP, PluginError, Rejection, Skip, unresolvable
 from moorage.plugins.volume_binding import binder, pod_claims, scorer
@@ -128,6 +128,12 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
     shape: tuple[UtilizationShapePoint, ...] = CAPACITY_SHAPE
 
     depends = Depends.NODE
+    needs: ClassVar[Needs] = {
+        "filter": "preFilter",
+        "preScore": "preFilter",
+        "score": "preFilter",
+    }
+    scores_in_range = True
     carried: ClassVar[Carried] = {VOLUME_CACHE: VolumeCache}
 
     def concerns(self) -> int:
