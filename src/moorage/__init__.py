@@ -8,85 +8,28 @@ implements and whose fields are its arguments:
 
         def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
             return unresolvable("node(s) were too loud") if node.labels.get(self.label) else None
+
+The names are those of `moorage.plugin_api`, imported when the first of them is used: a command
+that needs no engine, as `moorage --help`, does not import one.
 """
 
-from moorage.api.node import Node
-from moorage.api.pod import Pod
-from moorage.cache.column_cache import Depends
-from moorage.cache.node_view import Nodes
-from moorage.cache.podinfo import Feature, PodInfo
-from moorage.framework.cycle import Cycle
-from moorage.framework.diagnosis import Diagnosis
-from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
-from moorage.framework.plugin import Plugin
-from moorage.framework.points import (
-    Bind,
-    Filter,
-    Permit,
-    PostBind,
-    PostFilter,
-    PreBind,
-    PreEnqueue,
-    PreFilter,
-    PreScore,
-    QueueSort,
-    Reserve,
-    Score,
-)
-from moorage.framework.queued_pod import QueuedPod
-from moorage.framework.verdicts import (
-    MAX_SCORE,
-    MIN_SCORE,
-    SKIP,
-    NodeNames,
-    Nominated,
-    Rejection,
-    Skip,
-    Wait,
-    pending,
-    unresolvable,
-    unschedulable,
-)
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from moorage.plugin_api import *  # noqa: F403  the names have one list, there
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "MAX_SCORE",
-    "MIN_SCORE",
-    "SKIP",
-    "Action",
-    "Bind",
-    "ClusterEvent",
-    "Cycle",
-    "Depends",
-    "Diagnosis",
-    "EventHint",
-    "Feature",
-    "Filter",
-    "Hint",
-    "Node",
-    "NodeNames",
-    "Nodes",
-    "Nominated",
-    "Permit",
-    "Plugin",
-    "Pod",
-    "PodInfo",
-    "PostBind",
-    "PostFilter",
-    "PreBind",
-    "PreEnqueue",
-    "PreFilter",
-    "PreScore",
-    "QueueSort",
-    "QueuedPod",
-    "Rejection",
-    "Reserve",
-    "Resource",
-    "Score",
-    "Skip",
-    "Wait",
-    "pending",
-    "unresolvable",
-    "unschedulable",
-]
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__" or not (name.startswith("__") or find_spec(f"{__name__}.{name}")):
+        found = import_module("moorage.plugin_api")
+        if name == "__all__" or name in found.__all__:
+            return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__")})

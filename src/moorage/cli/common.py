@@ -8,13 +8,12 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import click
 
+from moorage.cli.exit_codes import BAD_INPUT
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.framework.plugin_registry import RegistryError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-BAD_INPUT = 2
 
 
 def exit_on_bad_input(command: Callable[P, R]) -> Callable[P, R]:

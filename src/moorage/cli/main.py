@@ -1,19 +1,35 @@
 """The `moorage` command."""
 
+from typing import Final
+
 import click
 
 from moorage import __version__
-from moorage.cli.bench_cmd import bench_command
-from moorage.cli.config_cmd import config_command
-from moorage.cli.evaluate_cmd import evaluate_command
-from moorage.cli.extender_cmd import extender_command
-from moorage.cli.plugin_cmd import plugin_command
-from moorage.cli.probe_cmd import probe_command
-from moorage.cli.run_cmd import run_command
-from moorage.cli.simulate_cmd import simulate_command
+from moorage.cli.command_errors import RootGroup
+from moorage.cli.lazy_group import LazyCommand
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def _command(name: str, short_help: str) -> LazyCommand:
+    return LazyCommand(f"moorage.cli.{name}_cmd", f"{name}_command", short_help)
+
+
+COMMANDS: Final = {
+    "bench": _command("bench", "Measure the scheduling decision."),
+    "config": _command("config", "Look at scheduler configurations."),
+    "evaluate": _command("evaluate", "Decide cases read as JSON lines, in full."),
+    "extender": _command("extender", "Let a stock kube-scheduler ask Moorage's plugins."),
+    "plugin": _command("plugin", "Begin, list and check plugins."),
+    "probe": _command("probe", "Measure latencies from this node to others."),
+    "run": _command("run", "Schedule the pods of a cluster."),
+    "simulate": _command("simulate", "Schedule manifests on an embedded cluster."),
+}
+
+
+@click.group(
+    cls=RootGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="moorage")
 def main() -> None:
     """Moorage: a Kubernetes scheduler that people extend in Python.
@@ -23,15 +39,6 @@ def main() -> None:
       moorage simulate examples/demo/cluster examples/demo/workloads
     """
 
-
-main.add_command(bench_command)
-main.add_command(config_command)
-main.add_command(evaluate_command)
-main.add_command(extender_command)
-main.add_command(probe_command)
-main.add_command(plugin_command)
-main.add_command(run_command)
-main.add_command(simulate_command)
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,76 @@
+"""How a command ends when something is wrong: one line that says what, and an exit code.
+
+1. A file cannot be read or written, or what is in it is nested too deeply: 2. (Commands say what
+   else is wrong with their input themselves, with `exit_on_bad_input`.)
+2. Standard output is closed or full: 2; a reader that has seen enough, as `head`: quietly, 1.
+3. Anything else is a fault of ours: the line says where, MOORAGE_DEBUG=1 shows the rest; 1.
+"""
+
+import os
+import sys
+import traceback
+from typing import Any, Final, NoReturn
+
+import click
+
+from moorage.cli import standard_streams
+from moorage.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from moorage.cli.lazy_group import LazyGroup
+
+DEBUG: Final = "MOORAGE_DEBUG"
+
+
+class RootGroup(LazyGroup):
+    """The command that all others belong to; no traceback gets past it."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs.get("standalone_mode", True):
+            return super().main(*args, **kwargs)
+        standard_streams.prepare_streams()
+        try:
+            try:
+                super().main(*args, **kwargs)
+            finally:
+                standard_streams.flush_output()
+        except OSError as error:
+            _exit_on_os_error(error)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, click.ClickException, click.Abort, OSError):
+            raise
+        except RecursionError:
+            _exit(_too_deep(ctx), BAD_INPUT)
+        except KeyboardInterrupt:
+            _exit("interrupted", INTERRUPTED)
+        except MemoryError:
+            _exit("out of memory: give less at once, or run it where there is more", FAILED)
+        except Exception as error:
+            _exit_on_error(error)
+
+
+def _exit_on_os_error(error: OSError) -> NoReturn:
+    if error.filename is None:
+        standard_streams.exit_on_unwritable(error)
+    _exit(f"{os.fsdecode(error.filename)}: {error.strerror}", BAD_INPUT)
+
+
+def _exit_on_error(error: Exception) -> NoReturn:
+    if os.environ.get(DEBUG):
+        traceback.print_exc()
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(frame.filename)}, line {frame.lineno}"
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    _exit(f"moorage is at fault: {said} ({place}); {DEBUG}=1 shows where it came from", FAILED)
+
+
+def _too_deep(ctx: click.Context) -> str:
+    return f"{ctx.invoked_subcommand}: something in the input is nested too deeply: flatten it"
+
+
+def _exit(message: str, code: int) -> NoReturn:
+    click.echo(f"error: {message}", err=True)
+    sys.exit(code)

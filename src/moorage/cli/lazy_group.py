@@ -1,0 +1,40 @@
+"""A click group whose commands are imported when they are run, and not before."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+
+class LazyCommand(NamedTuple):
+    """Where a command is defined, and what the list of commands says of it."""
+
+    module: str
+    attribute: str
+    short_help: str
+
+    def load(self) -> click.Command:
+        command = getattr(import_module(self.module), self.attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+class LazyGroup(click.Group):
+    """Lists its commands from a table, so that help need not import what they run."""
+
+    def __init__(self, *args: Any, lazy: Mapping[str, LazyCommand], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*self.lazy, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = self.lazy.get(cmd_name)
+        return super().get_command(ctx, cmd_name) if found is None else found.load()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, self.lazy[name].short_help) for name in sorted(self.lazy)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)

@@ -1,0 +1,51 @@
+"""Standard output and error, be they closed, full, or in an encoding without our signs."""
+
+import errno
+import os
+import sys
+from typing import Final, TextIO
+
+from moorage.cli.exit_codes import BAD_INPUT
+
+_UNWRITABLE: Final = {
+    errno.ENOSPC: "is full: free some space, or write elsewhere",
+    errno.EDQUOT: "is full: free some space, or write elsewhere",
+    errno.EFBIG: "is full: the file may not grow any more",
+    errno.EBADF: "is closed: send it to a file, or to /dev/null",
+}
+
+
+def prepare_streams() -> None:
+    """Occupy what is closed, and lose no sign that the encoding does not have."""
+    sys.stdout = sys.stdout or _closed_stream(1)
+    sys.stderr = sys.stderr or _nowhere()
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _closed_stream(descriptor: int) -> TextIO:
+    """A stream that refuses what is written; no file opened later takes its number."""
+    opened = os.open(os.devnull, os.O_RDONLY)
+    if opened != descriptor:
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    return open(descriptor, "w", closefd=False)
+
+
+def _nowhere() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def flush_output() -> None:
+    """Write what is still held back, here, where it can be said that it failed."""
+    sys.stdout.flush()
+
+
+def exit_on_unwritable(error: OSError) -> None:
+    """Say why the output cannot be written; nothing more is written to it."""
+    said = _UNWRITABLE.get(error.errno or 0, f"cannot be written: {error.strerror}")
+    sys.stdout = _nowhere()
+    print(f"error: standard output {said}", file=sys.stderr)
+    sys.exit(BAD_INPUT)
