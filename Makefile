@@ -20,7 +20,7 @@ help:
 
 setup: $(READY)
 
-$(READY): pyproject.toml setup.py src/moorage/plugins/_kernels.c
+$(READY): pyproject.toml setup.py src/moorage/kernels/_kernels.c
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@

@@ -5,8 +5,8 @@ from setuptools import Extension, setup
 setup(
     ext_modules=[
         Extension(
-            "moorage.plugins._kernels",
-            sources=["src/moorage/plugins/_kernels.c"],
+            "moorage.kernels._kernels",
+            sources=["src/moorage/kernels/_kernels.c"],
             extra_compile_args=[
                 "-O3",
                 "-ffp-contract=off",

@@ -28,8 +28,8 @@ from moorage.config.plugin_args import (
 )
 from moorage.framework.score_range import normalize_by_maximum
 from moorage.framework.verdicts import Code, Rejection
+from moorage.kernels import compiled
 from moorage.plugins.image_locality import ImageLocality, normalized_image_name
-from moorage.plugins.kernels import compiled
 from moorage.plugins.node_affinity import NodeAffinity
 from moorage.plugins.node_name import NodeName
 from moorage.plugins.node_ports import NodePorts

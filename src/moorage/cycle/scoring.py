@@ -13,7 +13,7 @@ from moorage.cycle.profile import POINT_DISABLED, Profile, ScoreEntry
 from moorage.framework.cycle import Cycle, Random
 from moorage.framework.plugin_errors import as_plugin_error, attempt_error
 from moorage.framework.verdicts import MAX_SCORE, MIN_SCORE, SKIP, PluginError, Rejection
-from moorage.plugins.kernels import compiled
+from moorage.kernels import compiled
 
 Scores = NDArray[np.int64]
 

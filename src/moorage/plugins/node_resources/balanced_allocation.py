@@ -17,7 +17,7 @@ from moorage.config.plugin_args import CPU_AND_MEMORY, ResourceSpec
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import PreScore, Score
 from moorage.framework.verdicts import MAX_SCORE, SKIP, Skip
-from moorage.plugins.kernels import compiled
+from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import (
     EXACT_BELOW,
     ScoredResource,

@@ -19,7 +19,7 @@ from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Reso
 from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import Rejection, unresolvable, unschedulable
-from moorage.plugins.kernels import compiled
+from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import scored_resources
 from moorage.plugins.node_resources.scoring_strategies import strategy_of
 

@@ -17,7 +17,7 @@ from moorage.cache.node_view import Nodes
 from moorage.cache.table import NodeTable
 from moorage.config.plugin_args import ScoringStrategy, UtilizationShapePoint
 from moorage.framework.verdicts import MAX_SCORE
-from moorage.plugins.kernels import compiled
+from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import (
     EXACT_BELOW,
     PERCENT,
