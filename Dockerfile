@@ -2,12 +2,16 @@
 # To add plugins of your own: FROM moorage, then pip install them as root; see docs/operations.md.
 ARG PYTHON=3.11
 
+# The builder has a compiler: the wheel holds the compiled kernels, and the build ends where it does not.
 FROM python:${PYTHON}-slim AS build
+RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
 WORKDIR /src
 RUN python -m venv --without-pip /opt/moorage
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml setup.py README.md LICENSE ./
 COPY src src
-RUN pip --python /opt/moorage/bin/python install --no-cache-dir --no-compile . \
+RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
+RUN pip --python /opt/moorage/bin/python install --no-cache-dir --no-compile /wheels/*.whl \
+ && /opt/moorage/bin/python -c 'import moorage.plugins._kernels' \
  && find /opt/moorage -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} + \
  && find /opt/moorage -name '*.pyi' -delete \
  && /opt/moorage/bin/python -m compileall -q /opt/moorage/lib

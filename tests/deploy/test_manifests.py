@@ -215,17 +215,6 @@ def test_the_image_runs_as_the_user_of_the_manifests() -> None:
     assert f"\nUSER {user}:{user}\n" in (ROOT / "Dockerfile").read_text()
 
 
-def test_the_image_holds_what_the_package_needs() -> None:
-    copied = {
-        word
-        for line in (ROOT / "Dockerfile").read_text().splitlines()
-        if line.startswith("COPY ") and "--from" not in line
-        for word in line.split()[1:-1]
-    }
-
-    assert {"pyproject.toml", "README.md", "LICENSE", "src"} <= copied
-
-
 def test_nothing_else_is_written_to_the_api_server() -> None:
     """A plugin that patches another resource needs a line in the ClusterRole, and one here."""
     found = set()
