@@ -11,7 +11,7 @@ COPY pyproject.toml setup.py README.md LICENSE ./
 COPY src src
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 RUN pip --python /opt/moorage/bin/python install --no-cache-dir --no-compile /wheels/*.whl \
- && /opt/moorage/bin/python -c 'import moorage.plugins._kernels' \
+ && /opt/moorage/bin/python -c 'import moorage.kernels._kernels' \
  && find /opt/moorage -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} + \
  && find /opt/moorage -name '*.pyi' -delete \
  && /opt/moorage/bin/python -m compileall -q /opt/moorage/lib

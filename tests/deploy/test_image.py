@@ -14,10 +14,11 @@ import pytest
 from tests.deploy.tools import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-LOAD = """
+KERNELS = "moorage.kernels._kernels"
+LOAD = f"""
 import sys
 sys.path.insert(0, sys.argv[1])
-import moorage.plugins._kernels as kernels
+import {KERNELS} as kernels
 assert kernels.__file__.startswith(sys.argv[1]), kernels.__file__
 """
 
@@ -85,7 +86,7 @@ def test_the_image_is_not_built_without_them() -> None:
     """The extension is optional elsewhere; the builder tries it, and ends where it is missing."""
     [install] = [step for step in steps() if "install --no-cache-dir" in step]
 
-    assert " import moorage.plugins._kernels" in install.replace("'", " ")
+    assert f"import {KERNELS}" in install
     assert any("apt-get" in step and "gcc" in step for step in steps())
 
 

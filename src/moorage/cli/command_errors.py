@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from moorage.cli import standard_streams
+from moorage.cli import early_stop, standard_streams
 from moorage.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from moorage.cli.lazy_group import LazyGroup
 
@@ -24,6 +24,8 @@ class RootGroup(LazyGroup):
     """The command that all others belong to; no traceback gets past it."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
+        if not args and "args" not in kwargs:
+            early_stop.install(sys.argv)
         if not kwargs.get("standalone_mode", True):
             return super().main(*args, **kwargs)
         standard_streams.prepare_streams()
