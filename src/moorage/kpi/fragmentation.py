@@ -1,0 +1,79 @@
+"""Fragmentation: the part of what is idle that typical pods cannot use where it is."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.kpi.settings import TypicalPod
+
+Floats = NDArray[np.float64]
+
+
+class Fragmentation:
+    """Idle amounts of nodes; looked at anew only where they have changed.
+
+    Of a resource, those typical pods count that ask for it. An idle amount is unusable to a pod
+    that does not fit on its node, for want of that or any other resource; its part is the weight of
+    the pods that do not fit. Taints, selectors and other rules do not count.
+    """
+
+    def __init__(self, typical: Sequence[TypicalPod]) -> None:
+        self._resources = sorted({name for pod in typical for name in pod.requests})
+        self._index = {name: i for i, name in enumerate(self._resources)}
+        self._asked = np.array(
+            [[pod.requests.get(name, 0.0) for name in self._resources] for pod in typical]
+        ).reshape(len(typical), len(self._resources))
+        asks = (self._asked > 0) * np.array([pod.weight for pod in typical])[:, None]
+        total = asks.sum(axis=0)
+        self._weights = asks / np.where(total > 0, total, 1.0)  # (pod, resource)
+        self._rows: dict[str, int] = {}
+        self._idle = np.zeros((0, len(self._resources)))
+        self._lost = np.zeros((0, len(self._resources)))
+        self._changed: set[int] = set()
+
+    def node_joined(self, name: str, allocatable: Mapping[str, float]) -> None:
+        """A node is there, empty."""
+        row = self._rows.setdefault(name, len(self._rows))
+        if row == len(self._idle):
+            more = np.zeros((max(16, row), len(self._resources)))
+            self._idle = np.vstack((self._idle, more))
+            self._lost = np.vstack((self._lost, more))
+        self._idle[row] = [allocatable.get(each, 0.0) for each in self._resources]
+        self._changed.add(row)
+
+    def node_left(self, name: str) -> None:
+        """A node is gone, and nothing of it is idle."""
+        row = self._rows[name]
+        self._idle[row] = 0.0
+        self._changed.add(row)
+
+    def shift(self, name: str, requests: Mapping[str, float], sign: int) -> None:
+        """A pod has come to a node (1), or has left it (-1)."""
+        if not self._index:
+            return
+        row = self._rows[name]
+        for resource, amount in requests.items():
+            column = self._index.get(resource)
+            if column is not None:
+                self._idle[row, column] -= sign * amount
+        self._changed.add(row)
+
+    def shares(self) -> dict[str, float]:
+        """The unusable part of what is idle, by resource; of nothing idle, nothing."""
+        if self._changed:
+            rows = np.fromiter(self._changed, dtype=np.int64)
+            self._lost[rows] = self._unusable(self._idle[rows])
+            self._changed.clear()
+        idle, lost = self._idle.sum(axis=0), self._lost.sum(axis=0)
+        return {
+            name: float(lost[i] / idle[i])
+            for i, name in enumerate(self._resources)
+            if idle[i] > 0 and self._weights[:, i].any()
+        }
+
+    def _unusable(self, idle: Floats) -> Floats:
+        """What is lost to typical pods.  float64 (node, resource)"""
+        misfits = (idle[:, None, :] < self._asked[None, :, :]).any(axis=2)  # (node, pod)
+        lost: Floats = (misfits.astype(np.float64) @ self._weights) * idle
+        return lost

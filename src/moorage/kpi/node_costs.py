@@ -1,0 +1,142 @@
+"""What nodes cost: node-hours times price, while they hold pods and while they are there."""
+
+from collections.abc import Mapping
+from math import fsum
+
+HOUR = 3600.0
+_LEAST_SHARE = 1e-9
+"""What a pod that asks for nothing counts as, so that a node's whole price is always divided."""
+
+
+class _Node:
+    __slots__ = ("charged", "offered", "pods", "price", "seconds", "shares", "since")
+
+    def __init__(self, now: float, price: float, offered: Mapping[str, float]) -> None:
+        self.since = self.charged = now
+        self.seconds = 0.0
+        self.price = price
+        self.offered = offered
+        self.pods = 0
+        self.shares: dict[str, float] = {}
+
+
+class NodeCosts:
+    """Which nodes are there, which hold pods, and who pays for them."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, _Node] = {}
+        self._used: set[str] = set()
+        self._in_use = self._in_use_seconds = self._in_use_since = 0.0
+        self._provisioned: list[float] = []
+        self._spent: dict[str, float] = {}
+        self._peak = 0
+
+    def begin(self, now: float) -> None:
+        """Count from now on."""
+        self._in_use_since = now
+        for node in self._nodes.values():
+            node.since = node.charged = now
+
+    @property
+    def in_use(self) -> int:
+        """How many nodes hold pods now."""
+        return int(self._in_use)
+
+    @property
+    def present(self) -> int:
+        """How many nodes there are now."""
+        return len(self._nodes)
+
+    @property
+    def used(self) -> int:
+        """How many nodes have held pods at any time."""
+        return len(self._used)
+
+    @property
+    def peak(self) -> int:
+        """The most nodes that held pods at the same time."""
+        return self._peak
+
+    def hourly(self) -> float:
+        """What the nodes that hold pods cost per hour, now."""
+        return fsum(node.price for node in self._nodes.values() if node.pods)
+
+    def node_joined(
+        self, now: float, name: str, price: float, offered: Mapping[str, float]
+    ) -> None:
+        """A node is there, empty; `price` is per hour."""
+        self._nodes[name] = _Node(now, price, offered)
+
+    def node_left(self, now: float, name: str) -> None:
+        """A node is gone; its pods have been taken off it before."""
+        node = self._nodes.pop(name)
+        self._provisioned.append((now - node.since) / HOUR * node.price)
+
+    def pod_came(self, now: float, name: str, tenant: str, asked: Mapping[str, float]) -> None:
+        """A pod of a tenant is on a node."""
+        node = self._nodes[name]
+        if not node.pods:
+            self._used.add(name)
+            self._count(now, 1)
+        self._charge(now, node)
+        node.pods += 1
+        node.shares[tenant] = node.shares.get(tenant, 0.0) + _share(asked, node.offered)
+
+    def pod_left(self, now: float, name: str, tenant: str, asked: Mapping[str, float]) -> None:
+        """A pod of a tenant is no longer on a node."""
+        node = self._nodes[name]
+        self._charge(now, node)
+        node.pods -= 1
+        node.shares[tenant] -= _share(asked, node.offered)
+        if not node.pods:
+            node.shares.clear()
+            self._count(now, -1)
+
+    def settle(self, now: float) -> None:
+        """Charge everyone up to now."""
+        for node in self._nodes.values():
+            self._charge(now, node)
+        self._count(now, 0)
+
+    def cost(self) -> float:
+        """What was settled."""
+        return fsum(self._spent.values())
+
+    def by_tenant(self) -> dict[str, float]:
+        """What was settled, by who pays."""
+        return {tenant: self._spent[tenant] for tenant in sorted(self._spent)}
+
+    def provisioned(self, now: float) -> float:
+        """What all nodes cost while they were there, whether they held pods or not."""
+        still = ((now - node.since) / HOUR * node.price for node in self._nodes.values())
+        return fsum((*self._provisioned, *still))
+
+    def mean_in_use(self, seconds: float) -> float:
+        """How many nodes held pods, on the mean over so many seconds."""
+        return self._in_use_seconds / seconds if seconds else self._in_use
+
+    def _count(self, now: float, change: int) -> None:
+        self._in_use_seconds += self._in_use * (now - self._in_use_since)
+        self._in_use_since = now
+        self._in_use += change
+        self._peak = max(self._peak, int(self._in_use))
+
+    def _charge(self, now: float, node: _Node) -> None:
+        """Divide the price since the last change among the tenants on the node."""
+        passed = now - node.charged
+        node.charged = now
+        if not (node.pods and node.price and passed > 0):
+            return
+        price, whole = passed / HOUR * node.price, sum(node.shares.values())
+        for tenant, share in node.shares.items():
+            self._spent[tenant] = self._spent.get(tenant, 0.0) + price * share / whole
+
+
+def _share(asked: Mapping[str, float], offered: Mapping[str, float]) -> float:
+    """The largest part of the node that is asked for of any resource."""
+    most = _LEAST_SHARE
+    for name, amount in asked.items():
+        room = offered.get(name)
+        if room and amount > most * room:
+            most = amount / room
+    return most

@@ -1,0 +1,155 @@
+"""Resources of a cluster over time: how much is allocated and used, how evenly over its nodes."""
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Meaned(msgspec.Struct, frozen=True):
+    """One resource: its means over time, its highest share, and its share at the end.
+
+    Of no resource at all there is no share.
+    """
+
+    allocation: float | None
+    utilisation: float | None
+    balance: float | None
+    peak: float
+    end: float | None
+
+
+class _Total:
+    """One resource of all nodes, and its integrals over time."""
+
+    __slots__ = (
+        "capacity", "capacity_area", "imbalance_area", "nodes", "peak", "requested",
+        "requested_area", "seconds", "since", "squares", "sum", "used", "used_area",
+    )  # fmt: skip
+
+    def __init__(self, now: float) -> None:
+        self.since = now
+        self.capacity = self.requested = self.used = 0.0
+        self.nodes = 0
+        self.sum = self.squares = 0.0
+        self.capacity_area = self.requested_area = self.used_area = 0.0
+        self.imbalance_area = self.seconds = self.peak = 0.0
+
+    def advance(self, now: float) -> None:
+        passed = now - self.since
+        if passed <= 0:
+            return
+        self.since = now
+        self.capacity_area += self.capacity * passed
+        self.requested_area += self.requested * passed
+        self.used_area += self.used * passed
+        if self.nodes:
+            self.imbalance_area += self.deviation() * passed
+            self.seconds += passed
+
+    def deviation(self) -> float:
+        """The standard deviation of the nodes' allocated shares."""
+        mean = self.sum / self.nodes
+        return math.sqrt(max(0.0, self.squares / self.nodes - mean * mean))
+
+    def shift(self, before: float, after: float) -> None:
+        """A node's allocated share has changed."""
+        self.sum += after - before
+        self.squares += after * after - before * before
+
+    def share(self) -> float | None:
+        return self.requested / self.capacity if self.capacity else None
+
+
+class ResourceTotals:
+    """Every resource; nodes and pods come and go at the times that are told."""
+
+    def __init__(self) -> None:
+        self._totals: dict[str, _Total] = {}
+        self._offered: dict[str, Mapping[str, float]] = {}
+        self._held: dict[str, dict[str, float]] = {}
+
+    def begin(self, now: float) -> None:
+        """Count from now on; what came before is as it is, and no time of it counts."""
+        for total in self._totals.values():
+            total.since = now
+
+    @property
+    def capacity(self) -> dict[str, float]:
+        """What all nodes offer together."""
+        return {name: total.capacity for name, total in self._totals.items()}
+
+    def node_joined(self, now: float, node: str, allocatable: Mapping[str, float]) -> None:
+        """A node is there, empty."""
+        self._offered[node] = allocatable
+        self._held[node] = dict.fromkeys(allocatable, 0.0)
+        for name, amount in allocatable.items():
+            total = self._total(name, now)
+            total.capacity += amount
+            total.nodes += amount > 0
+
+    def node_left(self, now: float, node: str) -> None:
+        """A node is gone; its pods have been taken off it before."""
+        held = self._held.pop(node)
+        for name, amount in self._offered.pop(node).items():
+            total = self._total(name, now)
+            total.capacity -= amount
+            if amount > 0:
+                total.nodes -= 1
+                total.shift(held[name] / amount, 0.0)
+
+    def shift(
+        self, now: float, node: str, requests: Mapping[str, float], sign: int, usage: float
+    ) -> None:
+        """A pod has come to a node (1), or has left it (-1)."""
+        offered, held = self._offered[node], self._held[node]
+        for name, asked in requests.items():
+            amount = sign * asked
+            total = self._total(name, now)
+            total.requested += amount
+            total.used += amount * usage
+            if total.capacity and total.requested > total.peak * total.capacity:
+                total.peak = total.requested / total.capacity
+            room = offered.get(name, 0.0)
+            before = held.get(name, 0.0)
+            held[name] = before + amount
+            if room > 0:
+                total.shift(before / room, (before + amount) / room)
+
+    def held(self, node: str) -> Mapping[str, float]:
+        """What the pods of a node ask for together."""
+        return self._held[node]
+
+    def shares(self) -> dict[str, float]:
+        """What is allocated of each resource that there is, now."""
+        found = ((name, total.share()) for name, total in self._totals.items())
+        return {name: share for name, share in found if share is not None}
+
+    def means(self, end: float) -> dict[str, Meaned]:
+        """Every resource over all the time that has passed."""
+        for total in self._totals.values():
+            total.advance(end)
+        return {name: _meaned(total) for name, total in sorted(self._totals.items())}
+
+    def _total(self, name: str, now: float) -> _Total:
+        total = self._totals.get(name)
+        if total is None:
+            total = self._totals[name] = _Total(now)
+        else:
+            total.advance(now)
+        return total
+
+
+def _meaned(total: _Total) -> Meaned:
+    now = total.share()
+    if not total.capacity_area:
+        used = total.used / total.capacity if total.capacity else None
+        even = 1.0 - total.deviation() if total.nodes else None
+        return Meaned(now, used, even, total.peak, now)
+    return Meaned(
+        total.requested_area / total.capacity_area,
+        total.used_area / total.capacity_area,
+        1.0 - total.imbalance_area / total.seconds if total.seconds else None,
+        total.peak,
+        now,
+    )
