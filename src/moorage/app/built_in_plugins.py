@@ -121,7 +121,10 @@ def describe_plugins(registry: Mapping[str, type[Plugin]]) -> dict[str, PluginIn
     """The plugins as configuration sees them."""
     return {
         name: PluginInfo(
-            plugin.plugin_name(), points_of(plugin), plugin if plugin.__struct_fields__ else None
+            plugin.plugin_name(),
+            points_of(plugin),
+            plugin if plugin.__struct_fields__ else None,
+            plugin.needs,
         )
         for name, plugin in registry.items()
     }

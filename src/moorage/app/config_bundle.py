@@ -144,6 +144,7 @@ def _canaries(
         known=known,
         source=text.source,
         unknown_plugins=unknown,
+        unprepared_plugins=loaded.moorage.unprepared_plugins,
     )
 
 

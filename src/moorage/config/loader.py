@@ -23,6 +23,7 @@ from moorage.config import (
     conversion,
     default_plugins,
     plugin_catalogue,
+    required_points,
     resolved_profile,
     strict_decoder,
     validation,
@@ -35,6 +36,7 @@ from moorage.config.moorage_configuration import MoorageConfiguration
 from moorage.config.plugin_catalogue import PluginCatalogue, PluginInfo, did_you_mean
 from moorage.config.plugin_config import complete_plugin_config
 from moorage.config.plugin_validator import PluginValidator, UnknownPlugins
+from moorage.config.required_points import UnpreparedPlugins
 from moorage.config.types import API_VERSION, KIND, Profile, SchedulerConfiguration
 
 
@@ -52,12 +54,14 @@ def load(
     known: Mapping[str, PluginInfo] | None = None,
     source: str = "",
     unknown_plugins: UnknownPlugins = "error",
+    unprepared_plugins: UnpreparedPlugins | None = None,
 ) -> Loaded:
     """Load a KubeSchedulerConfiguration; raise ConfigError with everything that is wrong.
 
     `known` describes the plugins that may be named beside kube-scheduler's own. Without it any
     name is accepted. With `unknown_plugins="warn"` a plugin that is not known is left out.
-    `source` is what messages call the document.
+    `unprepared_plugins` goes before what the MoorageConfiguration says. `source` is what messages
+    call the document.
     """
     found = yaml_documents.find_only_document(document, KIND, source)
     report = Report(source, found.places, found.within)
@@ -73,7 +77,11 @@ def load(
     validation.validate_configuration(configuration, report)
     own = _moorage(document, screen.catalogue, report)
     report.raise_problems()
-    configuration = _with_final_points(configuration, screen.catalogue, report)
+    if unprepared_plugins is not None:
+        own = msgspec.structs.replace(own, unprepared_plugins=unprepared_plugins)
+    configuration = _with_final_points(
+        configuration, screen.catalogue, report, own.unprepared_plugins
+    )
     report.raise_problems()
     return Loaded(configuration, tuple(report.warnings), own)
 
@@ -109,6 +117,7 @@ def complete_profile(
     *,
     known: Mapping[str, PluginInfo] | None = None,
     unknown_plugins: UnknownPlugins = "error",
+    unprepared_plugins: UnpreparedPlugins = UnpreparedPlugins.IGNORE,
 ) -> Profile:
     """Complete and check a profile that stands outside of its configuration, at `path`."""
     screen = PluginValidator(PluginCatalogue(known), unknown_plugins, report, converted=False)
@@ -116,7 +125,9 @@ def complete_profile(
         given, config_defaults.ignored_resources(configuration.extenders), screen, path
     )
     validation.validate_percentage(profile.percentage_of_nodes_to_score, report, path)
-    return profile if report.problems else _with_points(profile, screen.catalogue, report, path)
+    if report.problems:
+        return profile
+    return _with_points(profile, screen.catalogue, report, path, unprepared_plugins)
 
 
 def _with_profiles(
@@ -142,19 +153,27 @@ def _profile(profile: Profile, ignored: list[str], screen: PluginValidator, path
 
 
 def _with_final_points(
-    configuration: SchedulerConfiguration, catalogue: PluginCatalogue, report: Report
+    configuration: SchedulerConfiguration,
+    catalogue: PluginCatalogue,
+    report: Report,
+    unprepared: UnpreparedPlugins,
 ) -> SchedulerConfiguration:
     profiles = tuple(
-        _with_points(profile, catalogue, report, ("profiles", i))
+        _with_points(profile, catalogue, report, ("profiles", i), unprepared)
         for i, profile in enumerate(configuration.profiles)
     )
     return msgspec.structs.replace(configuration, profiles=profiles)
 
 
 def _with_points(
-    profile: Profile, catalogue: PluginCatalogue, report: Report, path: Path
+    profile: Profile,
+    catalogue: PluginCatalogue,
+    report: Report,
+    path: Path,
+    unprepared: UnpreparedPlugins,
 ) -> Profile:
     points = resolved_profile.expand_multi_point(profile.plugins, catalogue)
+    points = required_points.leave_out_unprepared(points, catalogue, report, path, unprepared)
     validation.validate_points(profile, points, report, path)
     mystery = [r.name for r in profile.plugins.multi_point.enabled if r.name not in catalogue]
     if not mystery:

@@ -1,4 +1,4 @@
-"""MoorageConfiguration: settings kube-scheduler does not have, such as pluginGuard.
+"""MoorageConfiguration: settings kube-scheduler does not have.
 
 It stands in the same file as the KubeSchedulerConfiguration, or in the same ConfigMap, so that
 the latter stays one that kube-scheduler reads too.
@@ -22,6 +22,7 @@ from moorage.config.field_errors import (
     required,
     unsupported,
 )
+from moorage.config.required_points import UnpreparedPlugins
 from moorage.config.types import ConfigStruct
 
 FallbackScore = Annotated[int, msgspec.Meta(ge=0, le=100)]
@@ -119,6 +120,7 @@ class MoorageConfiguration(ConfigStruct, frozen=True):
     api_version: str = API_VERSION
     kind: str = KIND
     plugin_guard: PluginGuard = PluginGuard()
+    unprepared_plugins: UnpreparedPlugins = UnpreparedPlugins.IGNORE
 
 
 DEFAULT_MOORAGE: Final = MoorageConfiguration()

@@ -17,12 +17,14 @@ class PluginInfo(msgspec.Struct, frozen=True):
     """A plugin as configuration sees it. It may be known under several names; `name` is its own.
 
     `points` are config names (`filter`, `preScore`, ...). `args` is the struct that decodes its
-    `pluginConfig` args, None if it takes none.
+    `pluginConfig` args, None if it takes none. `needs` are the points that go by what another has
+    noted: `{"score": "preScore"}`.
     """
 
     name: str
     points: frozenset[str]
     args: type[msgspec.Struct] | None = None
+    needs: Mapping[str, str] = MappingProxyType({})
 
 
 class PluginCatalogue:
@@ -56,6 +58,11 @@ class PluginCatalogue:
         """Return the struct that decodes the arguments of a described plugin."""
         described = self._described.get(name)
         return described.args if described else None
+
+    def needs(self, name: str) -> Mapping[str, str]:
+        """Return which points of a described plugin need which others."""
+        described = self._described.get(name)
+        return described.needs if described else MappingProxyType({})
 
     def own_name(self, name: str) -> str:
         """The name that a plugin of several names goes by."""

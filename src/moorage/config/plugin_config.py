@@ -71,7 +71,7 @@ def _arguments(
         return _own_arguments(config.name, args, report, path)
     wanted = catalogue.args(config.name)
     if wanted is not None:
-        decoded = strict_decoder.decode(args, wanted, report, path)
+        decoded = strict_decoder.decode(args, wanted, report, path, any_acronyms=True)
         if decoded is None:
             return args
         args = strict_decoder.encode(decoded)

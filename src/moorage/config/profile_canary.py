@@ -1,6 +1,7 @@
 """ProfileCanary documents: a new version of a profile for some pods, and its rollback limits."""
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -11,6 +12,7 @@ from moorage.config import loader, strict_decoder, yaml_documents
 from moorage.config.durations import Duration
 from moorage.config.field_errors import (
     ConfigError,
+    Path,
     Problem,
     Report,
     duplicate,
@@ -21,6 +23,7 @@ from moorage.config.field_errors import (
 )
 from moorage.config.plugin_catalogue import PluginInfo
 from moorage.config.plugin_validator import UnknownPlugins
+from moorage.config.required_points import UnpreparedPlugins
 from moorage.config.types import ConfigStruct, Int32, Profile, SchedulerConfiguration
 from moorage.config.yaml_documents import Document
 
@@ -84,6 +87,7 @@ def load_canaries(
     known: Mapping[str, PluginInfo] | None = None,
     source: str = "",
     unknown_plugins: UnknownPlugins = "error",
+    unprepared_plugins: UnpreparedPlugins = UnpreparedPlugins.IGNORE,
 ) -> Canaries:
     """Load all canaries of a text for the profiles of a completed configuration."""
     canaries: list[ProfileCanary] = []
@@ -91,7 +95,13 @@ def load_canaries(
     warnings: list[str] = []
     for found in yaml_documents.find_documents(document, KIND, source):
         report = Report(source, found.places, found.within)
-        canary = _canary(found, configuration, known, unknown_plugins, report)
+        complete = functools.partial(
+            loader.complete_profile,
+            known=known,
+            unknown_plugins=unknown_plugins,
+            unprepared_plugins=unprepared_plugins,
+        )
+        canary = _canary(found, configuration, complete, report)
         if canary is not None:
             canaries.append(canary)
         problems += report.problems
@@ -116,8 +126,7 @@ def check_together(canaries: Sequence[tuple[str, ProfileCanary]]) -> list[Proble
 def _canary(
     found: Document,
     configuration: SchedulerConfiguration,
-    known: Mapping[str, PluginInfo] | None,
-    unknown: UnknownPlugins,
+    complete: Callable[[Profile, SchedulerConfiguration, Path, Report], Profile],
     report: Report,
 ) -> ProfileCanary | None:
     canary = strict_decoder.decode(found.value, ProfileCanary, report)
@@ -128,9 +137,7 @@ def _canary(
     if stable is None or report.problems:
         return None
     given = msgspec.structs.replace(canary.spec.profile, scheduler_name=stable.scheduler_name)
-    profile = loader.complete_profile(
-        given, configuration, ("spec", "profile"), report, known=known, unknown_plugins=unknown
-    )
+    profile = complete(given, configuration, ("spec", "profile"), report)
     _check_entrance(profile, stable, report)
     spec = msgspec.structs.replace(canary.spec, profile=profile)
     return msgspec.structs.replace(canary, spec=spec)

@@ -6,6 +6,7 @@ left out, whatever the structs themselves do about them.
 """
 
 import re
+from collections.abc import Collection, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -30,9 +31,14 @@ _WORDS: Final = {
 }
 
 
-def decode(value: Any, wanted: type[T], report: Report, path: Path = ()) -> T | None:
-    """Decode what fits of `value`, which stands at `path`; None if nothing does."""
-    return _StrictDecoder(_type_info(wanted), report, path).run(value, wanted)
+def decode(
+    value: Any, wanted: type[T], report: Report, path: Path = (), *, any_acronyms: bool = False
+) -> T | None:
+    """Decode what fits of `value`, which stands at `path`; None if nothing does.
+
+    With `any_acronyms`, a field is found by `enableGPU` and by `enableGpu`.
+    """
+    return _StrictDecoder(_type_info(wanted), report, path, any_acronyms).run(value, wanted)
 
 
 def encode(struct: msgspec.Struct) -> dict[str, Any]:
@@ -59,10 +65,11 @@ def _type_info(wanted: type) -> inspect.Type:
 class _StrictDecoder:
     """One value being decoded."""
 
-    def __init__(self, info: inspect.Type, report: Report, path: Path) -> None:
+    def __init__(self, info: inspect.Type, report: Report, path: Path, any_acronyms: bool) -> None:
         self._info = info
         self._report = report
         self._path = path
+        self._any_acronyms = any_acronyms
         self._value: Any = None
 
     def run(self, value: Any, wanted: type[T]) -> T | None:
@@ -92,13 +99,21 @@ class _StrictDecoder:
     def _known_fields(self, value: dict[str, Any], info: inspect.StructType, at: Path) -> Any:
         fields = {field.encode_name: field for field in info.fields}
         out = {}
-        for key, inner in value.items():
+        for given, inner in value.items():
+            key = self._field(given, fields, value)
             if key not in fields:
                 similar = did_you_mean(closest_name(key, fields))
                 self._report.problem((*self._path, *at, key), f"unknown field{similar}")
             elif inner is not None or _takes_null(fields[key].type):
                 out[key] = self._known_part(inner, fields[key].type, (*at, key))
         return out
+
+    def _field(self, key: str, fields: Mapping[str, inspect.Field], given: Collection[str]) -> str:
+        """The name of the field that a key means: `enableGPU` and `enableGpu` are one."""
+        if key in fields or not self._any_acronyms or not isinstance(key, str):
+            return key
+        same = (n for n, field in fields.items() if n not in given and _spells(key, field.name))
+        return next(same, key)
 
     def _leave_out(self, misfit: str, wanted: type) -> bool:
         """Report a misfit and leave it out; False if it is the whole value."""
@@ -157,6 +172,15 @@ class _StrictDecoder:
         for step in place:
             found = found[step]
         return found
+
+
+def _spells(key: str, field: str) -> bool:
+    """Whether a key is a field's name in camelCase, with any letters more in capitals."""
+    first, *rest = field.split("_")
+    plain = first + "".join(word.title() for word in rest)
+    return len(key) == len(plain) and all(
+        given in (letter, letter.upper()) for given, letter in zip(key, plain, strict=True)
+    )
 
 
 def _fitting(value: Any, info: inspect.Type) -> inspect.Type:

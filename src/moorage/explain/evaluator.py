@@ -11,6 +11,7 @@ from moorage.cache.cache import Cache
 from moorage.config.default_plugins import SCHEDULER_NAME
 from moorage.config.loader import load
 from moorage.config.moorage_configuration import NO_LIMITS
+from moorage.config.required_points import UnpreparedPlugins
 from moorage.config.resolved_profile import resolve
 from moorage.cycle import filtering, profile, scoring
 from moorage.cycle.filtering import Filtering
@@ -79,7 +80,12 @@ def cache_from_case(case: Mapping[str, Any]) -> Cache:
 
 def _profile(config: Any, known: Mapping[str, type[Plugin]], scheduler_name: str) -> Profile:
     described = describe_plugins(known)
-    loaded = load(config or _EMPTY_CONFIG, known=described, source="config")
+    loaded = load(
+        config or _EMPTY_CONFIG,
+        known=described,
+        source="config",
+        unprepared_plugins=UnpreparedPlugins.FAIL,
+    )
     profiles = loaded.configuration.profiles
     wanted = next((p for p in profiles if p.scheduler_name == scheduler_name), None)
     if wanted is None:

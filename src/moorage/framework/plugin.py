@@ -8,6 +8,7 @@ import msgspec
 
 from moorage.cache.column_cache import Depends
 from moorage.cache.podinfo import Feature
+from moorage.framework.argument_names import yaml_name
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import ANY_EVENT, EventHint
 
@@ -15,7 +16,9 @@ Carried = Mapping[str, Callable[[], Any] | None]
 Needs = Mapping[str, str]
 
 
-class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class Plugin(
+    msgspec.Struct, frozen=True, kw_only=True, rename=yaml_name, forbid_unknown_fields=True
+):
     """A plugin *is* its decoded `pluginConfig.args`: fields are arguments, methods are hooks.
 
     The class line lists the extension points; the class name is the plugin's name. Plugins hold
@@ -30,7 +33,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     needs: ClassVar[Needs] = MappingProxyType({})
     """Which of my points go by what another of them has noted, in the configuration's names:
     `{"filter": "preFilter", "score": "preScore"}`. Where a profile enables the first without the
-    second, its attempts fail and say so."""
+    second, the preference is left out, or its attempts fail."""
 
     @classmethod
     def plugin_name(cls) -> str:

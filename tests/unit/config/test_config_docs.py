@@ -7,7 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from moorage.config import default_plugins, plugin_args, scheduling_policy, types
+from moorage.config import (
+    default_plugins,
+    moorage_configuration,
+    plugin_args,
+    scheduling_policy,
+    types,
+)
 from moorage.config.conversion import REMOVED
 from moorage.config.loader import load
 from moorage.config.plugin_catalogue import PluginInfo
@@ -29,6 +35,7 @@ STRUCTS: list[type[msgspec.Struct]] = [
     types.ExtenderTLSConfig,
     types.ExtenderManagedResource,
     scheduling_policy.PolicySpec,
+    moorage_configuration.MoorageConfiguration,
     *plugin_args.ARGS.values(),
     plugin_args.ScoringStrategy,
     plugin_args.ResourceSpec,

@@ -26,7 +26,7 @@ class GPUPriorityPlugin(Filter, Score, frozen=True):
     """A pod that asks for a GPU scores `gpuWeight` (100) on nodes that have one and 0 elsewhere.
 
     Any other pod scores `gpuNodeScore` (10) on GPU nodes and `plainNodeScore` (50) elsewhere. As a
-    filter it keeps GPU pods off nodes without a GPU and, with `reserveGpuNodes`, all others off
+    filter it keeps GPU pods off nodes without a GPU and, with `reserveGPUNodes`, all others off
     nodes that have one. A GPU is whatever goes by one of `resourceNames`.
     """
 
