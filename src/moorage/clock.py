@@ -4,7 +4,8 @@ Whoever waits or stamps takes a `Clock`. Virtual time passes in one of two ways:
 
 - by hand: `advance` and `advance_to_next` move it and wake whoever slept until then;
 - by itself: under `run_virtual`, time jumps to the next sleeper whenever no task has anything left
-  to do, so a day passes in as long as its events take to handle.
+  to do, so a day passes in as long as its events take to handle. The event loop's own timers
+  (`asyncio.sleep`, `wait_for`, `timeout`) keep that time too; work in threads is waited for.
 
 Sleepers wake in the order of (time, sequence): equal times never race.
 """
@@ -14,10 +15,12 @@ import heapq
 import itertools
 import selectors
 import time
-from collections.abc import Awaitable, Coroutine
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Executor
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class Clock(Protocol):
@@ -81,6 +84,10 @@ class VirtualClock:
             heapq.heappop(self._sleepers)[2].set_result(None)
         return True
 
+    def advance_to(self, when: float) -> None:
+        """Move to a time before which nobody is to be woken."""
+        self._now = max(self._now, when)
+
     def advance(self, seconds: float) -> None:
         """Move by that many seconds and wake, in order, everyone who sleeps until then.
 
@@ -118,29 +125,68 @@ def virtual_runner(clock: VirtualClock) -> asyncio.Runner:
 
     Time passes while a part is told, and stands still until the next.
     """
-    return asyncio.Runner(
-        loop_factory=lambda: asyncio.SelectorEventLoop(_IdleSelector(clock)),
-    )
+    return asyncio.Runner(loop_factory=lambda: _VirtualLoop(clock))
+
+
+_THREAD_SECONDS = 10.0
+"""How long, in real time, virtual time stands still for work in threads."""
+
+
+class _VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose timers keep virtual time."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self._in_threads: set[asyncio.Future[Any]] = set()
+        super().__init__(_IdleSelector(clock, self._in_threads))
+        self._clock_resolution = 1e-6  # seconds since the epoch have no finer steps as floats
+
+    def time(self) -> float:
+        return self._clock.now()
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
+    ) -> asyncio.Future[T]:
+        work = super().run_in_executor(executor, func, *args)
+        self._in_threads.add(work)
+        work.add_done_callback(self._in_threads.discard)
+        return work
+
+    async def shutdown_default_executor(self, *args: Any) -> None:
+        ending: asyncio.Future[Any] = self.create_future()
+        self._in_threads.add(ending)
+        await super().shutdown_default_executor(*args)
+        self._in_threads.discard(ending)
 
 
 class _IdleSelector(selectors.DefaultSelector):
     """Moves the clock where the event loop would block: with no callback ready, all tasks wait."""
 
-    def __init__(self, clock: VirtualClock) -> None:
+    def __init__(self, clock: VirtualClock, in_threads: set[asyncio.Future[Any]]) -> None:
         super().__init__()
         self._clock = clock
+        self._in_threads = in_threads
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         idle = timeout is None or timeout > 0
         if not idle:
             return super().select(timeout)
-        if ready := super().select(0):
+        if ready := super().select(_THREAD_SECONDS if self._in_threads else 0):
             return ready
-        if self._clock.advance_to_next():
+        if self._move(timeout):
             return []
-        if timeout is None and len(self.get_map()) <= 1:  # the loop's own wake-up socket
+        if len(self.get_map()) <= 1:  # the loop's own wake-up socket
             raise RuntimeError(
                 "virtual time stands still: every task waits, nobody sleeps on the clock and no "
                 "socket is open"
             )
-        return super().select(timeout)
+        return super().select(None)
+
+    def _move(self, timeout: float | None) -> bool:
+        """Move to the first sleeper or timer, which is due in `timeout`; False: there is none."""
+        sleeper = self._clock.next_wake()
+        timer = None if timeout is None else self._clock.now() + timeout
+        if timer is not None and (sleeper is None or timer < sleeper):
+            self._clock.advance_to(timer)
+            return True
+        return self._clock.advance_to_next()

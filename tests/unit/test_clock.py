@@ -1,4 +1,5 @@
 import asyncio
+import time
 
 import pytest
 
@@ -136,3 +137,33 @@ def test_the_system_clock_moves_forward_through_a_sleep() -> None:
         return clock.now() - before
 
     assert asyncio.run(main()) > 0
+
+
+def test_under_run_virtual_timers_of_the_event_loop_keep_virtual_time_in_order() -> None:
+    clock, log = VirtualClock(start=1_767_225_600.0), list[tuple[str, float]]()
+
+    async def timer(seconds: float, name: str) -> None:
+        await asyncio.sleep(seconds)
+        log.append((name, clock.now() - 1_767_225_600.0))
+
+    async def main() -> None:
+        await asyncio.gather(
+            timer(7.0, "timer"), _note(clock, 5.0, "sleeper", []), timer(3600.0, "late")
+        )
+
+    run_virtual(main(), clock)
+    assert [name for name, _ in log] == ["timer", "late"]
+    assert [at for _, at in log] == pytest.approx([7.0, 3600.0])
+
+
+def test_under_run_virtual_a_thread_is_waited_for_while_time_stands_still() -> None:
+    clock = VirtualClock()
+
+    async def main() -> float:
+        other = asyncio.create_task(clock.sleep(100.0))
+        await asyncio.to_thread(time.sleep, 0.02)
+        now = clock.now()
+        await other
+        return now
+
+    assert run_virtual(main(), clock) == 0.0

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,61 +21,30 @@ from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.observe.records import Attempt, Result
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import simulated_feeds
+from moorage.simulate.attempt_log import AttemptLog
+from moorage.simulate.evictions import Eviction, EvictionLog
 from moorage.simulate.manifest_files import Manifest
+from moorage.simulate.run_limits import DEFAULT_LIMITS, SETTLED_SECONDS, RunLimits, RunWatch
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import PODS
 
 START = 1_767_225_600.0
 """Virtual time begins with the year 2026."""
 
-_SETTLED_SECONDS = 12.0
-"""Longer than the longest back-off: who has not come back by then waits for an event."""
 
-_PATIENCE = 10
-"""How many such spans attempts may fail before nobody waits for them to succeed any more."""
+class Simulation(NamedTuple):
+    """A finished run: the cluster as it ended, what was said meanwhile, and who was evicted.
 
-
-class Simulation:
-    """A finished run: the cluster as it ended, and the last attempt at each pod."""
-
-    def __init__(self, cluster: MemoryCluster, scheduler: Scheduler, story: "AttemptLog") -> None:
-        self.cluster = cluster
-        self.scheduler = scheduler
-        self.story = story
-
-
-def _outcome(attempt: Attempt) -> tuple[Result, str, str]:
-    return attempt.result, attempt.message, attempt.nominated
-
-
-class AttemptLog:
-    """An observer that keeps the last attempt at each pod, and every error.
-
-    `decided` counts the attempts that came to something new.
+    `gave_up` says why the run was ended before nothing was left to do.
     """
 
-    def __init__(self) -> None:
-        self.last: dict[str, Attempt] = {}
-        self.errors: list[str] = []
-        self.attempts = 0
-        self.decided = 0
-
-    def attempted(self, attempt: Attempt) -> None:
-        self.attempts += 1
-        before, self.last[attempt.uid] = self.last.get(attempt.uid), attempt
-        if attempt.result is Result.ERROR:
-            self.errors.append(f"{attempt.pod}: {attempt.message}")
-        elif before is None or _outcome(before) != _outcome(attempt):
-            self.decided += 1
-
-    def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
-        """An extender was asked."""
-
-    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
-        self.errors.append(f"{pod}: {error}")
+    cluster: MemoryCluster
+    scheduler: Scheduler
+    story: AttemptLog
+    evictions: tuple[Eviction, ...] = ()
+    gave_up: str = ""
 
 
 def load_cluster(
@@ -99,6 +69,7 @@ def simulate(
     known: Mapping[str, type[Plugin]],
     seed: int = 0,
     guard: PluginGuard = DEFAULT_GUARD,
+    limits: RunLimits = DEFAULT_LIMITS,
 ) -> Simulation:
     """Schedule everything that can be scheduled."""
     rng = random.Random(seed)
@@ -112,7 +83,7 @@ def simulate(
     extenders = extender_builder.build_extenders(_that_do_not_bind(configuration.extenders), asking)
 
     async def main() -> Simulation:
-        story = AttemptLog()
+        story = AttemptLog(restless=limits.attempts_in_vain * (len(pods_in(cluster)) + 10))
         if extenders is not None:
             extenders.hears = story
         scheduler = Scheduler(
@@ -128,8 +99,9 @@ def simulate(
             scheduler, simulated_feeds.manifest_readers(measured, cluster, clock)
         )
         await feeds.prime()
-        await _until_settled(cluster, scheduler, clock, feeds, story)
-        return Simulation(cluster, scheduler, story)
+        evictions = EvictionLog(cluster)
+        gave_up = await _until_settled(cluster, scheduler, feeds, story, evictions, limits)
+        return Simulation(cluster, scheduler, story, evictions.evictions(), gave_up)
 
     try:
         return run_virtual(main(), clock)
@@ -147,39 +119,55 @@ def _that_do_not_bind(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
 async def _until_settled(
     cluster: MemoryCluster,
     scheduler: Scheduler,
-    clock: VirtualClock,
     feeds: Feeds,
     story: AttemptLog,
-) -> None:
+    evictions: EvictionLog,
+    limits: RunLimits,
+) -> str:
     """Let time pass until no attempt was made for longer than any back-off lasts.
 
-    Attempts that only ever fail, as with a broken plugin, or come to the same again and again, as
-    with victims that may not be evicted, are watched for a while, and then given up: they would go
-    on for ever.
+    Attempts that only ever fail, as with a broken plugin, are watched for a while, and then given
+    up: they would go on for ever. The answer is why, if so.
     """
     running = asyncio.ensure_future(scheduler.run())
-    beside = [asyncio.ensure_future(Kubelet(cluster).serve()), asyncio.ensure_future(feeds.run())]
-    seen, patience = -1, _PATIENCE
+    beside = [
+        asyncio.ensure_future(work)
+        for work in (Kubelet(cluster).serve(), feeds.run(), evictions.run())
+    ]
+    watch, seen, gave_up = RunWatch(limits), -1, ""
     while not running.done() and (seen != scheduler.attempts or _is_busy(cluster, scheduler)):
-        seen, decided = scheduler.attempts, story.decided
-        await clock.sleep(_SETTLED_SECONDS)
-        in_vain = scheduler.attempts != seen and story.decided == decided
-        patience = patience - 1 if in_vain else _PATIENCE
-        if not patience:
+        seen = scheduler.attempts
+        await story.look_again(cluster.clock, SETTLED_SECONDS)
+        pods = pods_in(cluster)
+        gave_up = watch.verdict(
+            attempts=scheduler.attempts,
+            progress=story.progress + evictions.count,
+            pods=len(pods),
+            pending=sum(not pod.spec.node_name for pod in pods),
+            now=cluster.clock.now(),
+            binding_for=story.longest_binding(cluster.clock.now()),
+        )
+        if gave_up:
             break
     if running.done():
         running.result()
     for task in (running, *beside):
         task.cancel()
     await asyncio.gather(running, *beside, return_exceptions=True)
+    return gave_up
 
 
 def _is_busy(cluster: MemoryCluster, scheduler: Scheduler) -> bool:
     """Whether pods are being bound, or victims are still leaving."""
-    leaving = (pod for pod in cluster.objects(PODS) if isinstance(pod, Pod) and pod.is_terminating)
+    leaving = (pod for pod in pods_in(cluster) if pod.is_terminating)
     return scheduler.binding > 0 or next(leaving, None) is not None
+
+
+def pods_in(cluster: MemoryCluster) -> list[Pod]:
+    """Every pod of a cluster."""
+    return [pod for pod in cluster.objects(PODS) if isinstance(pod, Pod)]
 
 
 def pods_of(simulation: Simulation) -> list[Pod]:
     """Every pod of the cluster as it ended."""
-    return [pod for pod in simulation.cluster.objects(PODS) if isinstance(pod, Pod)]
+    return pods_in(simulation.cluster)

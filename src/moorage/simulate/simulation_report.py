@@ -9,6 +9,7 @@ import msgspec
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import BASE_RESOURCES
+from moorage.simulate.evictions import Eviction
 from moorage.simulate.simulation import Simulation, pods_of
 
 
@@ -56,6 +57,9 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     nodes: tuple[NodeReport, ...]
     attempts: int
     errors: tuple[str, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
+    gave_up: str = ""
+    """Why the run was ended before nothing was left to do."""
 
     def as_data(self) -> dict[str, Any]:
         data: dict[str, Any] = msgspec.to_builtins(self)
@@ -75,6 +79,8 @@ def build_report(simulation: Simulation) -> Report:
         nodes=_nodes(simulation.scheduler.cache),
         attempts=simulation.story.attempts,
         errors=folded(simulation.story.errors),
+        evictions=simulation.evictions,
+        gave_up=simulation.gave_up,
     )
 
 

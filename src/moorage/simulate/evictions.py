@@ -1,0 +1,84 @@
+"""The victims of a run: pods that were evicted, by whom and from where."""
+
+from collections.abc import Iterator
+from contextlib import aclosing
+
+import msgspec
+
+from moorage.api.pod import Pod
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.watch.api_resources import EVENTS, PODS
+
+_TARGET = "DisruptionTarget"
+
+
+class Eviction(msgspec.Struct, frozen=True, rename="camel"):
+    """One pod that had to leave its node."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+    priority: int
+    reason: str
+    message: str
+    by: str = ""
+    """Kind and `namespace/name` of whoever needed the room, as far as it is known."""
+    seconds: float = 0.0
+    """Virtual seconds since the run began."""
+
+
+class EvictionLog:
+    """Follows pods and keeps those that were deleted as the target of a disruption."""
+
+    def __init__(self, cluster: MemoryCluster) -> None:
+        self._cluster = cluster
+        self._start = cluster.clock.now()
+        self._from = cluster.resource_version
+        self._left: list[tuple[Pod, float]] = []
+
+    @property
+    def count(self) -> int:
+        """How many pods have left so far."""
+        return len(self._left)
+
+    async def run(self) -> None:
+        """Follow pods, for ever."""
+        watch = self._cluster.watch(PODS, resource_version=str(self._from))
+        async with aclosing(watch) as events:
+            async for event in events:
+                if event.type == "DELETED" and isinstance(event.object, Pod):
+                    self._note(event.object)
+
+    def _note(self, pod: Pod) -> None:
+        if any(condition.type == _TARGET for condition in pod.status.conditions):
+            self._left.append((pod, self._cluster.clock.now() - self._start))
+
+    def evictions(self) -> tuple[Eviction, ...]:
+        """Every victim, in the order in which they left."""
+        preemptors = dict(self._preemptors())
+        return tuple(_eviction(pod, preemptors.get(pod.uid, ""), at) for pod, at in self._left)
+
+    def _preemptors(self) -> Iterator[tuple[str, str]]:
+        """The uid of each victim of whom an event tells, and who needed its room."""
+        for entry in self._cluster.registry.store.table(EVENTS).entries.values():
+            event = entry.raw
+            related = event.get("related")
+            if related and event.get("reason") == "Preempted":
+                name = "/".join(filter(None, (related.get("namespace"), related.get("name"))))
+                yield event["regarding"]["uid"], f"{related.get('kind')} {name}"
+
+
+def _eviction(pod: Pod, by: str, seconds: float) -> Eviction:
+    target = next(c for c in pod.status.conditions if c.type == _TARGET)
+    return Eviction(
+        namespace=pod.namespace,
+        name=pod.name,
+        uid=pod.uid,
+        node=pod.spec.node_name,
+        priority=pod.spec.priority or 0,
+        reason=target.reason,
+        message=target.message,
+        by=by,
+        seconds=seconds,
+    )
