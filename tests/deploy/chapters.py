@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from moorage.clock import SystemClock
+from moorage.kube.fence import LeaseFence
 from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.serve.request_authorizer import Authorizer
 from tests.integration.grouping import (
@@ -146,6 +147,7 @@ async def leading(under_test: Running) -> None:
         under_test.server,
         LeaseTimes(name=OURS, namespace="moorage-system"),
         "me",
+        LeaseFence(15.0),
         clock=SystemClock(),
         rng=random.Random(1),
         monotonic=time.monotonic,

@@ -27,9 +27,10 @@ from moorage.bind.event_recorder import lease_reference
 from moorage.clock import SystemClock
 from moorage.framework.plugin import Plugin
 from moorage.kube import leader_election
+from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import SelectedContext
-from moorage.kube.leader_election import LeaderElector, LeaseLost, LeaseTimes
+from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.observe.logs import say
 from moorage.scheduler import reconfigure
 from moorage.scheduler.cache_debugger import compare, dump
@@ -69,8 +70,14 @@ class RunProcess:
         self.in_force = ActiveConfiguration(configuration, digest=digest)
         self.clock = SystemClock()
         self.identity = leader_election.identity()
+        election = configuration.leader_election
+        self._fence = LeaseFence(election.lease_duration.seconds)
         self.server = KubeApiServer(
-            selected, qps=pace.qps, burst=pace.burst, request_seconds=request_seconds
+            selected,
+            qps=pace.qps,
+            burst=pace.burst,
+            request_seconds=request_seconds,
+            fence=self._fence if election.leader_elect else None,
         )
         self._extenders = RunExtenders(configuration, self.clock)
         version = profile_builder.build_version(found, known, self.in_force.generation, digest)
@@ -86,7 +93,7 @@ class RunProcess:
         self._extenders.hears = self.scheduler.observers
         started = version._replace(extending=self._extenders.in_use)
         reconfigure.install(self.scheduler, started)
-        self.elector = self._elector(rng) if configuration.leader_election.leader_elect else None
+        self.elector = self._elector(rng) if election.leader_elect else None
         self.scheduler.standing.told, self.scheduler.standing.now = say, time.monotonic
         self.reloader = None if sources is None else self._reloader(sources, interval, rng)
         self._services = tuple(services)
@@ -157,7 +164,6 @@ class RunProcess:
             await scheduler.run()
             return
         scheduler.active.clear()
-        self.server.fence = elector.check
         scheduler.leads = lambda: elector.seconds_left > 0
         if self.in_force.configuration.delay_cache_until_active:
             await elector.acquire()
@@ -212,6 +218,7 @@ class RunProcess:
             self.server,
             terms,
             self.identity,
+            self._fence,
             clock=self.clock,
             rng=rng,
             monotonic=time.monotonic,

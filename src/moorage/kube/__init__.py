@@ -8,7 +8,7 @@
     connection, refusals    both, and how a server refuses
     limits, sending         the pace of requests, and which are repeated
     objects, binding, server   `KubeApiServer`: the surface itself
-    leases                  one leader among many replicas
+    leader_election, fence  one leader among many replicas, and nothing sent by any other
 
 The law of this package:
 

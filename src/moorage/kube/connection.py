@@ -8,6 +8,7 @@ from typing import Final
 import aiohttp
 
 from moorage.kube.access import JSON, Access, Failed
+from moorage.kube.fence import LeaseFence
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.kube.requests import RequestWriter
 from moorage.kube.sessions import Sessions
@@ -25,10 +26,12 @@ class Connection:
     """Every request to the API server of one kubeconfig context.
 
     Where credentials are refused, the request is made once more with new ones: the server has done
-    nothing yet.
+    nothing yet. What is `fenced` is sent only while the fence is open, where there is one.
     """
 
-    def __init__(self, selected: SelectedContext, *, request_seconds: float) -> None:
+    def __init__(
+        self, selected: SelectedContext, *, request_seconds: float, fence: LeaseFence | None = None
+    ) -> None:
         self._access = access = Access(selected)
         self._seconds = request_seconds
         self._writer = RequestWriter(access.netloc, access.path, access.headers)
@@ -36,6 +39,9 @@ class Connection:
         self._wires = Wires(POOL, self._sockets)
         self._urgent = Wires(POOL, self._sockets)
         self._sessions = Sessions(access, self._sockets, POOL, request_seconds)
+        self._fence = fence
+        if fence is not None:
+            fence.on_close(self._wires.tear_fenced)
 
     @property
     def url(self) -> str:
@@ -50,6 +56,7 @@ class Connection:
         body: bytes | None = None,
         content_type: str = JSON,
         urgent: bool = False,
+        fenced: bool = False,
     ) -> bytes:
         """One short request; anything but success raises an `ApiError`.
 
@@ -58,7 +65,8 @@ class Connection:
         wires = self._urgent if urgent else self._wires
         direct = self._access.proxy is None
         ask = partial(self._ask, wires) if direct else self._sessions.exchange
-        return await self._known(lambda: ask(method, path, body, content_type))
+        fence = self._fence if fenced else None
+        return await self._known(lambda: ask(method, path, body, content_type, fence))
 
     async def fetch(self, path: str) -> bytes:
         """One long answer, compressed on its way."""
@@ -89,14 +97,20 @@ class Connection:
             return await ask()
 
     async def _ask(
-        self, wires: Wires, method: str, path: str, body: bytes | None, content_type: str
+        self,
+        wires: Wires,
+        method: str,
+        path: str,
+        body: bytes | None,
+        content_type: str,
+        fence: LeaseFence | None,
     ) -> bytes:
         access = self._access
         credential, context = await access.proof()
         request = self._writer.request(method, path, body, content_type, credential.authorization)
         target = Target(access.host, access.port, context, access.server_name)
         try:
-            answer = await wires.ask(target, request, self._seconds)
+            answer = await wires.ask(target, request, self._seconds, fence)
         except Failed as error:
             raise access.unreachable(method, path, error) from None
         if answer.status >= 300:

@@ -1,7 +1,7 @@
 """`KubeApiServer`: the `ApiServer` protocol over HTTP to a real API server."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Final
 from urllib.parse import urlencode
 
@@ -10,6 +10,7 @@ import msgspec
 from moorage.kube import binding_request, response_decoder
 from moorage.kube.access import Failed
 from moorage.kube.connection import Connection
+from moorage.kube.fence import LeaseFence
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.kube.request_sender import RequestSender
 from moorage.watch.api_resources import PODS, Resource
@@ -33,8 +34,7 @@ _PATCHES: Final[dict[PatchType, str]] = {
 class KubeApiServer:
     """An API server over HTTP.
 
-    `qps` and `burst` pace requests. `fence` is called before anything is written to a pod, and
-    raises where that is not ours to do any more.
+    `qps` and `burst` pace requests. What only a leader may write goes through `fence`.
     """
 
     def __init__(
@@ -45,10 +45,9 @@ class KubeApiServer:
         burst: int = 100,
         request_seconds: float = 30.0,
         selectors: Mapping[str, str] = SELECTORS,
-        fence: Callable[[], None] | None = None,
+        fence: LeaseFence | None = None,
     ) -> None:
-        self.fence = fence
-        self._connection = Connection(selected, request_seconds=request_seconds)
+        self._connection = Connection(selected, request_seconds=request_seconds, fence=fence)
         self._selectors = dict(selectors)
         self._sender = RequestSender(self._connection, qps, burst)
 
@@ -162,7 +161,6 @@ class KubeApiServer:
         grace_period_seconds: int | None = None,
     ) -> None:
         """Delete the object, or begin to."""
-        self._check(resource)
         send = self._sender.repeat if uid else self._sender.once
         options = _delete_options(uid, grace_period_seconds)
         await send(resource, "DELETE", resource.path(namespace, name), options)
@@ -178,7 +176,6 @@ class KubeApiServer:
         }
 
         async def ask() -> None:
-            self._check(PODS)
             await self._sender.once(PODS, "POST", path, body)
 
         async def look() -> Raw:
@@ -188,7 +185,6 @@ class KubeApiServer:
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
         """Change the pod's status by a strategic merge patch, if it is still that pod."""
-        self._check(PODS)
         body = {**patch, "metadata": {"uid": uid}} if uid else patch
         path = PODS.path(namespace, name, "status")
         await self._sender.repeat(PODS, "PATCH", path, body, _PATCHES["strategic"])
@@ -197,7 +193,6 @@ class KubeApiServer:
         self, namespace: str, name: str, *, uid: str = "", grace_period_seconds: int | None = None
     ) -> None:
         """Delete the pod if its disruption budget allows."""
-        self._check(PODS)
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
@@ -205,10 +200,6 @@ class KubeApiServer:
             "deleteOptions": _delete_options(uid, grace_period_seconds),
         }
         await self._sender.send(PODS, "POST", PODS.path(namespace, name, "eviction"), body)
-
-    def _check(self, resource: Resource) -> None:
-        if self.fence is not None and resource is PODS:
-            self.fence()
 
     def _query(self, resource: Resource, **parameters: object) -> str:
         parameters["fieldSelector"] = resource.selector or self._selectors.get(resource.plural, "")

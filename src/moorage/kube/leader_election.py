@@ -5,10 +5,15 @@
     LEADING --release--> (waiting), and another may take over at once
 
 The semantics and the record are client-go's: a lease has expired when its own duration has passed
-since this replica last saw it change, by this replica's clock. Beyond client-go, `check` fences
-writes: whoever slept through its lease finds out before it writes, not after.
+since this replica last saw it change, by this replica's clock. Beyond client-go:
+
+- the elector moves a fence (`moorage.kube.fence`): whoever slept through its lease finds out before
+  it writes, not after;
+- a lease is taken `LAST_SEND_SECONDS` after it has expired, when what its holder sent last has
+  arrived, or never will; also one that was deleted while somebody held it.
 """
 
+import math
 import random
 import socket
 import uuid
@@ -19,6 +24,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from moorage.clock import Clock, within
+from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.watch.api_errors import ApiError, NotFound, Unreachable
 from moorage.watch.api_resources import LEASES
 from moorage.watch.api_server import ApiServer, Raw
@@ -26,11 +32,10 @@ from moorage.watch.api_server import ApiServer, Raw
 JITTER: Final = 1.2
 """Replicas that wait ask again after one to 2.2 retry periods, so that they do not ask as one."""
 
+LAST_SEND_SECONDS: Final = 1.0
+"""What a holder sent with the last of its lease has arrived so much later. See `LeaseFence`."""
+
 T = TypeVar("T")
-
-
-class LeaseLost(ApiError):
-    """Another replica leads, or may lead by now."""
 
 
 class LeaseTimes(msgspec.Struct, frozen=True):
@@ -42,6 +47,11 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     renew_deadline: float = 10.0
     retry_period: float = 2.0
 
+    @property
+    def whole_seconds(self) -> int:
+        """The duration as it is written to the lease: others wait for no less than we hold it."""
+        return math.ceil(self.lease_duration)
+
 
 class LeaderElector:
     """One replica's part in the election. `told` hears what happens, in one sentence each."""
@@ -51,6 +61,7 @@ class LeaderElector:
         server: ApiServer,
         terms: LeaseTimes,
         identity: str,
+        fence: LeaseFence,
         *,
         clock: Clock,
         rng: random.Random,
@@ -59,7 +70,7 @@ class LeaderElector:
     ) -> None:
         self.terms = terms
         self.identity = identity
-        self.leading = False
+        self._fence = fence
         self._server = server
         self._clock = clock
         self._rng = rng
@@ -70,6 +81,11 @@ class LeaderElector:
         self._renewed_at = 0.0
 
     @property
+    def leading(self) -> bool:
+        """Whether this replica leads, as far as it knows."""
+        return self._fence.leading
+
+    @property
     def holder(self) -> str:
         """Who was last seen to lead; empty where nobody was."""
         return str(_spec(self._lease).get("holderIdentity") or "")
@@ -77,14 +93,14 @@ class LeaderElector:
     @property
     def seconds_left(self) -> float:
         """How long we lead for certain."""
-        return self._renewed_at + self.terms.lease_duration - self._now() if self.leading else 0.0
+        return self._fence.seconds_left
 
     async def acquire(self) -> None:
         """Return when this replica leads."""
         while not await self._try():
             period = self.terms.retry_period
             await self._clock.sleep(period * (1 + JITTER * self._rng.random()))
-        self.leading = True
+        self._fence.renewed(self._renewed_at)
         self._told(f"{self.identity} became leader")
 
     async def hold(self) -> None:
@@ -93,24 +109,18 @@ class LeaderElector:
         while True:
             await self._clock.sleep(min(self.terms.retry_period, max(0.0, deadline - self._now())))
             if await self._try():
+                self._fence.renewed(self._renewed_at)
                 deadline = self._renewed_at + self.terms.renew_deadline
             elif self.holder not in ("", self.identity):
                 self._lose(f"{self.holder} has taken the lease")
             elif self._now() >= deadline:
                 self._lose(f"not renewed within {self.terms.renew_deadline:g} s")
 
-    def check(self) -> None:
-        """Raise `LeaseLost` unless this replica leads for certain."""
-        if not self.leading:
-            raise LeaseLost("this replica does not lead")
-        if self.seconds_left <= 0:
-            raise LeaseLost(f"the lease ran out {-self.seconds_left:.1f} s ago")
-
     async def release(self) -> None:
         """Let another replica take over without waiting for the lease to expire."""
         if not self.leading:
             return
-        self.leading = False
+        self._fence.close()
         try:
             lease = await self._get()
             if lease is not None and _spec(lease).get("holderIdentity") == self.identity:
@@ -123,7 +133,7 @@ class LeaderElector:
         self._told(f"{self.identity} stopped leading")
 
     def _lose(self, why: str) -> None:
-        self.leading = False
+        self._fence.close()
         raise LeaseLost(f"leader election lost: {why}")
 
     async def _try(self) -> bool:
@@ -143,10 +153,12 @@ class LeaderElector:
         now = self._stamp()
         mine = {
             "holderIdentity": self.identity,
-            "leaseDurationSeconds": int(self.terms.lease_duration),
+            "leaseDurationSeconds": self.terms.whole_seconds,
             "acquireTime": now,
             "renewTime": now,
         }
+        if lease is None and self._is_held():
+            return False
         if lease is None:
             self._see(await self._create(mine))
             return True
@@ -154,7 +166,7 @@ class LeaderElector:
         spec = _spec(lease)
         if self.holder == self.identity:
             mine["acquireTime"] = spec.get("acquireTime", now)
-        elif self.holder and not self._expired():
+        elif self._is_held():
             return False
         else:
             mine["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
@@ -166,9 +178,12 @@ class LeaderElector:
             self._seen_at = self._now()
         self._lease = lease
 
-    def _expired(self) -> bool:
+    def _is_held(self) -> bool:
+        """Whether another replica was seen to lead, and something it sent may still arrive."""
+        if self.holder in ("", self.identity):
+            return False
         seconds = float(_spec(self._lease).get("leaseDurationSeconds") or 0)
-        return self._seen_at + seconds <= self._now()
+        return self._now() < self._seen_at + seconds + LAST_SEND_SECONDS
 
     async def _get(self) -> Raw | None:
         try:

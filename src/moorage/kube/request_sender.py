@@ -9,6 +9,7 @@ import msgspec
 
 from moorage.kube.access import JSON
 from moorage.kube.connection import Connection
+from moorage.kube.fence import is_fenced
 from moorage.watch.api_errors import ServerError, TooManyRequests
 from moorage.watch.api_resources import EVENTS, LEASES, Resource
 
@@ -110,4 +111,5 @@ class RequestSender:
             body=None if body is None else encode_body(body),
             content_type=content_type,
             urgent=resource is LEASES,
+            fenced=is_fenced(resource, method),
         )

@@ -1,5 +1,6 @@
 """aiohttp sessions for long answers, watch streams, and requests through a proxy."""
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,6 +10,7 @@ import aiohttp
 from yarl import URL
 
 from moorage.kube.access import Access, Failed
+from moorage.kube.fence import LeaseFence
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
 from moorage.kube.wires import CONNECT_SECONDS
@@ -28,20 +30,35 @@ class Sessions:
         self._open: dict[int, aiohttp.ClientSession] = {}
 
     async def exchange(
-        self, method: str, path: str, body: bytes | None, content_type: str
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        content_type: str,
+        fence: LeaseFence | None = None,
     ) -> bytes:
-        """One request, whole; anything but success raises an `ApiError`."""
+        """One request, whole; anything but success raises an `ApiError`.
+
+        Behind a fence its body, without which it means nothing, leaves only while that is open.
+        """
         headers = {"Content-Type": content_type} if body is not None else {}
         if self._access.compressed:
             headers["Accept-Encoding"] = "gzip"
+        if fence is not None and body is not None:
+            headers["Content-Length"] = str(len(body))
         options = await self._options(headers)
         url = self._address(path)
         try:
-            async with self._session(self._limit).request(
-                method, url, data=body, **options
-            ) as response:
+            async with (
+                asyncio.timeout(None if fence is None else fence.seconds_left),
+                self._session(self._limit).request(
+                    method, url, data=_behind(fence, body), **options
+                ) as response,
+            ):
                 answer = await response.read()
         except Failed as error:
+            if fence is not None:
+                fence.check()
             raise self._access.unreachable(method, path, error) from None
         if response.status >= 300:
             raise error_from_response(response.status, answer, response.headers.get("Retry-After"))
@@ -104,6 +121,17 @@ class Sessions:
                 read_bufsize=CHUNK,
             )
         return self._open[limit]
+
+
+def _behind(fence: LeaseFence | None, body: bytes | None) -> bytes | AsyncIterator[bytes] | None:
+    if fence is None or body is None:
+        return body
+
+    async def checked() -> AsyncIterator[bytes]:
+        fence.check()
+        yield body
+
+    return checked()
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:

@@ -11,10 +11,15 @@ cancelled caller, ends the connection, so that no answer meets the wrong questio
 import asyncio
 import socket
 import ssl
-from typing import NamedTuple
+import struct
+from typing import Final, NamedTuple
 
 from moorage.kube.answers import Answer, Reader
+from moorage.kube.fence import LeaseFence
 from moorage.kube.secrecy import Secrecy
+
+_RESET: Final = struct.pack("ii", 1, 0)
+"""SO_LINGER: closing sends nothing more, not even what was written."""
 
 
 class Target(NamedTuple):
@@ -45,6 +50,7 @@ class Wire(asyncio.Protocol):
         self.target = target
         self.used = 0.0
         self.deadline = 0.0
+        self.fence: LeaseFence | None = None
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
         self._answer: asyncio.Future[Answer] | None = None
@@ -66,10 +72,14 @@ class Wire(asyncio.Protocol):
             self._transport.write(self._secrecy.agree())
             await self._agreed
 
-    async def ask(self, request: bytes, seconds: float) -> Answer:
+    async def ask(self, request: bytes, seconds: float, fence: LeaseFence | None) -> Answer:
         """Write, and wait for the answer; whoever calls sees to it that time runs out."""
         if self._transport is None or self._transport.is_closing():
             raise WireError("the connection is closed")
+        self.fence = fence
+        if fence is not None:
+            fence.check()
+            seconds = min(seconds, fence.seconds_left)
         self._answer = self._loop.create_future()
         self.deadline = self._loop.time() + seconds
         secrecy = self._secrecy
@@ -77,7 +87,18 @@ class Wire(asyncio.Protocol):
         try:
             return await self._answer
         finally:
-            self._answer = None
+            self._answer = self.fence = None
+
+    def tear(self, error: Exception) -> None:
+        """End the connection, and let nothing leave that has not left yet."""
+        if self._transport is not None:
+            connected = self._transport.get_extra_info("socket")
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self._fail(error)
+
+    def is_due(self, now: float, next_look: float) -> bool:
+        """Whether the time is up; behind a fence, whether it will be by the next look."""
+        return self.deadline <= (now if self.fence is None else now + next_look)
 
     def close(self) -> None:
         """End the connection, now."""
@@ -86,7 +107,8 @@ class Wire(asyncio.Protocol):
 
     def time_out(self) -> None:
         """The answer has not come in time."""
-        self._fail(TimeoutError())
+        fail = self._fail if self.fence is None else self.tear
+        fail(TimeoutError())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)

@@ -5,13 +5,16 @@ from collections import deque
 from typing import Final
 
 from moorage.kube.answers import Answer
+from moorage.kube.fence import LeaseFence
 from moorage.kube.sockets import Sockets, cut
-from moorage.kube.wire import Target, Wire, wire_on
+from moorage.kube.wire import Target, Wire, WireError, wire_on
 
 CONNECT_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
 LOOKS: Final = 10
 """How often it is looked at what is overdue, in the time that a request may take."""
+LOOK_SECONDS: Final = 0.5
+"""No more time passes between two looks."""
 
 
 class Wires:
@@ -25,15 +28,20 @@ class Wires:
         self._alarm: asyncio.TimerHandle | None = None
         self._closed = False
 
-    async def ask(self, target: Target, request: bytes, seconds: float) -> Answer:
-        """One request and its answer, within so many seconds of its turn, or a tenth more."""
+    async def ask(
+        self, target: Target, request: bytes, seconds: float, fence: LeaseFence | None = None
+    ) -> Answer:
+        """One request and its answer, within so many seconds of its turn, or a tenth more.
+
+        One with a fence is sent while it is open, and torn before the lease ends.
+        """
         async with self._turns:
             wire = self._open_wire(target) or await _connect(target, self._sockets)
             self._asked.add(wire)
             if self._alarm is None:
-                self._look_after(seconds / LOOKS)
+                self._look_after(min(LOOK_SECONDS, seconds / LOOKS))
             try:
-                answer = await wire.ask(request, seconds)
+                answer = await wire.ask(request, seconds, fence)
             except BaseException:
                 wire.close()
                 raise
@@ -41,6 +49,11 @@ class Wires:
                 self._asked.discard(wire)
             self._keep(wire)
             return answer
+
+    def tear_fenced(self) -> None:
+        """The fence is closed: end what is under way behind it."""
+        for wire in [wire for wire in self._asked if wire.fence is not None]:
+            wire.tear(WireError("the lease ended"))
 
     def close(self) -> None:
         """Close every connection, also those that are free later."""
@@ -74,7 +87,7 @@ class Wires:
 
     def _look(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         self._alarm, now = None, loop.time()
-        for wire in [wire for wire in self._asked if wire.deadline <= now]:
+        for wire in [wire for wire in self._asked if wire.is_due(now, seconds)]:
             wire.time_out()
         if self._asked:
             self._look_after(seconds)

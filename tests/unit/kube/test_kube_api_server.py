@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import Cluster, SelectedContext, User
-from moorage.kube.leader_election import LeaseLost
 from moorage.watch.api_errors import Gone, ServerError, TooManyRequests, Unauthorized, Unreachable
 from moorage.watch.api_resources import EVENTS, LEASES, NODES, PODS
 from moorage.watch.api_server import WatchEvent
@@ -289,9 +289,6 @@ class TestBinding:
         assert len(World(refuses(429, "TooManyRequests")).play(scenario)) == 1
 
     def test_a_closed_fence_lets_nothing_through(self) -> None:
-        def closed() -> None:
-            raise LeaseLost("another leads")
-
         async def scenario(server: KubeApiServer) -> None:
             with pytest.raises(LeaseLost):
                 await server.bind("d", "web", "u-web", "n1")
@@ -303,7 +300,7 @@ class TestBinding:
                 await server.evict("d", "web")
             await server.create(EVENTS, {"metadata": {"namespace": "d"}})
 
-        asked = World(says({}, 201)).play(scenario, fence=closed)
+        asked = World(says({}, 201)).play(scenario, fence=LeaseFence(15))
         assert [a.path for a in asked] == ["/apis/events.k8s.io/v1/namespaces/d/events"]
 
 

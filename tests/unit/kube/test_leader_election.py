@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from moorage.clock import VirtualClock, run_virtual
-from moorage.kube.leader_election import LeaderElector, LeaseLost, LeaseTimes
+from moorage.kube.fence import LeaseFence, LeaseLost
+from moorage.kube.leader_election import LAST_SEND_SECONDS, LeaderElector, LeaseTimes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.watch.api_errors import Unreachable
 from moorage.watch.api_resources import LEASES, NAMESPACES
@@ -51,11 +52,14 @@ class World:
         self.server = Server(self.clock)
         self.said: list[str] = []
 
-    def elector(self, identity: str, **terms: float) -> LeaderElector:
+    def elector(self, identity: str, **given: float) -> LeaderElector:
+        terms = LeaseTimes(**given)  # type: ignore[arg-type]
+        self.fence = LeaseFence(terms.lease_duration, self.clock.now)
         return LeaderElector(
             self.server,
-            LeaseTimes(**terms),  # type: ignore[arg-type]
+            terms,
             identity,
+            self.fence,
             clock=self.clock,
             rng=random.Random(7),
             told=self.said.append,
@@ -243,13 +247,13 @@ def test_the_fence_opens_with_the_lease_and_closes_before_anyone_else_may_lead()
     async def scenario(world: World) -> None:
         leader = world.elector("a")
         with pytest.raises(LeaseLost, match="does not lead"):
-            leader.check()
+            world.fence.check()
         await leader.acquire()
         world.clock.advance(14.9)
-        leader.check()
+        world.fence.check()
         world.clock.advance(0.1)
         with pytest.raises(LeaseLost, match="ran out"):
-            leader.check()
+            world.fence.check()
 
     play(scenario)
 
@@ -285,3 +289,37 @@ async def holding(world: World, elector: LeaderElector, seconds: float) -> None:
     assert not held.done()
     held.cancel()
     await asyncio.gather(held, return_exceptions=True)
+
+
+def test_a_lease_is_taken_when_what_its_holder_sent_last_has_arrived() -> None:
+    async def scenario(world: World) -> None:
+        await world.elector("a").acquire()
+        standby = world.elector("b", retry_period=0.01)
+        await standby.acquire()
+
+        assert world.passed == pytest.approx(15.0 + LAST_SEND_SECONDS, abs=0.03)
+
+    play(scenario)
+
+
+def test_a_lease_that_was_deleted_is_not_taken_while_its_holder_may_believe_in_it() -> None:
+    async def scenario(world: World) -> None:
+        leader, standby = world.elector("a"), world.elector("b")
+        fence = world.fence
+        await leader.acquire()
+        waiting = asyncio.ensure_future(standby.acquire())
+        await world.clock.sleep(5.0)
+        await world.server.delete(LEASES, NAMESPACE, NAME)
+        await waiting
+
+        assert world.passed >= 15.0 + LAST_SEND_SECONDS
+        assert fence.leading  # it was never told
+
+    play(scenario)
+
+
+def test_others_wait_for_no_less_than_a_lease_is_held() -> None:
+    async def scenario(world: World) -> None:
+        await world.elector("a", lease_duration=15.5).acquire()
+
+    assert play(scenario).server.spec()["leaseDurationSeconds"] == 16
