@@ -113,7 +113,7 @@ def _narrow(outcome: Filtering, name: str, answer: NodeNames) -> bool:
 
 def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
     """bool (row): the node is there and nobody refuses it."""
-    feasible = _searched(cycle, outcome)
+    feasible = searched_rows(cycle, outcome)
     if cycle.cache.resting:
         feasible[_resting_rows(cycle)] = False
     vector = [entry for entry in outcome.active if entry.vector or entry.unprepared]
@@ -143,7 +143,7 @@ def _unprepared(entry: FilterEntry) -> PluginError:
     return PluginError(entry.name, "Filter", POINT_DISABLED.format(needed))
 
 
-def _searched(cycle: Cycle, outcome: Filtering) -> Mask:
+def searched_rows(cycle: Cycle, outcome: Filtering) -> Mask:
     """bool (row): the nodes that PreFilter plugins have left to look at."""
     table = cycle.table
     if outcome.narrowed is None:
@@ -171,6 +171,22 @@ def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int3
     except Exception as error:
         raise attempt_error(entry.name, "Filter", error) from error
     return out if out.any() else None
+
+
+def refused_by(profile: Profile, cycle: Cycle, entry: FilterEntry) -> Mask:
+    """bool (row): the nodes that one plugin refuses, whatever the others say of them."""
+    if entry.unprepared:
+        raise _unprepared(entry)
+    table = cycle.table
+    if entry.vector:
+        written = codes(profile, cycle, entry)
+        refused = np.zeros(table.rows, dtype=bool) if written is None else written != 0
+        return refused & table.alive[: table.rows]
+    rows = np.flatnonzero(table.alive[: table.rows])
+    refused = np.zeros(table.rows, dtype=bool)
+    for row, answer in zip(rows, _ask_each(cycle, entry, rows.tolist()), strict=True):
+        refused[row] = answer is not None
+    return refused
 
 
 def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection | None:
@@ -311,14 +327,18 @@ def refuse_row(diagnosis: Diagnosis, row: int, rejection: Rejection) -> None:
     )
 
 
+def narrowed_out(outcome: Filtering) -> Rejection:
+    """Why a node is not looked at that PreFilter plugins have left out."""
+    names = " ".join(sorted(outcome.narrowing_plugins))
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]").by(NARROWED_OUT)
+
+
 def _refuse_narrowed_out(cycle: Cycle, outcome: Filtering) -> None:
     if outcome.narrowed is None:
         return
     table = cycle.table
-    rows = np.flatnonzero(table.alive[: table.rows] & ~_searched(cycle, outcome))
-    names = " ".join(sorted(outcome.narrowing_plugins))
-    reason = f"node(s) didn't satisfy plugin(s) [{names}]"
-    rejection = unresolvable(reason).by(NARROWED_OUT)
+    rows = np.flatnonzero(table.alive[: table.rows] & ~searched_rows(cycle, outcome))
+    rejection = narrowed_out(outcome)
     outcome.diagnosis.refuse(rows, np.ones(len(rows), dtype=np.int32), lambda _: rejection)
 
 

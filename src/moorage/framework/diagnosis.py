@@ -75,6 +75,12 @@ class Diagnosis:
         """The different rejections among the rows."""
         return [self._decode(slot, code) for slot, code in self._histogram()]
 
+    def counts(self) -> list[tuple[Rejection, int]]:
+        """The different rejections, and how many nodes each stands for."""
+        if self.pre_filter is not None:
+            return [(self.pre_filter, len(self.table))]
+        return [(self._decode(*pair), count) for pair, count in self._histogram().items()]
+
     def reasons(self) -> Counter[str]:
         """How many nodes gave each reason."""
         counted: Counter[str] = Counter()

@@ -1,0 +1,36 @@
+"""A change that makes a pod fit: its kind, what it is in words, a patch, and what it costs."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from moorage.explain.json_patch import Patch
+
+Kind = Literal["request", "toleration", "selector", "affinity", "spread", "node", "evict", "wait"]
+
+
+class Objects(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Objects to add to the cluster, or to delete from it."""
+
+    add: tuple[dict[str, Any], ...] = ()
+    delete: tuple[dict[str, str], ...] = ()
+
+
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One suggestion, checked by an attempt before it was made.
+
+    `patch` is a JSON patch of the pod, or objects to add or delete. `cost` orders suggestions of
+    all kinds: the part of a request that is given up, 1 for a rule that is dropped, more for what
+    touches others. `minimal` says that nothing smaller of the same kind does; where it is False
+    the search was cut short.
+    """
+
+    kind: Kind
+    summary: str
+    patch: Patch | Objects
+    node: str
+    cost: float
+    minimal: bool
+    kinds: tuple[Kind, ...] = ()
+    """The kinds of all its parts, where there are several."""
+    price_per_hour: float | None = None

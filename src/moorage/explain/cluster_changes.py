@@ -1,0 +1,267 @@
+"""Changes of the cluster that make a pod fit: a node more, pods evicted, another pod's end."""
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from moorage.api.cluster_objects import PodDisruptionBudget
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.api.resource_amounts import node_allocatable
+from moorage.cache.disruption_budgets import Budgets
+from moorage.cache.podinfo import PodInfo
+from moorage.explain.change import Change, Objects
+from moorage.explain.world import World
+
+NEW_NODE: Final = "new-node"
+HOSTNAME: Final = "kubernetes.io/hostname"
+DURATION: Final = "moorage.io/duration-seconds"
+MOST_ROWS: Final = 12
+MOST_TEMPLATES: Final = 24
+MOST_SETS: Final = 2000
+"""How many sets of victims are tried to show that fewer do not help."""
+NODE_COST, EVICT_COST, WAIT_COST = 4.0, 2.0, 1.5
+
+
+class Template(NamedTuple):
+    """A node as it could be added, and what it costs by the hour where that is known."""
+
+    node: Node
+    price: float | None = None
+
+
+def node_change(world: World, pod: Pod, templates: Iterable[Template]) -> Change | None:
+    """One node more, of the cheapest or else the smallest template that takes the pod."""
+    ordered = sorted(templates, key=_dearness)[:MOST_TEMPLATES]
+    for template in ordered:
+        node = _renamed(template.node)
+        with world.cache.trial():
+            world.cache.put_node(node)
+            fits = world.fits_on(pod, world.cache.table.row_of[node.name])
+        if fits:
+            return _added(node, template)
+    return None
+
+
+def templates_of(world: World, price: Any = None) -> list[Template]:
+    """A template for each kind of node that there is: what it offers, its labels and taints."""
+    found: dict[Any, Node] = {}
+    table = world.cache.table
+    for row in table.row_of.values():
+        node = table.node(row)
+        labels = frozenset(node.labels.items()) - {(HOSTNAME, node.labels.get(HOSTNAME, ""))}
+        kind = frozenset(node.status.allocatable.items()), labels, node.taints
+        found.setdefault(kind, node)
+    priced = (lambda node: None) if price is None else price
+    return [Template(node, priced(node)) for node in found.values() if not node.spec.unschedulable]
+
+
+def _dearness(template: Template) -> tuple[float, float, str]:
+    """By price where it is known, then by size: a core counts as much as 4 GiB."""
+    offered = node_allocatable(template.node)
+    size = offered.get("cpu", 0) / 1000 + offered.get("memory", 0) / 2**32
+    price = math.inf if template.price is None else template.price
+    return price, size, template.node.name
+
+
+def _renamed(node: Node) -> Node:
+    labels = {**node.labels, HOSTNAME: NEW_NODE} if HOSTNAME in node.labels else node.labels
+    meta = msgspec.structs.replace(node.metadata, name=NEW_NODE, uid="", labels=labels)
+    return msgspec.structs.replace(node, metadata=meta)
+
+
+def _added(node: Node, template: Template) -> Change:
+    price = "" if template.price is None else f" ({template.price:g} per hour)"
+    raw: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": node.name, "labels": dict(node.labels)},
+        "spec": {"taints": msgspec.to_builtins(node.taints)} if node.taints else {},
+        "status": {
+            "capacity": dict(node.status.allocatable),
+            "allocatable": dict(node.status.allocatable),
+        },
+    }
+    return Change(
+        kind="node",
+        summary=f"add one node like {template.node.name}{price}",
+        patch=Objects(add=(raw,)),
+        node=node.name,
+        cost=NODE_COST,
+        minimal=True,
+        price_per_hour=template.price,
+    )
+
+
+def evict_change(world: World, pod: Pod) -> Change | None:
+    """The fewest and least important pods whose eviction lets the pod in.
+
+    Never one of a higher priority, of a DaemonSet, or one that a disruption budget protects.
+    """
+    found = [v for row in _nearest_rows(world, pod) if (v := _victims(world, pod, row)) is not None]
+    if not found:
+        return None
+    best = min(found, key=lambda v: (len(v.pods), max(p.priority for p in v.pods), v.node))
+    names = ", ".join(info.pod.key for info in best.pods)
+    word = "pod" if len(best.pods) == 1 else f"{len(best.pods)} pods"
+    return Change(
+        kind="evict",
+        summary=f"evict the {word} {names} from {best.node}",
+        patch=Objects(delete=tuple(_reference(info.pod) for info in best.pods)),
+        node=best.node,
+        cost=EVICT_COST + len(best.pods),
+        minimal=best.is_fewest,
+    )
+
+
+class Victims(NamedTuple):
+    """Pods of a node that would have to go; whether it is shown that fewer would not do."""
+
+    node: str
+    pods: tuple[PodInfo, ...]
+    is_fewest: bool
+
+
+def _victims(world: World, pod: Pod, row: int) -> Victims | None:
+    evictable = _evictable(world, pod, row)
+    with world.cache.trial():
+        for info in evictable:
+            world.cache.displace(info)
+        if not world.fits_on(pod, row):
+            return None
+        kept = [
+            info for info in _most_important_first(evictable) if _returns(world, pod, row, info)
+        ]
+        chosen = tuple(info for info in evictable if info not in kept)
+    name = world.cache.table.node(row).name
+    return Victims(name, *_fewest(world, pod, row, evictable, chosen))
+
+
+def _returns(world: World, pod: Pod, row: int, info: PodInfo) -> bool:
+    """Put a pod back where the other still fits beside it."""
+    world.cache.place_on(row, info)
+    if world.fits_on(pod, row):
+        return True
+    world.cache.displace(info)
+    return False
+
+
+def _fewest(
+    world: World, pod: Pod, row: int, evictable: list[PodInfo], chosen: tuple[PodInfo, ...]
+) -> tuple[tuple[PodInfo, ...], bool]:
+    """A set as small as can be found; whether every smaller one was tried."""
+    for size in range(_at_least(world, pod, row, evictable), len(chosen)):
+        if math.comb(len(evictable), size) > MOST_SETS:
+            return chosen, False
+        for victims in itertools.combinations(evictable, size):
+            with world.cache.trial():
+                for info in victims:
+                    world.cache.displace(info)
+                if world.fits_on(pod, row):
+                    return victims, True
+    return chosen, True
+
+
+def _at_least(world: World, pod: Pod, row: int, evictable: list[PodInfo]) -> int:
+    """How many pods have to go at the very least, by what the largest of them would free."""
+    table, needed = world.cache.table, 1
+    for index, amount in world.cache.info(pod).requests:
+        lacking = amount - (int(table.free[index, row]) if index < len(table.free) else 0)
+        freed = sorted((dict(info.requests).get(index, 0) for info in evictable), reverse=True)
+        sums = list(itertools.accumulate(freed))
+        needed = max(needed, 1 + sum(total < lacking for total in sums))
+    return needed
+
+
+def _evictable(world: World, pod: Pod, row: int) -> list[PodInfo]:
+    """Pods of a node that may be evicted, the least important first; budgets are kept."""
+    pods = world.cache.table.pods[row].values()
+    lower = [i for i in pods if i.priority <= pod.priority and not _stays(i.pod)]
+    ordered = sorted(lower, key=lambda info: (info.priority, info.pod.key))
+    budgets = Budgets(world.cache.objects.all(PodDisruptionBudget))
+    violated = budgets.violated_by(ordered)
+    return [info for info, bad in zip(ordered, violated, strict=True) if not bad]
+
+
+def _stays(pod: Pod) -> bool:
+    owner = pod.owner
+    return pod.is_terminating or (owner is not None and owner.kind in ("DaemonSet", "Node"))
+
+
+def _most_important_first(pods: list[PodInfo]) -> list[PodInfo]:
+    return list(reversed(pods))
+
+
+def _nearest_rows(world: World, pod: Pod) -> list[int]:
+    """Rows with pods on them, those first that lack least."""
+    table, requests = world.cache.table, world.cache.info(pod).requests
+    rows = np.flatnonzero(table.alive[: table.rows] & (table.pod_count[: table.rows] > 0))
+    lacks = np.zeros(len(rows))
+    for index, amount in requests:
+        if index < len(table.free) and amount:
+            offered, free = table.allocatable[index, rows], table.free[index, rows]
+            lacks += np.clip(amount - free, 0, None) / amount + (offered < amount) * 1e6
+    return [int(row) for row in rows[np.argsort(lacks, kind="stable")][:MOST_ROWS]]
+
+
+def wait_change(world: World, pod: Pod) -> Change | None:
+    """The first time at which pods that are known to end have left enough room."""
+    ending = sorted(_ending(world), key=lambda found: (found[0], found[1].pod.key))
+    low, high = 0, len(ending)
+    if not ending or not _fits_without(world, pod, ending):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _fits_without(world, pod, ending[:middle]) else (middle, high)
+    when, last = ending[high - 1]
+    node = world.cache.node_of(last.uid) or ""
+    left = max(0.0, when - world.now)
+    about = "it is terminating" if left == 0 else f"in about {_span(left)}"
+    return Change(
+        kind="wait",
+        summary=f"wait for pod {last.pod.key} on {node} to end ({about})",
+        patch=Objects(delete=tuple(_reference(info.pod) for _, info in ending[:high])),
+        node=node,
+        cost=WAIT_COST,
+        minimal=True,
+    )
+
+
+def _ending(world: World) -> Iterator[tuple[float, PodInfo]]:
+    """Pods that say when they end, or are being deleted."""
+    for _, info in world.cache.pods():
+        metadata = info.pod.metadata
+        if metadata.deletion_timestamp is not None:
+            yield world.now, info
+        elif DURATION in metadata.annotations:
+            started, seconds = info.pod.status.start_time, _duration(info.pod)
+            if seconds is not None:
+                yield (world.now if started is None else started.timestamp()) + seconds, info
+
+
+def _duration(pod: Pod) -> float | None:
+    try:
+        return float(pod.annotations[DURATION])
+    except (KeyError, ValueError):
+        return None
+
+
+def _fits_without(world: World, pod: Pod, gone: list[tuple[float, PodInfo]]) -> bool:
+    with world.cache.trial():
+        for _, info in gone:
+            world.cache.displace(info)
+        return world.fits(pod)
+
+
+def _reference(pod: Pod) -> dict[str, str]:
+    return {"kind": "Pod", "namespace": pod.namespace, "name": pod.name}
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

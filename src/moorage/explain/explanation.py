@@ -1,0 +1,133 @@
+"""The explanation of one pod: why it is where it is, or why it waits and what would help."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from moorage.api.decode import decode_as
+from moorage.api.pod import Pod
+from moorage.cycle import filtering
+from moorage.explain.change import Change
+from moorage.explain.cluster_changes import (
+    Template,
+    evict_change,
+    node_change,
+    templates_of,
+    wait_change,
+)
+from moorage.explain.placement_reasons import placement_reasons
+from moorage.explain.pod_changes import pod_changes
+from moorage.explain.shortfall import shortfalls
+from moorage.explain.world import Question, World
+
+Raw = dict[str, Any]
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """One reason, who gives it, and on how many nodes."""
+
+    reason: str
+    plugin: str
+    nodes: int
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """What is known of one pod, in the shape that `-o json` shows."""
+
+    pod: str
+    state: str
+    node: str = ""
+    runner_up: str = ""
+    margin: int = 0
+    scores: dict[str, dict[str, int]] = {}
+    decided_by: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    message: str = ""
+    in_words: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+def explain(
+    world: World,
+    raw: Raw,
+    *,
+    node: str = "",
+    waits_for: Iterable[str] = (),
+    templates: list[Template] | None = None,
+    most: int = 5,
+) -> Explanation:
+    """Explain a pod as it is written; `node` is where it is, nothing while it waits."""
+    unbound = {**raw, "spec": {k: v for k, v in raw["spec"].items() if k != "nodeName"}}
+    pod = decode_as(unbound, Pod)
+    with world.cache.trial():
+        world.cache.remove_pod(pod.uid)
+        question = world.question(pod)
+        if node:
+            return _placed(question, pod, node)
+        return _pending(world, question, unbound, tuple(waits_for), templates, most)
+
+
+def _placed(question: Question, pod: Pod, node: str) -> Explanation:
+    reasons = placement_reasons(question, node)
+    return Explanation(
+        pod=pod.key,
+        state="placed",
+        node=node,
+        runner_up=reasons.runner_up,
+        margin=reasons.margin,
+        scores=reasons.scores,
+        decided_by=reasons.decided_by,
+        refusals=refusals_of(question),
+    )
+
+
+def _pending(
+    world: World,
+    question: Question,
+    raw: Raw,
+    waits_for: tuple[str, ...],
+    templates: list[Template] | None,
+    most: int,
+) -> Explanation:
+    pod = question.cycle.pod
+    if question.feasible().any():
+        return Explanation(
+            pod=pod.key,
+            state="pending",
+            message="it fits now: it is to be tried again, or waits for something else",
+            waits_for=waits_for,
+        )
+    diagnosis = filtering.diagnose(question.profile, question.cycle, question.found)
+    refusals, message = refusals_of(question), diagnosis.message()
+    in_words = tuple(shortfalls(question))
+    offered = templates_of(world) if templates is None else templates
+    found: list[Change | None] = [
+        *pod_changes(world, raw, most),
+        wait_change(world, pod),
+        evict_change(world, pod),
+        node_change(world, pod, offered),
+    ]
+    changes = sorted((change for change in found if change is not None), key=lambda c: c.cost)
+    return Explanation(
+        pod=pod.key,
+        state="pending",
+        refusals=refusals,
+        message=message,
+        in_words=in_words,
+        waits_for=waits_for,
+        changes=tuple(changes[:most]),
+    )
+
+
+def refusals_of(question: Question) -> tuple[Refusal, ...]:
+    """Every reason with the number of nodes it stands for, the most common first."""
+    diagnosis = filtering.diagnose(question.profile, question.cycle, question.found)
+    folded: Counter[tuple[str, str]] = Counter()
+    for rejection, count in diagnosis.counts():
+        for reason in rejection.reasons:
+            folded[reason, rejection.plugin] += count
+    ordered = sorted(folded.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(Refusal(reason, plugin, count) for (reason, plugin), count in ordered)

@@ -1,0 +1,82 @@
+"""Why a pod goes where it goes: scores by plugin, the runner-up, and who decided it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cycle import scoring
+from moorage.cycle.scoring import Scoring
+from moorage.explain.world import Question
+
+
+class PlacementReasons(NamedTuple):
+    """The scores of the best nodes and of the chosen one; who would have to be silent for another.
+
+    `margin` is what the chosen node has more than the runner-up; negative where a better one is
+    there now.
+    """
+
+    runner_up: str
+    margin: int
+    scores: dict[str, dict[str, int]]
+    decided_by: tuple[str, ...]
+
+
+def placement_reasons(question: Question, node: str, best: int = 5) -> PlacementReasons:
+    """Judge the choice of a node, with the pod itself counted nowhere."""
+    feasible = question.feasible()
+    row = question.cycle.table.row_of.get(node)
+    if row is not None and not feasible[row]:
+        feasible = feasible.copy()
+        feasible[row] = True
+    scored = scoring.run(question.profile, question.cycle, feasible, keep=True)
+    totals = scored.totals + scored.constant
+    names = [scored.nodes.node(position).name for position in range(scored.nodes.count)]
+    order = sorted(range(len(names)), key=lambda p: (-int(totals[p]), names[p] != node, names[p]))
+    others = [position for position in order if names[position] != node]
+    runner_up = names[others[0]] if others else ""
+    own = names.index(node) if node in names else None
+    shown = [p for p in order if names[p] == node] + others[:best]
+    margin = int(totals[own] - totals[others[0]]) if own is not None and others else 0
+    return PlacementReasons(
+        runner_up,
+        margin,
+        {names[position]: scored.of(position) for position in shown},
+        (*_deciding_scores(scored, own), *_deciding_filters(question, feasible, node)),
+    )
+
+
+def _deciding_scores(scored: Scoring, own: int | None) -> list[str]:
+    """Score plugins without which another node would have been better."""
+    if own is None or scored.nodes.count < 2:
+        return []
+    found = []
+    for name, part in scored.parts.items():
+        if isinstance(part, int):
+            continue
+        without = scored.totals - part
+        if without[own] < without.max():
+            found.append(name)
+    return found
+
+
+def _deciding_filters(question: Question, feasible: NDArray[np.bool_], node: str) -> list[str]:
+    """Filter plugins that alone refuse a node which would have been better."""
+    refusing = {entry.name: question.refusing(entry) for entry in question.found.active}
+    refusing = {name: rows for name, rows in refusing.items() if rows.any()}
+    if not refusing:
+        return []
+    counts = np.sum(list(refusing.values()), axis=0)
+    found = []
+    for name, rows in refusing.items():
+        alone = rows & (counts == 1) & question.searched & ~feasible
+        if alone.any() and not _stays_best(question, feasible | alone, node):
+            found.append(name)
+    return found
+
+
+def _stays_best(question: Question, feasible: NDArray[np.bool_], node: str) -> bool:
+    scored = scoring.run(question.profile, question.cycle, feasible, keep=True)
+    best = scoring.best_positions(scored)
+    return any(scored.nodes.node(int(position)).name == node for position in best)

@@ -1,0 +1,48 @@
+"""Why a pod is pending, in plain words with numbers."""
+
+from collections.abc import Iterator
+
+from moorage.api.resource_amounts import format_amount
+from moorage.explain.world import Question
+
+
+def shortfalls(question: Question) -> list[str]:
+    """One sentence for each resource that no node which is otherwise right has enough of."""
+    return list(_sentences(question))
+
+
+def _sentences(question: Question) -> Iterator[str]:
+    table = question.cycle.table
+    alive = table.alive[: table.rows]
+    if not alive.any():
+        yield "there are no nodes"
+        return
+    usable = alive & question.searched
+    for entry in question.found.active:
+        if entry.name != "NodeResourcesFit":
+            usable &= ~question.refusing(entry)
+    where = (
+        "of the nodes its other rules allow, " if usable.any() and not usable[alive].all() else ""
+    )
+    looked_at = usable if usable.any() else alive
+    for index, amount in question.cycle.incoming.requests:
+        if not amount:
+            continue
+        name = table.resources.values[index]
+        asked = format_amount(name, amount)
+        if index >= len(table.free):
+            yield f"asks {asked} of {name}; no node has any"
+            continue
+        free = int(table.free[index, : table.rows][looked_at].max())
+        offered = int(table.allocatable[index, : table.rows][looked_at].max())
+        if free >= amount:
+            continue
+        if offered < amount:
+            most = format_amount(name, offered)
+            yield f"asks {asked} of {name}; {where}the most any node has at all is {most}"
+        else:
+            has, most = format_amount(name, max(free, 0)), format_amount(name, offered)
+            yield (
+                f"asks {asked} of {name}; {where}the most any node has free is {has}, "
+                f"has at all {most}"
+            )

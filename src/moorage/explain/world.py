@@ -1,0 +1,88 @@
+"""The cluster that questions are about: a cache, profiles, and attempts that change nothing."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+from moorage.cycle import filtering
+from moorage.cycle.filtering import Filtering
+from moorage.cycle.profile import FilterEntry, Profile
+from moorage.framework.cycle import Cycle, Random
+from moorage.framework.verdicts import Rejection
+
+
+class World(NamedTuple):
+    """What is believed of a cluster, and how pods of each schedulerName are decided about."""
+
+    cache: Cache
+    profiles: Mapping[str, Profile]
+    random: Random
+    now: float = 0.0
+
+    def profile_of(self, pod: Pod) -> Profile:
+        """The profile of the pod's schedulerName; the first where there is none of that name."""
+        named = self.profiles.get(pod.spec.scheduler_name)
+        return next(iter(self.profiles.values())) if named is None else named
+
+    def question(self, pod: Pod) -> "Question":
+        """An attempt at a pod, up to the point where nodes are filtered."""
+        profile = self.profile_of(pod)
+        cycle = Cycle(
+            self.cache,
+            self.cache.info(pod),
+            random=self.random,
+            now=self.now,
+            shared=profile.shared,
+        )
+        found = Filtering(cycle)
+        filtering.pre_filter(profile, cycle, found)
+        return Question(profile, cycle, found)
+
+    def fits(self, pod: Pod) -> bool:
+        """Whether any node takes the pod as things stand."""
+        return bool(self.question(pod).feasible().any())
+
+    def fits_on(self, pod: Pod, row: int) -> bool:
+        """Whether one node takes the pod as things stand."""
+        return self.question(pod).refusal(row) is None
+
+
+class Question(NamedTuple):
+    """One pod, and what PreFilter plugins said of it."""
+
+    profile: Profile
+    cycle: Cycle
+    found: Filtering
+
+    @property
+    def refused_outright(self) -> Rejection | None:
+        """What refuses the pod on every node, before any is looked at."""
+        return self.found.diagnosis.pre_filter
+
+    def feasible(self) -> NDArray[np.bool_]:
+        """bool (row): the nodes that take the pod."""
+        if self.refused_outright is not None:
+            return np.zeros(self.cycle.table.rows, dtype=bool)
+        self.found.feasible = filtering.feasible_rows(self.profile, self.cycle, self.found)
+        return self.found.feasible
+
+    def refusal(self, row: int) -> Rejection | None:
+        """Who refuses one node first; None where nobody does."""
+        if self.refused_outright is not None:
+            return self.refused_outright
+        if not self.searched[row]:
+            return filtering.narrowed_out(self.found)
+        return filtering.refusal_with_nominated_pods(self.cycle, self.found.active, row)
+
+    @property
+    def searched(self) -> NDArray[np.bool_]:
+        """bool (row): the nodes that PreFilter plugins have left to look at."""
+        return filtering.searched_rows(self.cycle, self.found)
+
+    def refusing(self, entry: FilterEntry) -> NDArray[np.bool_]:
+        """bool (row): the nodes that one plugin refuses, whatever others say."""
+        return filtering.refused_by(self.profile, self.cycle, entry)
