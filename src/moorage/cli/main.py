@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "bench": _command("bench", "Measure the scheduling decision."),
     "config": _command("config", "Look at scheduler configurations."),
     "evaluate": _command("evaluate", "Decide cases read as JSON lines, in full."),
+    "explain": _command("explain", "Why a pod is where it is, and what would help."),
     "extender": _command("extender", "Let a stock kube-scheduler ask Moorage's plugins."),
     "plugin": _command("plugin", "Begin, list and check plugins."),
     "probe": _command("probe", "Measure latencies from this node to others."),

@@ -1,4 +1,18 @@
-"""Why here, why not there: what an attempt would decide, told in full.
+"""Explanations: why a pod is where it is, why it waits, and the smallest change that helps.
 
-Law of the package: asks the same engine that schedules, changes nothing.
+    explanation         one pod explained, in the shape that `-o json` shows
+    world               the cluster that questions are about; attempts that change nothing
+    sources             where the cluster is taken from
+    placement_reasons   scores by plugin, the runner-up, and who decided it
+    shortfall           why a pod is pending, in plain words with numbers
+    change              a change that makes a pod fit
+    pod_changes         the smallest changes of the pod: requests, tolerations, selectors, ...
+    relaxation          what would satisfy one plugin on one node
+    pod_edits           edits of a pod as it is written
+    cluster_changes     changes of the cluster: a node more, evictions, another pod's end
+    json_patch          the difference between two objects, and applying one
+    evaluator           one case decided in full, for `moorage evaluate` and the parity tests
+
+Law of the package: every answer was tried on a trial of the cache before it is given, and nothing
+that is asked leaves a trace there.
 """
