@@ -10,12 +10,13 @@ computed in a scratch column, so that pods of which no two are alike cost no mem
 
 import enum
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.cache.follower import Follower
 from moorage.cache.node_view import Nodes
 from moorage.cache.table import NodeTable
 
@@ -47,17 +48,17 @@ class Rule(NamedTuple):
 
 
 class Column:
-    """One computed column and the version of the log it is true for.
+    """One computed column, which follows the log of what its rule reads.
 
     `is_zero`: every row holds 0; not looked at for scores that are computed once. `is_uniform`:
     every row holds the same, told by the last full pass; a changed row ends it.
     """
 
-    __slots__ = ("is_uniform", "is_zero", "values", "version")
+    __slots__ = ("follower", "is_uniform", "is_zero", "values")
 
     def __init__(self, rows: int, dtype: type[np.generic]) -> None:
         self.values: NDArray[Any] = np.zeros(rows, dtype=dtype)
-        self.version = -1
+        self.follower: Follower[int] = Follower()
         self.is_uniform = False
         self.is_zero = False
 
@@ -88,18 +89,8 @@ class ColumnCache:
             column = self._start(key, table.rows, rule.dtype)
         else:
             self._columns.move_to_end(key)
-            if column.version == log.version:
-                return column
-        changed = log.since(column.version) if column.version >= 0 else None
-        column.version = -1  # whoever raises while it is computed leaves it to be computed anew
-        if changed is None or len(changed) * _FULL_PASS_SHARE > table.rows:
-            self._compute_all(rule, column, table, cycle, pod)
-            values = column.values
-            column.is_zero = not values.any()
-            column.is_uniform = len(values) > 0 and bool((values == values[0]).all())
-        else:
-            self._compute_some(rule, column, changed, table, cycle, pod)
-        column.version = log.version
+        if column.follower.is_behind(log):
+            self._refresh(rule, column, column.follower.missed(log), table, cycle, pod)
         return column
 
     def clear(self) -> None:
@@ -137,6 +128,28 @@ class ColumnCache:
             self._bytes -= dropped.values.nbytes
         return column
 
+    def _refresh(
+        self,
+        rule: Rule,
+        column: Column,
+        changed: Sequence[int] | None,
+        table: NodeTable,
+        cycle: Any,
+        pod: Any,
+    ) -> None:
+        """Compute what changed; where the rule raises, all is computed anew the next time."""
+        try:
+            if changed is None or len(changed) * _FULL_PASS_SHARE > table.rows:
+                self._compute_all(rule, column, table, cycle, pod)
+                values = column.values
+                column.is_zero = not values.any()
+                column.is_uniform = len(values) > 0 and bool((values == values[0]).all())
+            else:
+                self._compute_some(rule, column, changed, table, cycle, pod)
+        except BaseException:
+            column.follower.forget()
+            raise
+
     def _compute_all(
         self, rule: Rule, column: Column, table: NodeTable, cycle: Any, pod: Any
     ) -> None:
@@ -149,7 +162,7 @@ class ColumnCache:
         self,
         rule: Rule,
         column: Column,
-        changed: list[int],
+        changed: Sequence[int],
         table: NodeTable,
         cycle: Any,
         pod: Any,

@@ -1,5 +1,6 @@
 """A view of some rows of the node table: what a vector plugin is given as `nodes`."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ class Nodes:
         return cls(table, slice(row, row + 1))
 
     @classmethod
-    def some(cls, table: NodeTable, rows: list[int]) -> "Nodes":
+    def some(cls, table: NodeTable, rows: Sequence[int]) -> "Nodes":
         if len(rows) == 1:
             return cls.one(table, rows[0])
         return cls(table, np.asarray(rows, dtype=np.intp))

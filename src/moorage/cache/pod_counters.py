@@ -11,10 +11,11 @@
 
 from collections import OrderedDict
 
+from moorage.cache.follower import Follower
 from moorage.cache.pod_index import SWEEP_AFTER, PodIndex
 from moorage.cache.pod_selection import PodSelection, SelectorIndex
 from moorage.cache.pod_sets import CarriedTerm, LabelGroup
-from moorage.cache.table import NodeTable
+from moorage.cache.table import NodeTable, PodChange
 from moorage.cache.topology_counts import Tally
 from moorage.cache.topology_domains import TopologyIndex
 
@@ -40,7 +41,7 @@ class PodCounters:
         self._room = 0
         """Tallies that may be started before memory is measured again."""
         self._capacity = len(table.alive)
-        self._seen = -1
+        self._pods: Follower[PodChange] = Follower()
         self._tallies: OrderedDict[PodSelection | WeightedTerms, Tally] = OrderedDict()
         self._selections: SelectorIndex[PodSelection] = SelectorIndex()
 
@@ -58,14 +59,12 @@ class PodCounters:
         table = self.table
         if self._capacity != len(table.alive):
             self._grow_rows(len(table.alive))
-        if self._seen != table.pod_log.version:
-            changes = table.pod_log.since(self._seen) if self._seen >= 0 else None
-            self._seen = table.pod_log.version
-            if changes is None:
-                self._recount()
-            else:
-                for row, pod, sign in changes:
-                    self.census.count(row, pod, sign)
+        changes = self._pods.missed(table.pod_log)
+        if changes is None:
+            self._clear()
+            changes = table.placed_pods()
+        for row, pod, sign in changes:
+            self.census.count(row, pod, sign)
         self.topologies.catch_up()
 
     def selected(self, selection: PodSelection) -> Tally:
@@ -119,16 +118,13 @@ class PodCounters:
             tally.close()
         self._room = (self._budget - in_use) // (self._capacity * _BYTES_PER_ROW)
 
-    def _recount(self) -> None:
-        """Start afresh from the pods on the table; tallies are made again when asked for."""
+    def _clear(self) -> None:
+        """Start afresh; tallies are made again when asked for."""
         for tally in self._tallies.values():
             tally.close()
         self._tallies.clear()
         self._selections = SelectorIndex()
         self.census.clear()
-        for row, pods in enumerate(self.table.pods):
-            for pod in pods.values():
-                self.census.count(row, pod, 1)
 
     def _grow_rows(self, capacity: int) -> None:
         self._capacity = capacity

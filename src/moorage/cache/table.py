@@ -150,6 +150,11 @@ class NodeTable(Columns):
             raise LookupError(f"row {row} holds no node")
         return node
 
+    def placed_pods(self) -> list[PodChange]:
+        """Every pod on the nodes, as if it had just come; for who has to start afresh."""
+        by_row = enumerate(self.pods)
+        return [PodChange(row, pod, 1) for row, pods in by_row for pod in pods.values()]
+
     def label(self, key: str) -> LabelColumn:
         """The column of a label key, filled on first use and kept fresh from then on."""
         column = self._labels.get(key)

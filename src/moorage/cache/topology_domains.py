@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.cache.follower import Follower
 from moorage.cache.node_view import Nodes
 from moorage.cache.table import NodeTable
 
@@ -218,12 +219,12 @@ _FULL_PASS_SHARE = 4
 class TopologyIndex:
     """Topologies by key, and the domains of the nodes that rules count in them."""
 
-    __slots__ = ("_known", "_seen", "table")
+    __slots__ = ("_known", "_nodes", "table")
 
     def __init__(self, table: NodeTable) -> None:
         self.table = table
         self._known: OrderedDict[tuple[str, Eligible | None], Domains] = OrderedDict()
-        self._seen = table.node_log.version
+        self._nodes = Follower(table.node_log)
 
     def topology(self, key: str) -> Topology:
         """Every node, by its value of a label key."""
@@ -249,10 +250,9 @@ class TopologyIndex:
     def catch_up(self) -> None:
         """Look again at the nodes that changed since the last time."""
         log = self.table.node_log
-        if self._seen == log.version:
+        if not self._nodes.is_behind(log):
             return
-        changed = log.since(self._seen)
-        self._seen = log.version
+        changed = self._nodes.missed(log)
         rows = None if changed is None else sorted(set(changed))
         for domains in self._topologies_first():
             if rows is None or len(rows) * _FULL_PASS_SHARE > self.table.rows:

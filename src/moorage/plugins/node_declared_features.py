@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from moorage.api.node import Node
 from moorage.api.pod import Pod, PodSpec
 from moorage.cache.column_cache import Depends
+from moorage.cache.follower import Follower
 from moorage.cache.interner import Interner
 from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature
@@ -96,20 +97,18 @@ class FeatureSets:
     def __init__(self) -> None:
         self.sets: Interner[frozenset[str]] = Interner([frozenset()])
         self.ids: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
-        self._version = -1
+        self._nodes: Follower[int] = Follower()
 
     def catch_up(self, table: NodeTable) -> None:
-        log = table.node_log
-        if self._version == log.version:
+        if not self._nodes.is_behind(table.node_log):
             return
         missing = len(table.alive) - len(self.ids)
         self.ids = np.concatenate((self.ids, np.zeros(missing, dtype=np.int32)))
-        changed = log.since(self._version) if self._version >= 0 else None
+        changed = self._nodes.missed(table.node_log)
         for row in range(table.rows) if changed is None else set(changed):
             node = table.nodes[row]
             names = node.status.declared_features if node is not None else ()
             self.ids[row] = self.sets.intern(declared_features(names))
-        self._version = log.version
 
 
 class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):

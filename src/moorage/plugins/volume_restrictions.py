@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from moorage.api.pod import Pod
 from moorage.api.storage import PersistentVolumeClaim
 from moorage.api.volumes import Volume
+from moorage.cache.follower import Follower
 from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, PodInfo
-from moorage.cache.table import NodeTable
+from moorage.cache.table import NodeTable, PodChange
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.plugin import Needs
@@ -84,23 +85,16 @@ class VolumesInUse:
         """(namespace, claim) -> how many volumes of pods are that claim's."""
         self.mounts: dict[tuple[str, ...], dict[tuple[int, DiskMount], int]] = {}
         """disk -> (row, how it is mounted) -> how many times."""
-        self._version = -1
+        self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> None:
-        log = table.pod_log
-        if self._version == log.version:
-            return
-        changes = log.since(self._version) if self._version >= 0 else None
+        changes = self._pods.missed(table.pod_log)
         if changes is None:
             self.claims.clear()
             self.mounts.clear()
-            for row, pods in enumerate(table.pods):
-                for pod in pods.values():
-                    self._count(row, pod, 1)
-        else:
-            for row, pod, sign in changes:
-                self._count(row, pod, sign)
-        self._version = log.version
+            changes = table.placed_pods()
+        for row, pod, sign in changes:
+            self._count(row, pod, sign)
 
     def clashing_rows(self, mount: DiskMount) -> Iterator[int]:
         for row, other in self.mounts.get(mount.disk, ()):
@@ -142,17 +136,14 @@ class ExclusiveClaims:
     A trial's pods count by the claim's name, as in kube-scheduler: their namespace is not asked.
     """
 
-    def __init__(self, names: frozenset[str], used: int, version: int) -> None:
+    def __init__(self, names: frozenset[str], used: int, table: NodeTable) -> None:
         self.names = names
         self.used = used
-        self.version = version
+        self._trial = Follower(table.pod_log)
 
     def catch_up(self, cycle: Cycle) -> None:
-        log = cycle.table.pod_log
-        if self.version != log.version:
-            for _, pod, sign in log.since(self.version) or ():
-                self.used += sign * self._references(pod)
-            self.version = log.version
+        for _, pod, sign in self._trial.missed(cycle.table.pod_log) or ():
+            self.used += sign * self._references(pod)
 
     def _references(self, pod: PodInfo) -> int:
         return sum(claim in self.names for claim in volume_use(pod).claims)
@@ -179,10 +170,10 @@ class VolumeRestrictions(PreFilter, Filter, frozen=True):
         return None
 
     def _exclusive(self, cycle: Cycle, names: set[str]) -> ExclusiveClaims:
-        namespace, version = cycle.pod.namespace, cycle.table.pod_log.version
+        namespace = cycle.pod.namespace
         in_use = _volumes_in_use(cycle).claims if names else {}
         used = sum((namespace, name) in in_use for name in names)
-        return ExclusiveClaims(frozenset(names), used, version)
+        return ExclusiveClaims(frozenset(names), used, cycle.table)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         exclusive: ExclusiveClaims = cycle.state["VolumeRestrictions"]

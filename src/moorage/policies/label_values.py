@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from moorage.api.cluster_objects import Namespace
 from moorage.api.node import Node
 from moorage.api.pod import Pod
+from moorage.cache.follower import Follower
 from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
 
@@ -25,26 +26,23 @@ UNKNOWN = math.nan
 class NodeColumn:
     """What `read` says of each node.  values: float64 (row)"""
 
-    __slots__ = ("_read", "_version", "values")
+    __slots__ = ("_nodes", "_read", "values")
 
     def __init__(self, read: ReadNumber) -> None:
         self._read = read
-        self._version = -1
+        self._nodes: Follower[int] = Follower()
         self.values: Floats = np.zeros(0, dtype=np.float64)
 
     def catch_up(self, table: NodeTable) -> Floats:
         """The column, true for the nodes as they are now."""
-        log, capacity = table.node_log, len(table.alive)
-        if self._version == log.version and len(self.values) == capacity:
-            return self.values
-        changed = log.since(self._version) if self._version >= 0 else None
+        capacity = len(table.alive)
+        changed = self._nodes.missed(table.node_log)
         if changed is None or len(self.values) != capacity:
             self.values = np.full(capacity, UNKNOWN)
-            changed = list(range(table.rows))
+            changed = range(table.rows)
         for row in set(changed):
             node = table.nodes[row]
             self.values[row] = UNKNOWN if node is None else self._read(node)
-        self._version = log.version
         return self.values
 
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from moorage.api.cluster_objects import Namespace
 from moorage.api.pod import Pod
 from moorage.cache.column_cache import Depends
+from moorage.cache.follower import Follower
 from moorage.cache.interner import Interner
 from moorage.cache.node_view import Nodes
-from moorage.cache.table import NodeTable
+from moorage.cache.table import NodeTable, PodChange
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, Score
@@ -38,7 +39,7 @@ class TenantsByNode:
         self._counts: dict[int, Counter[int]] = {}
         self._of_pod: dict[str, int] = {}
         """By uid, whose a counted pod is; it may have been labelled anew when it leaves."""
-        self._version = -1
+        self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> NDArray[np.int32]:
         """The column, true for the pods as they are now."""
@@ -46,22 +47,15 @@ class TenantsByNode:
             self.sole = np.concatenate(
                 (self.sole, np.zeros(len(table.alive) - len(self.sole), dtype=np.int32))
             )
-        log = table.pod_log
-        changes = log.since(self._version) if self._version >= 0 else None
-        self._version = log.version
+        changes = self._pods.missed(table.pod_log)
         if changes is None:
-            self._recount(table)
-        for row, pod, sign in changes or ():
+            self.sole.fill(NO_TENANT)
+            self._counts.clear()
+            self._of_pod.clear()
+            changes = table.placed_pods()
+        for row, pod, sign in changes:
             self._count(row, pod.pod, sign)
         return self.sole
-
-    def _recount(self, table: NodeTable) -> None:
-        self.sole.fill(NO_TENANT)
-        self._counts.clear()
-        self._of_pod.clear()
-        for row, pods in enumerate(table.pods):
-            for pod in pods.values():
-                self._count(row, pod.pod, 1)
 
     def _count(self, row: int, pod: Pod, sign: int) -> None:
         if sign > 0:

@@ -19,9 +19,10 @@ from moorage.api.storage import (
     StorageClass,
     VolumeAttachment,
 )
+from moorage.cache.follower import Follower
 from moorage.cache.object_store import ObjectStore
 from moorage.cache.podinfo import PodInfo
-from moorage.cache.table import NodeTable
+from moorage.cache.table import NodeTable, PodChange
 from moorage.framework.cycle import Cycle
 from moorage.plugins.node_volume_limits.attachable_volumes import (
     Attachable,
@@ -132,8 +133,8 @@ class AttachedVolumes:
         self._volumes = ObjectTracker(PersistentVolume)
         self._attachments = ObjectTracker(VolumeAttachment)
         self._class_version = -1
-        self._node_version = -1
-        self._pod_version = -1
+        self._nodes: Follower[int] = Follower()
+        self._pods: Follower[PodChange] = Follower()
 
     @property
     def at_most(self) -> NDArray[np.int64]:
@@ -204,7 +205,7 @@ class AttachedVolumes:
 
     def _read_attachments(self, table: NodeTable, objects: ObjectStore) -> None:
         changes = self._attachments.catch_up(objects)
-        if not changes and table.node_log.version == self._node_version:
+        if not changes and not self._nodes.is_behind(table.node_log):
             return
         self._forget_changed_nodes(table)
         for old, new in changes:
@@ -221,9 +222,7 @@ class AttachedVolumes:
                 self._of_attachments[row] = len(attachments)
 
     def _forget_changed_nodes(self, table: NodeTable) -> None:
-        log = table.node_log
-        changed = log.since(self._node_version) if self._node_version >= 0 else None
-        self._node_version = log.version
+        changed = self._nodes.missed(table.node_log)
         if changed is None:
             self.rows.forget_all()
         else:
@@ -231,19 +230,14 @@ class AttachedVolumes:
                 self.rows.forget(row)
 
     def _read_pods(self, table: NodeTable) -> None:
-        log = table.pod_log
-        changes = log.since(self._pod_version) if self._pod_version >= 0 else None
-        self._pod_version = log.version
+        changes = self._pods.missed(table.pod_log)
         if changes is None:
             self.rows.forget_all()
             self._of_pods.fill(0)
             self.doubtful.fill(0)
-            for row, pods in enumerate(table.pods):
-                for pod in pods.values():
-                    self._add(row, pod, 1)
-        else:
-            for row, pod, sign in changes:
-                self._add(row, pod, sign)
+            changes = table.placed_pods()
+        for row, pod, sign in changes:
+            self._add(row, pod, sign)
 
     def _add(self, row: int, pod: PodInfo, sign: int) -> None:
         volumes, doubtful = _pod_upper_bound(pod)

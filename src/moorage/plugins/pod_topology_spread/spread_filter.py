@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.cache.follower import Follower
 from moorage.cache.node_view import Nodes
 from moorage.cache.pod_counters import PodCounters
 from moorage.cache.table import NodeTable, PodChange
@@ -25,22 +26,20 @@ class UncountedPods:
     """What trials since PreFilter did to pods that are not counted.  row -> how many, per hard
     constraint."""
 
-    __slots__ = ("_namespace", "_seen", "moved", "plan")
+    __slots__ = ("_namespace", "_trial", "moved", "plan")
 
     def __init__(self, plan: SpreadPlan, namespace: str, table: NodeTable) -> None:
         self.plan = plan
         self._namespace = namespace
-        self._seen = table.pod_log.version
+        self._trial = Follower(table.pod_log)
         self.moved: list[dict[int, int]] = [{} for _ in plan.hard]
 
     def catch_up(self, table: NodeTable) -> None:
-        if self._seen != table.pod_log.version:
-            changes = table.pod_log.since(self._seen)
-            self._seen = table.pod_log.version
-            if changes is None:
-                self.moved = [{} for _ in self.plan.hard]
-            else:
-                self._follow(changes)
+        changes = self._trial.missed(table.pod_log)
+        if changes is None:
+            self.moved = [{} for _ in self.plan.hard]
+        else:
+            self._follow(changes)
 
     def _follow(self, changes: Sequence[PodChange]) -> None:
         for row, info, sign in changes:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.storage import CSINode
+from moorage.cache.follower import Follower
 from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
 from moorage.plugins.volumes.csi_migration import MIGRATED_PLUGINS
@@ -37,7 +38,7 @@ class CSINodes:
         self._migrated: dict[str, Flags] = {}
         self._known: list[CSINode | None] = []
         self._version = -1
-        self._node_version = -1
+        self._nodes: Follower[int] = Follower()
 
     def limit(self, driver: str) -> NDArray[np.int64]:
         found = self._limits.get(driver)
@@ -54,7 +55,7 @@ class CSINodes:
     def catch_up(self, cycle: Cycle) -> None:
         table, objects = cycle.table, cycle.cache.objects
         version = objects.version(CSINode)
-        if version == self._version and table.node_log.version == self._node_version:
+        if version == self._version and not self._nodes.is_behind(table.node_log):
             return
         self._grow(len(table.alive))
         for row in self._rows_to_read(table, version):
@@ -62,14 +63,12 @@ class CSINodes:
             found = objects.get(CSINode, node.name) if node is not None else None
             if found is not self._known[row]:
                 self._put(row, found)
-        self._version, self._node_version = version, table.node_log.version
+        self._version = version
 
     def _rows_to_read(self, table: NodeTable, version: int) -> "range | set[int]":
-        if version == self._version:
-            changed = table.node_log.since(self._node_version)
-            if changed is not None:
-                return set(changed)
-        return range(table.rows)
+        changed = self._nodes.missed(table.node_log)
+        same = version == self._version and changed is not None
+        return set(changed or ()) if same else range(table.rows)
 
     def _put(self, row: int, found: CSINode | None) -> None:
         self._known[row] = found

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.cache.cache import Cache
+from moorage.cache.follower import Follower
 from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import PodChange
 
 _LEFT_KEPT = 8_192
 
@@ -35,14 +37,13 @@ class UnmeasuredPods:
         self._oldest: Floats = np.zeros(0)
         self._recent: dict[int, dict[str, Arrival]] = {}
         self._left: OrderedDict[str, float] = OrderedDict()
-        self._version = -1
+        self._pods: Follower[PodChange] = Follower()
 
     def since(self, cache: Cache, measured: Floats, now: float) -> Floats:
         """The load of pods that arrived after `measured` (row), which is kept up to date."""
         table = cache.table
         self._grow(len(table.alive))
-        changes = table.pod_log.since(self._version) if self._version >= 0 else None
-        self._version = table.pod_log.version
+        changes = self._pods.missed(table.pod_log)
         if changes is None:
             self._recount(cache, now)
         for row, pod, sign in changes or ():

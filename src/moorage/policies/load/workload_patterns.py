@@ -5,8 +5,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from moorage.cache.follower import Follower
 from moorage.cache.podinfo import CPU, MEMORY, PodInfo
-from moorage.cache.table import NodeTable
+from moorage.cache.table import NodeTable, PodChange
 from moorage.policies.telemetry.node_measurements import UsageColumns
 
 BALANCED: Final = "balanced"
@@ -50,19 +51,15 @@ class WorkloadPatterns:
 
     def __init__(self) -> None:
         self._tallies: dict[str, NamespaceTotals] = {}
-        self._version = -1
+        self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> None:
         """Count the pods that came and went; a trial's come and go again."""
-        log = table.pod_log
-        changes = log.since(self._version) if self._version >= 0 else None
-        self._version = log.version
+        changes = self._pods.missed(table.pod_log)
         if changes is None:
             self._tallies.clear()
-            for pods in table.pods:
-                for pod in pods.values():
-                    self._count(pod, 1)
-        for _, pod, sign in changes or ():
+            changes = table.placed_pods()
+        for _, pod, sign in changes:
             self._count(pod, sign)
 
     def namespaces(self) -> Iterator[str]:

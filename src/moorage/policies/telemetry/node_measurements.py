@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from moorage.api import quantity
 from moorage.api.node import Node
 from moorage.api.quantity import QuantityError
+from moorage.cache.follower import Follower
 from moorage.cache.row_log import RowLog
 from moorage.cache.table import NodeTable
 from moorage.policies import label_values
@@ -30,7 +31,8 @@ class Measurements(Generic[M]):
         self._known: dict[str, M] = {}
         self._log: RowLog[str] = RowLog()
         self._columns: Matrix = self._empty(0)
-        self._seen = (-1, -1)
+        self._measured: Follower[str] = Follower()
+        self._nodes: Follower[int] = Follower()
 
     def record(self, node: str, measured: M) -> None:
         """Take note of a measurement."""
@@ -44,12 +46,9 @@ class Measurements(Generic[M]):
 
     def columns(self, table: NodeTable) -> Matrix:
         """The measurements by row, brought up to date.  float64 (quantity, row)"""
-        seen = self._log.version, table.node_log.version
-        if self._seen != seen or self._columns.shape[1] != len(table.alive):
-            rows = list(self._changed(table))
-            if rows:
-                self._columns[:, rows] = np.array([self._of(table, row) for row in rows]).T
-            self._seen = seen
+        rows = list(self._changed(table))
+        if rows:
+            self._columns[:, rows] = np.array([self._of(table, row) for row in rows]).T
         return self._columns
 
     def _of(self, table: NodeTable, row: int) -> M:
@@ -58,13 +57,13 @@ class Measurements(Generic[M]):
 
     def _changed(self, table: NodeTable) -> set[int]:
         """The rows to look at: of nodes that were measured, and where another node moved in."""
-        measured, moved = self._log.since(self._seen[0]), table.node_log.since(self._seen[1])
-        afresh = self._seen[0] < 0 or measured is None or moved is None
-        if afresh or self._columns.shape[1] != len(table.alive):
-            self._columns = self._empty(len(table.alive))
+        measured, moved = self._measured.missed(self._log), self._nodes.missed(table.node_log)
+        capacity = len(table.alive)
+        if measured is None or moved is None or self._columns.shape[1] != capacity:
+            self._columns = self._empty(capacity)
             return set(range(table.rows))
-        rows = (table.row_of.get(name) for name in measured or ())
-        return {row for row in rows if row is not None} | set(moved or ())
+        rows = (table.row_of.get(name) for name in measured)
+        return {row for row in rows if row is not None} | set(moved)
 
     def _empty(self, rows: int) -> Matrix:
         return np.full((len(self._unknown), rows), np.nan)
