@@ -6,17 +6,13 @@ beyond int64 takes the slow way through `Quantity`, which rounds and overflows a
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from moorage.api import int64, quantity
 from moorage.api.name_validation import is_qualified_name
+from moorage.api.node import Node
 from moorage.api.quantity import BINARY_SI, DECIMAL_SI, Quantity
-from moorage.api.resource_requests import is_pod_level_set, total_requests
-
-if TYPE_CHECKING:
-    from moorage.api.node import Node
-    from moorage.api.pod import Pod
-
+from moorage.api.resource_requests import RequestingPod, is_pod_level_set, total_requests
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -35,7 +31,7 @@ class _BeyondError(Exception):
     """A quantity that plain nanos do not stand for."""
 
 
-def pod_requests(pod: "Pod", *, use_status: bool = True) -> dict[str, int]:
+def pod_requests(pod: RequestingPod, *, use_status: bool = True) -> dict[str, int]:
     """Return what the pod requests, under the names that scheduling counts.
 
     `use_status` counts what the kubelet has allocated during a resize in place, as kube-scheduler
@@ -45,7 +41,7 @@ def pod_requests(pod: "Pod", *, use_status: bool = True) -> dict[str, int]:
     return {name: n for name, n in total.items() if name in _PLAIN or is_scalar(name)}
 
 
-def pod_nonzero_requests(pod: "Pod") -> tuple[int, int]:
+def pod_nonzero_requests(pod: RequestingPod) -> tuple[int, int]:
     """Return millicores and bytes, counting defaults for containers that request none.
 
     With pod-level requests a default stands in only where neither pod nor any container asks.
@@ -58,7 +54,7 @@ def pod_nonzero_requests(pod: "Pod") -> tuple[int, int]:
     return requests.get(CPU, 0), requests.get(MEMORY, 0)
 
 
-def pod_scoring_requests(pod: "Pod") -> dict[str, int]:
+def pod_scoring_requests(pod: RequestingPod) -> dict[str, int]:
     """Return what the scorers take the pod to request.
 
     Unlike `pod_nonzero_requests`, every container without a request counts with the default, even
@@ -67,7 +63,7 @@ def pod_scoring_requests(pod: "Pod") -> dict[str, int]:
     return _requests(pod, _DEFAULTS, True)
 
 
-def node_allocatable(node: "Node") -> dict[str, int]:
+def node_allocatable(node: Node) -> dict[str, int]:
     """Return what the node offers, under the names that scheduling counts."""
     return {
         name: quantity.milli_value(text) if name == CPU else quantity.value(text)
@@ -91,7 +87,7 @@ def is_extended(name: str) -> bool:
     return is_qualified_name(f"requests.{name}")
 
 
-def _requests(pod: "Pod", defaults: Mapping[str, str], use_status: bool) -> dict[str, int]:
+def _requests(pod: RequestingPod, defaults: Mapping[str, str], use_status: bool) -> dict[str, int]:
     try:
         total = total_requests(pod, _nanos, defaults, use_status)
         return {name: _rounded(name, nanos) for name, nanos in total.items()}

@@ -12,14 +12,12 @@ The number type is the caller's: whatever `read` makes of a quantity's text, add
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from moorage.api import quantity
 from moorage.api.containers import Container, ContainerStatus
+from moorage.api.pod_spec import PodSpec, PodStatus
 from moorage.api.quantity import Quantity
-
-if TYPE_CHECKING:
-    from moorage.api.pod import Pod
 
 Number = TypeVar("Number", int, Quantity)
 Read = Callable[[str], Number]
@@ -27,8 +25,17 @@ Texts = Mapping[str, str]
 Pick = Callable[[Container], Texts]
 
 
+class RequestingPod(Protocol):
+    """A pod, as far as its requests go."""
+
+    @property
+    def spec(self) -> PodSpec: ...
+    @property
+    def status(self) -> PodStatus: ...
+
+
 def total_requests(
-    pod: "Pod", read: Read[Number], defaults: Texts, use_status: bool
+    pod: RequestingPod, read: Read[Number], defaults: Texts, use_status: bool
 ) -> dict[str, Number]:
     """Sum the pod's requests; `defaults` stand in for what a container does not request."""
     if use_status and _has_status(pod):
@@ -42,13 +49,13 @@ def total_requests(
     return total
 
 
-def is_pod_level_set(pod: "Pod") -> bool:
+def is_pod_level_set(pod: RequestingPod) -> bool:
     """Say whether the pod as a whole requests cpu, memory or huge pages."""
     resources = pod.spec.resources
     return resources is not None and any(map(_is_pod_level, resources.requests))
 
 
-def is_resize_infeasible(pod: "Pod") -> bool:
+def is_resize_infeasible(pod: RequestingPod) -> bool:
     """Say whether the kubelet has given up on the requested resize."""
     for condition in pod.status.conditions:
         if condition.type == "PodResizePending":
@@ -60,7 +67,7 @@ def _is_pod_level(name: str) -> bool:
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
-def _has_status(pod: "Pod") -> bool:
+def _has_status(pod: RequestingPod) -> bool:
     status = pod.status
     for container in (*status.container_statuses, *status.init_container_statuses):
         if container.allocated_resources or container.resources is not None:
@@ -68,7 +75,7 @@ def _has_status(pod: "Pod") -> bool:
     return bool(status.allocated_resources) or is_resize_infeasible(pod)
 
 
-def _with_status(pod: "Pod", read: Read[Number], defaults: Texts) -> dict[str, Number]:
+def _with_status(pod: RequestingPod, read: Read[Number], defaults: Texts) -> dict[str, Number]:
     status = pod.status
     infeasible = is_resize_infeasible(pod)
     if status.allocated_resources and status.resources and status.resources.requests:
@@ -84,7 +91,7 @@ def _with_status(pod: "Pod", read: Read[Number], defaults: Texts) -> dict[str, N
     return total
 
 
-def _pod_level(pod: "Pod", read: Read[Number], use_status: bool) -> dict[str, Number]:
+def _pod_level(pod: RequestingPod, read: Read[Number], use_status: bool) -> dict[str, Number]:
     resources, status = pod.spec.resources, pod.status
     if resources is None or not is_pod_level_set(pod):
         return {}
@@ -97,7 +104,9 @@ def _pod_level(pod: "Pod", read: Read[Number], use_status: bool) -> dict[str, Nu
     return {name: number for name, number in total.items() if _is_pod_level(name)}
 
 
-def _aggregate(pod: "Pod", read: Read[Number], defaults: Texts, pick: Pick) -> dict[str, Number]:
+def _aggregate(
+    pod: RequestingPod, read: Read[Number], defaults: Texts, pick: Pick
+) -> dict[str, Number]:
     total: dict[str, Number] = {}
     for container in pod.spec.containers:
         _add(total, _need(container, read, defaults, pick))
@@ -107,7 +116,7 @@ def _aggregate(pod: "Pod", read: Read[Number], defaults: Texts, pick: Pick) -> d
 
 
 def _add_init_containers(
-    total: dict[str, Number], pod: "Pod", read: Read[Number], defaults: Texts, pick: Pick
+    total: dict[str, Number], pod: RequestingPod, read: Read[Number], defaults: Texts, pick: Pick
 ) -> None:
     sidecars: dict[str, Number] = {}
     peak: dict[str, Number] = {}
@@ -134,7 +143,7 @@ def _asked(container: Container) -> Texts:
     return container.resources.requests
 
 
-def _statuses(pod: "Pod") -> dict[str, ContainerStatus]:
+def _statuses(pod: RequestingPod) -> dict[str, ContainerStatus]:
     status = pod.status
     every = (*status.container_statuses, *status.init_container_statuses)
     return {s.name: s for s in reversed(every)}

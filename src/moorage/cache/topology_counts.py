@@ -111,6 +111,10 @@ class DomainSums:
         self.values[NO_DOMAIN] = 0
         self._known = False
 
+    def close(self) -> None:
+        """Be kept no longer."""
+        self.tally.leave(self.domains)
+
     @property
     def least(self) -> int:
         """The smallest sum of a domain that has nodes."""

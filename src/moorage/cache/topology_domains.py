@@ -6,7 +6,7 @@ the value; id 0 stands for no domain: the node has no such label, or does not co
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,6 @@ from numpy.typing import NDArray
 from moorage.cache.follower import Follower
 from moorage.cache.node_view import Nodes
 from moorage.cache.table import NodeTable
-
-if TYPE_CHECKING:
-    from moorage.cache.topology_counts import DomainSums
-
 
 NO_DOMAIN = 0
 _INITIAL_WIDTH = 8
@@ -28,6 +24,26 @@ class Eligible(Protocol):
 
     def mask(self, nodes: Nodes) -> NDArray[np.bool_]:
         """bool (node)"""
+        ...
+
+
+class SumsByDomain(Protocol):
+    """Numbers kept over domains, told when nodes move between them."""
+
+    def rebuild(self) -> None:
+        """Sum up all rows anew."""
+        ...
+
+    def widen(self, width: int) -> None:
+        """Have room for so many domains."""
+        ...
+
+    def move(self, row: int, old: int, new: int) -> None:
+        """A row's node went from one domain to another."""
+        ...
+
+    def close(self) -> None:
+        """Be kept no longer."""
         ...
 
 
@@ -50,7 +66,7 @@ class Domains:
         """How many domains have members."""
         self.counted = 0
         """How many rows are in a domain."""
-        self.sums: dict[DomainSums, None] = {}
+        self.sums: dict[SumsByDomain, None] = {}
 
     @property
     def width(self) -> int:
@@ -278,4 +294,4 @@ class TopologyIndex:
         alike = [key] if eligible is not None else [k for k in self._known if k[0] == label]
         for each in alike:
             for sums in list(self._known.pop(each).sums):
-                sums.tally.leave(sums.domains)
+                sums.close()
