@@ -20,6 +20,9 @@ RUN pip --python /opt/moorage/bin/python install --no-cache-dir --no-compile /wh
 # where none are given.
 FROM python:${PYTHON}-slim
 COPY --from=build /opt/moorage /opt/moorage
+# A manifest written for kube-scheduler starts Moorage with the same flags.
+RUN printf '#!/bin/sh\nexec moorage run "$@"\n' > /usr/local/bin/kube-scheduler \
+ && chmod 755 /usr/local/bin/kube-scheduler
 ENV PATH=/opt/moorage/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \

@@ -7,6 +7,8 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+import msgspec
+
 from moorage.api.cluster_objects import ConfigMap
 from moorage.api.decode import decode_as
 from moorage.app import config_bundle, config_text, profile_builder
@@ -14,6 +16,7 @@ from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_text import ConfigText
 from moorage.clock import Clock
 from moorage.config.field_errors import InputError
+from moorage.config.types import SchedulerConfiguration
 from moorage.config.yaml_documents import SUFFIXES
 from moorage.framework.plugin_registry import Registry
 from moorage.scheduler.reconfigure import Version
@@ -181,16 +184,32 @@ class Candidate(NamedTuple):
     version: Version
 
 
+def _as_given(configuration: SchedulerConfiguration) -> SchedulerConfiguration:
+    return configuration
+
+
 class ConfigSources(NamedTuple):
-    """Files, ConfigMaps, and the files of plugins."""
+    """Files, ConfigMaps, and the files of plugins.
+
+    `fixed` are texts of the process itself; `override` is what the command line changes.
+    """
 
     files: ConfigFiles
     config_maps: ConfigMaps
     plugins: PluginLoader
+    fixed: tuple[ConfigText, ...] = ()
+    override: Callable[[SchedulerConfiguration], SchedulerConfiguration] = _as_given
 
     def read(self) -> list[ConfigText]:
         """Every text; InputError where something is not there."""
-        return [*self.files.read(), *self.config_maps.read()]
+        return [*self.fixed, *self.files.read(), *self.config_maps.read()]
+
+    def load(self, texts: list[ConfigText], known: Registry) -> ConfigBundle:
+        """What the texts say, as the command line has it; ConfigError where something is wrong."""
+        found = config_bundle.load_bundle(texts, known)
+        changed = self.override(found.configuration)
+        loaded = msgspec.structs.replace(found.loaded, configuration=changed)
+        return msgspec.structs.replace(found, loaded=loaded)
 
     def fingerprint(self, texts: list[ConfigText]) -> str:
         """The same as long as nothing has changed, in texts or plugin files."""
@@ -201,6 +220,6 @@ class ConfigSources(NamedTuple):
     def prepare(self, texts: list[ConfigText], generation: int) -> Candidate:
         """Check everything and make it ready; raises whatever is wrong. May run in a thread."""
         known = self.plugins.load()
-        found = config_bundle.load_bundle(texts, known)
+        found = self.load(texts, known)
         digest = found.digest(self.plugins.digests)
         return Candidate(found, profile_builder.build_version(found, known, generation, digest))

@@ -12,7 +12,9 @@ from moorage.app.built_in_plugins import describe_plugins
 from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import ConfigFiles, ConfigMapRef, ConfigMaps, ConfigSources
 from moorage.app.config_text import ConfigText
+from moorage.app.kube_flags import ConfigFlags, at_master
 from moorage.app.plugin_files import PluginSet
+from moorage.app.serving_flags import ServingFlags
 from moorage.clock import SystemClock
 from moorage.config import yaml_documents
 from moorage.config.field_errors import InputError
@@ -24,6 +26,7 @@ from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 from moorage.observe.log_formats import Format
 from moorage.observe.logs import say
+from moorage.observe.metric_filter import MetricFilter, filter_of
 from moorage.watch.api_errors import ApiError
 
 CANARIES_LEFT_OUT = (
@@ -31,26 +34,53 @@ CANARIES_LEFT_OUT = (
 )
 
 
+class MetricFlags(msgspec.Struct, frozen=True):
+    """kube-scheduler's flags about metrics."""
+
+    disabled_metrics: tuple[str, ...] = ()
+    allow_metric_labels: tuple[str, ...] = ()
+    allow_metric_labels_manifest: str = ""
+
+    def filter(self) -> MetricFilter:
+        """Which metrics are shown."""
+        try:
+            return filter_of(
+                self.disabled_metrics, self.allow_metric_labels, self.allow_metric_labels_manifest
+            )
+        except (OSError, ValueError) as error:
+            raise InputError([f"--allow-metric-labels: {error}"]) from None
+
+
 class RunOptions(msgspec.Struct, frozen=True):
     """What was given on the command line."""
 
-    config: str
-    config_maps: tuple[str, ...]
-    policies: tuple[str, ...]
-    reload_interval: float
-    kubeconfig: str
-    context: str
-    plugins: tuple[str, ...]
-    seed: int | None
-    request_seconds: float
-    bind_address: str
-    secure_port: int
-    http_port: int
-    tls_cert_file: str
-    tls_private_key_file: str
-    cert_dir: str
-    verbosity: int
-    log_format: Format
+    config: str = ""
+    config_maps: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
+    reload_interval: float = 1.0
+    kubeconfig: str = ""
+    context: str = ""
+    plugins: tuple[str, ...] = ()
+    seed: int | None = None
+    request_seconds: float = 30.0
+    bind_address: str = "0.0.0.0"
+    secure_port: int = 10259
+    http_port: int = 0
+    tls_cert_file: str = ""
+    tls_private_key_file: str = ""
+    cert_dir: str = ""
+    verbosity: int = 0
+    log_format: Format = "text"
+    master: str = ""
+    write_config_to: str = ""
+    flags: ConfigFlags = ConfigFlags()
+    serving: ServingFlags = ServingFlags()
+    metrics: MetricFlags = MetricFlags()
+
+    @property
+    def configured(self) -> bool:
+        """Whether a configuration is named."""
+        return bool(self.config or self.config_maps)
 
 
 def read_configuration(file: str | None, known: Registry) -> Loaded:
@@ -71,8 +101,14 @@ def read_configuration(file: str | None, known: Registry) -> Loaded:
     return found.loaded
 
 
-def select_context(file: str, context: str) -> SelectedContext:
-    """The context that was asked for; or our own inside a pod; or that of the usual files."""
+def select_context(file: str, context: str, master: str = "") -> SelectedContext:
+    """The context that was asked for; or our own inside a pod; or that of the usual files.
+
+    `master` is another address for its API server; on its own it takes no credentials.
+    """
+    if master:
+        named = kubeconfig.load_kubeconfig([file], context) if file else None
+        return at_master(named, master)
     if file:
         return kubeconfig.load_kubeconfig([file], context)
     if in_cluster_config.runs_in_pod() and not context:
@@ -87,21 +123,21 @@ def select_context(file: str, context: str) -> SelectedContext:
 
 
 def sources_of(options: RunOptions) -> ConfigSources:
-    """The files and ConfigMaps that the command line names."""
-    if not options.config and not options.config_maps:
-        raise InputError(["name a configuration: --config FILE or --config-map NAMESPACE/NAME"])
+    """The files and ConfigMaps that the command line names; kube-scheduler's default without."""
     plugins = PluginSet(options.plugins)
     named = {"--config": [options.config] if options.config else [], "--policies": options.policies}
     return ConfigSources(
         ConfigFiles(named, beside=plugins.files),
         ConfigMaps(map(ConfigMapRef.parse, options.config_maps)),
         plugins,
+        () if options.configured else (options.flags.default_text(),),
+        lambda given: options.flags.override(given, file=options.configured),
     )
 
 
 def load_sources(sources: ConfigSources, known: Registry) -> ConfigBundle:
     """All of it, with its warnings said."""
-    found = config_bundle.load_bundle(sources.read(), known)
+    found = sources.load(sources.read(), known)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
     return found

@@ -1,7 +1,8 @@
 """What runs beside the scheduler in one process: the HTTP server, feeds, strategy metrics."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Final, Protocol
 
 from moorage.app import feed_builder
 from moorage.app.run_process import RunProcess
@@ -11,10 +12,10 @@ from moorage.observe.logs import Logs
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.scheduler.scheduler import Scheduler
 from moorage.serve.configz import ActiveConfiguration
+from moorage.serve.gate import Gate
 from moorage.serve.health import Check, FailureReason, Health
 from moorage.serve.http_server import Server
 from moorage.serve.loop_watchdog import LoopWatchdog
-from moorage.serve.request_authorizer import Authorizer, Create
 from moorage.serve.secure_serving import Listener
 
 LATE_SECONDS: Final = 20.0
@@ -27,15 +28,15 @@ def build_server(
     *,
     metrics: Metrics,
     listeners: Sequence[Listener],
-    create: Create | None = None,
+    gate: Gate | None = None,
     logs: Logs | None = None,
     leader: FailureReason | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Server:
     """A server for a scheduler that `metrics` observes.
 
-    `create` is the API server's, to ask who may look; `leader` tells why this replica can neither
-    lead nor stand by. The caller runs `Server.run` beside the scheduler.
+    `gate` tells who may look; `leader` tells why this replica can neither lead nor stand by. The
+    caller runs `Server.run` beside the scheduler.
     """
     held = (
         configuration
@@ -57,7 +58,7 @@ def build_server(
         ),
         metrics=metrics,
         configz=held.configz,
-        authorizer=None if create is None else Authorizer(create),
+        gate=gate,
         logs=logs,
         watchdog=watchdog,
         profiling=held.configuration.enable_profiling,
@@ -81,12 +82,6 @@ class Elector(Protocol):
     def seconds_left(self) -> float: ...
 
 
-class ApiServer(Protocol):
-    """Whoever can be asked."""
-
-    async def create(self, resource: Any, object: dict[str, Any], /) -> dict[str, Any]: ...
-
-
 class ServedProcess(Protocol):
     """One `moorage run`, as far as it is looked at."""
 
@@ -95,31 +90,33 @@ class ServedProcess(Protocol):
     @property
     def in_force(self) -> ActiveConfiguration: ...
     @property
-    def server(self) -> ApiServer: ...
-    @property
     def elector(self) -> Elector | None: ...
     @property
     def stopping(self) -> bool: ...
 
 
 def http_service(
-    listeners: Sequence[Listener], metrics: Metrics, logs: Logs | None = None
+    listeners: Sequence[Listener],
+    metrics: Metrics,
+    logs: Logs | None = None,
+    gate: Callable[[], AbstractAsyncContextManager[Gate]] = lambda: nullcontext(Gate(None)),
 ) -> Callable[[ServedProcess], Awaitable[None]]:
     """What a process runs beside its scheduler, once it has one, for as long as it lasts."""
 
     async def serve(process: ServedProcess) -> None:
         if process.scheduler is None:
             raise RuntimeError("the process has no scheduler yet")
-        await build_server(
-            process.scheduler,
-            process.in_force,
-            metrics=metrics,
-            listeners=listeners,
-            create=process.server.create,
-            logs=logs,
-            leader=lambda: lease_overdue(process.elector),
-            stopping=lambda: process.stopping,
-        ).run()
+        async with gate() as opened:
+            await build_server(
+                process.scheduler,
+                process.in_force,
+                metrics=metrics,
+                listeners=listeners,
+                gate=opened,
+                logs=logs,
+                leader=lambda: lease_overdue(process.elector),
+                stopping=lambda: process.stopping,
+            ).run()
 
     return serve
 

@@ -77,6 +77,8 @@ def log_options(verbosity: str) -> tuple[Any, ...]:
         ),
         click.option(
             "--log-format",
+            "--logging-format",
+            "log_format",
             type=click.Choice(["text", "json"]),
             default="text",
             show_default=True,

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,9 +12,13 @@ from moorage.app import inputs, services
 from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import ConfigSources
 from moorage.app.inputs import RunOptions
+from moorage.app.kube_flags import DEFAULT_SCHEDULER, KUBE_LEASE
 from moorage.app.run_process import FAILED, RunProcess
+from moorage.app.serving_flags import gate_for
 from moorage.cli.common import exit_on_bad_input
-from moorage.cli.run_options import run_options
+from moorage.cli.kube_scheduler_flags import FlagCommand
+from moorage.cli.run_options import options_of, run_options
+from moorage.config import yaml_dump
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin_registry import Registry
@@ -23,11 +28,8 @@ from moorage.observe.logs import Logs, say
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve.secure_serving import CertificateError, Certificates, Listener, ListenerError
 
-DEFAULT_SCHEDULER = "default-scheduler"
-KUBE_LEASE = "kube-scheduler"
 
-
-@click.command("run")
+@click.command("run", cls=FlagCommand)
 @run_options
 @exit_on_bad_input
 def run_command(**given: Any) -> None:
@@ -76,10 +78,13 @@ def run_command(**given: Any) -> None:
     The exit code is 2 where the input is at fault, and 1 where the lease was lost or something
     broke.
     """
-    options = RunOptions(**given)
+    options = options_of(given)
     sources = inputs.sources_of(options)
     known = sources.plugins.load()
     whole = None if options.config_maps else inputs.load_sources(sources, known)
+    if whole is not None and options.write_config_to:
+        Path(options.write_config_to).write_text(yaml_dump.dump_all(whole.loaded))
+        return
     log = logs.configure(options.verbosity, options.log_format)
     try:
         code = asyncio.run(_run(options, sources, whole, known, log))
@@ -103,12 +108,12 @@ async def _run(
     log: Logs,
 ) -> int:
     file = options.kubeconfig or inputs.kubeconfig_named_in(sources)
-    selected = inputs.select_context(file, options.context)
+    selected = inputs.select_context(file, options.context, options.master)
     if whole is None:
         await inputs.fetch_config_maps(sources, selected, options.request_seconds)
         whole = inputs.load_sources(sources, known)
-    _warn(whole.configuration)
-    metrics = Metrics()
+    _warn(whole.configuration, options)
+    metrics = Metrics(shown=options.metrics.filter())
     process = RunProcess(
         whole,
         known,
@@ -117,7 +122,9 @@ async def _run(
         interval=options.reload_interval,
         observers=(metrics, log.decisions()),
         services=(
-            services.http_service(_listeners(options), metrics, log),
+            services.http_service(
+                _listeners(options), metrics, log, lambda: gate_for(options.serving, selected)
+            ),
             services.feed_service(metrics),
             services.strategy_service(metrics),
         ),
@@ -131,18 +138,32 @@ async def _run(
 
 def _listeners(options: RunOptions) -> list[Listener]:
     certificates = Certificates(
-        options.tls_cert_file, options.tls_private_key_file, options.cert_dir
+        options.tls_cert_file,
+        options.tls_private_key_file,
+        options.cert_dir,
+        options.serving.tls,
     )
+    shared = options.serving.permit_port_sharing
     listeners = []
     if options.secure_port:
-        listeners.append(Listener(options.bind_address, options.secure_port, certificates))
+        listeners.append(Listener(options.bind_address, options.secure_port, certificates, shared))
     if options.http_port:
         listeners.append(Listener("127.0.0.1", options.http_port, None))
     return listeners
 
 
-def _warn(loaded: SchedulerConfiguration) -> None:
-    """Two schedulers of one name would bind each other's pods."""
+def _warn(loaded: SchedulerConfiguration, options: RunOptions) -> None:
+    """Deprecated flags; and two schedulers of one name, which would bind each other's pods."""
+    for line in options.flags.warnings(loaded, file=options.configured):
+        say(logging.WARNING, line)
+    if not options.configured:
+        lease = loaded.leader_election
+        say(
+            logging.INFO,
+            "no configuration is named: scheduling as kube-scheduler does by default",
+            profiles=", ".join(profile.scheduler_name for profile in loaded.profiles),
+            lease=f"{lease.resource_namespace}/{lease.resource_name}",
+        )
     ours = {profile.scheduler_name for profile in loaded.profiles}
     if DEFAULT_SCHEDULER in ours and loaded.leader_election.resource_name != KUBE_LEASE:
         say(

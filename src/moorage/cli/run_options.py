@@ -1,8 +1,14 @@
 """The options of `moorage run`."""
 
-import click
+from typing import Any
 
-from moorage.cli import common
+import click
+import msgspec
+
+from moorage.app.inputs import MetricFlags, RunOptions
+from moorage.app.kube_flags import ConfigFlags
+from moorage.app.serving_flags import ServingFlags
+from moorage.cli import common, kube_scheduler_flags
 from moorage.cli.common import F
 
 _OPTIONS = (
@@ -80,10 +86,34 @@ _OPTIONS = (
         help="Serve them over HTTP, too, to this machine only. [default: no]",
     ),
     *common.CERTIFICATE,
-    *common.log_options("How much to say: 0 what matters, 2 decisions, 4 bindings, 10 everything."),
+    *kube_scheduler_flags.FLAGS,
+    *kube_scheduler_flags.SERVING_FLAGS,
+    *common.log_options(
+        "How much to say: 0 what matters, 2 decisions, 4 bindings, 5 each attempt's steps, "
+        "10 everything."
+    ),
 )
 
 
 def run_options(command: F) -> F:
     """Give a command these options, in this order."""
     return common.with_options(_OPTIONS, command)
+
+
+def options_of(given: dict[str, Any]) -> RunOptions:
+    """What was given, by what it is about; flags without effect are said to have none."""
+    for line in kube_scheduler_flags.without_effect(given):
+        click.echo(f"warning: {line}", err=True)
+    own: RunOptions = _struct(RunOptions, given)
+    return msgspec.structs.replace(
+        own,
+        flags=_struct(ConfigFlags, given),
+        serving=_struct(ServingFlags, given),
+        metrics=_struct(MetricFlags, given),
+    )
+
+
+def _struct(struct: Any, given: dict[str, Any]) -> Any:
+    """A struct of the options that bear its fields' names; the rest are its defaults."""
+    names = [field.name for field in msgspec.structs.fields(struct)]
+    return struct(**{name: given[name] for name in names if given.get(name) is not None})

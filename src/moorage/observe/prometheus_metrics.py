@@ -23,12 +23,14 @@ from moorage.framework.verdicts import PluginError
 from moorage.observe import catalogue, state_metrics, step_timings
 from moorage.observe.catalogue import SLI_ATTEMPTS
 from moorage.observe.metric_families import Tallies, counter, gauge, histogram, unlabelled
+from moorage.observe.metric_filter import MetricFilter
 from moorage.observe.records import Attempt, Bound, Reloaded, Result, RolledBack
 from moorage.observe.state_metrics import MetricsSource
 from moorage.observe.step_timings import Timer, Timings
 
 SAMPLED: Final = 0.1
 """The share of attempts that are timed plugin by plugin."""
+ALL: Final = MetricFilter()
 NOMINATIONS_KEPT: Final = 10_000
 _SLI_LABELS: Final = tuple(str(n) if n < SLI_ATTEMPTS else "15+" for n in range(SLI_ATTEMPTS + 1))
 
@@ -47,12 +49,14 @@ class Metrics:
         sampled: float = SAMPLED,
         rng: random.Random | None = None,
         now: Callable[[], float] = time.perf_counter,
+        shown: MetricFilter = ALL,
     ) -> None:
         self.registry = CollectorRegistry() if registry is None else registry
         self.timings = Timings(now)
         self.lag: Callable[[], float] | None = None
         self._source: MetricsSource | None = None
         self._sampled = sampled
+        self._shown = shown
         self._random = (rng or random.Random()).random
         self._durations = Tallies(catalogue.ATTEMPT_DURATION.buckets)
         self._sli = Tallies(catalogue.SLI_DURATION.buckets)
@@ -90,7 +94,7 @@ class Metrics:
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Everything as text, in the format asked for, and the name of that format."""
         encode, content_type = choose_encoder(accept)
-        return encode(self.registry), content_type
+        return encode(self._shown.shown(self.registry)), content_type
 
     def timer(self, profile: str) -> Timer:
         """An attempt begins."""

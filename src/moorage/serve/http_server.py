@@ -14,7 +14,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
@@ -24,15 +24,14 @@ from aiohttp import web
 from moorage.observe.logs import Logs, say
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve import debug_profiles
+from moorage.serve.bounded_listener import BoundedListener, bound_socket
+from moorage.serve.gate import Gate, busy_while_answering
 from moorage.serve.health import Health, HealthAnswer
 from moorage.serve.loop_watchdog import LoopWatchdog
-from moorage.serve.request_authorizer import Authorizer, Denied
 from moorage.serve.secure_serving import CertificateError, Listener, ListenerError, ServerTls
 
 REFRESH_SECONDS: Final = 60.0
 SHUTDOWN_SECONDS: Final = 5.0
-NO_AUTHORIZER: Final = "Forbidden: nobody can be asked who may see this\n"
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Server:
@@ -45,7 +44,7 @@ class Server:
         health: Health,
         metrics: Metrics,
         configz: Callable[[], dict[str, Any]],
-        authorizer: Authorizer | None = None,
+        gate: Gate | None = None,
         logs: Logs | None = None,
         watchdog: LoopWatchdog | None = None,
         profiling: bool = True,
@@ -56,12 +55,13 @@ class Server:
         self._listeners = list(listeners)
         self._metrics = metrics
         self._configz = configz
-        self._authorizer = authorizer
+        self.gate = Gate(None) if gate is None else gate
         self._logs = logs
         self._watchdog = watchdog
         self._profiling = profiling
         self._strategies = strategies
         self._tls: list[ServerTls] = []
+        self._busy: set[Any] = set()
 
     async def run(self) -> None:
         """Serve, for ever."""
@@ -80,21 +80,25 @@ class Server:
                 )
                 await runner.setup()
                 stack.push_async_callback(runner.cleanup)
-                await self._listen(listener, runner)
+                stack.push_async_callback(self._listen(listener, runner).close)
             yield
 
-    async def _listen(self, listener: Listener, runner: web.AppRunner) -> None:
+    def _listen(self, listener: Listener, runner: web.AppRunner) -> BoundedListener:
         address, port, certificates = listener.address, listener.port, listener.certificates
         context = None
         if certificates is not None:
             self._tls.append(ServerTls(certificates, address))
             context = self._tls[-1].context
+            self.gate.certificates.ask_for(context)
         try:
-            await web.TCPSite(runner, address, port, ssl_context=context).start()
+            listening = bound_socket(address, port, share_port=listener.share_port)
         except OSError as error:
             raise ListenerError(f"cannot listen on {address}:{port}: {error.strerror}") from error
-        self.ports.append(runner.addresses[0][1])
-        say(logging.INFO, "Serving", address=address, port=self.ports[-1], tls=context is not None)
+        assert runner.server is not None
+        made = BoundedListener(listening, runner.server, context, busy=self._busy)
+        self.ports.append(made.port)
+        say(logging.INFO, "Serving", address=address, port=made.port, tls=context is not None)
+        return made
 
     async def _refresh(self) -> None:
         while True:
@@ -107,7 +111,8 @@ class Server:
                     say(logging.WARNING, "Certificate not read again", err=str(error))
 
     def _application(self, trusted: bool) -> web.Application:
-        app = web.Application(middlewares=[] if trusted else [self._authorize])
+        gate = self.gate.loopback if trusted else self.gate.authorize
+        app = web.Application(middlewares=[busy_while_answering(self._busy), gate])
         app.router.add_get("/metrics", self._get_metrics)
         app.router.add_get("/configz", self._get_configz)
         app.router.add_get("/debug/strategies", self._get_strategies)
@@ -119,20 +124,6 @@ class Server:
             app.router.add_get("/debug/profile", self._get_profile)
             app.router.add_put("/debug/flags/v", self._put_verbosity)
         return app
-
-    @web.middleware
-    async def _authorize(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path.strip("/") in self.health.endpoints:
-            return await handler(request)
-        if self._authorizer is None:
-            return _text(HealthAnswer(403, NO_AUTHORIZER))
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        bearer = token.strip() if scheme.lower() == "bearer" else ""
-        try:
-            await self._authorizer.check(bearer, request.method.lower(), request.path)
-        except Denied as denied:
-            return _text(HealthAnswer(denied.status, str(denied)))
-        return await handler(request)
 
     async def _get_health(self, request: web.Request) -> web.Response:
         query = request.query

@@ -2,15 +2,20 @@
 
 A bearer token is turned into a user by a TokenReview; whether that user may do `get` on `/metrics`
 is a SubjectAccessReview. Without a token the user is anonymous, and usually refused. Verdicts are
-kept for ten seconds, kube's own measure; tokens are kept as digests only.
+kept for ten seconds, kube's own measure; tokens are kept as digests only. Reviews have a budget
+(`review_budget`): who has spent it is told to come back.
 """
 
+import asyncio
 import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Generic, TypeVar
 
+import msgspec
+
+from moorage.serve.review_budget import ReviewBudget
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import Resource
 
@@ -22,6 +27,8 @@ ACCESS_REVIEWS: Final = Resource(
 )
 KEPT_SECONDS: Final = 10.0
 KEPT: Final = 1024
+MOST_TOKEN_BYTES: Final = 16_384
+TOO_MANY: Final = "Too many requests: callers that are not known are looked up only so often\n"
 ANONYMOUS: Final[dict[str, Any]] = {
     "username": "system:anonymous",
     "groups": ["system:unauthenticated"],
@@ -40,38 +47,80 @@ class Denied(Exception):
         self.status = status
 
 
-class Authorizer:
-    """Asks the API server who may look."""
+class KeptFor(msgspec.Struct, frozen=True):
+    """For how many seconds verdicts hold, by kind."""
 
-    def __init__(self, create: Create, now: Callable[[], float] = time.monotonic) -> None:
-        self._create = create
+    token: float = KEPT_SECONDS
+    allowed: float = KEPT_SECONDS
+    refused: float = KEPT_SECONDS
+
+
+class Authorizer:
+    """Asks the API server who may look.
+
+    `create` answers both kinds of review, unless `access` answers the second.
+    """
+
+    def __init__(
+        self,
+        create: Create,
+        now: Callable[[], float] = time.monotonic,
+        *,
+        access: Create | None = None,
+        kept_for: KeptFor = KeptFor(),  # noqa: B008 frozen: sharing it does no harm
+        budget: ReviewBudget | None = None,
+    ) -> None:
+        self._ask_token = create
+        self._ask_access = create if access is None else access
+        self._kept_for = kept_for
+        self.budget = ReviewBudget(now) if budget is None else budget
         self._users: _Kept[dict[str, Any] | None] = _Kept(now)
         self._verdicts: _Kept[bool] = _Kept(now)
+        self._under_way: dict[str, asyncio.Future[Any]] = {}
 
-    async def check(self, token: str, verb: str, path: str) -> None:
-        """Raise `Denied` unless whoever holds the token may do that."""
+    async def check(
+        self,
+        token: str,
+        verb: str,
+        path: str,
+        *,
+        address: str = "",
+        user: dict[str, Any] | None = None,
+    ) -> None:
+        """Raise `Denied` unless whoever holds the token, or is `user` already, may do that."""
         try:
-            user = await self._user(token) if token else ANONYMOUS
+            if user is None:
+                user = await self._user(token, address) if token else ANONYMOUS
             if user is None:
                 raise Denied(401, "Unauthorized: the token is not valid\n")
-            allowed = await self._allowed(user, verb, path)
+            allowed = await self._allowed(user, verb, path, address)
         except ApiError as error:
             raise Denied(503, f"the API server could not be asked: {error}\n") from error
         if not allowed:
             name = user.get("username", "")
             raise Denied(403, f'Forbidden: user "{name}" cannot {verb} path "{path}"\n')
 
-    async def _user(self, token: str) -> dict[str, Any] | None:
+    async def _user(self, token: str, address: str) -> dict[str, Any] | None:
+        if len(token) > MOST_TOKEN_BYTES:
+            return None
         key = hashlib.sha256(token.encode()).hexdigest()
         if (kept := self._users.get(key)) is not None:
             return kept[0]
-        status = await self._review(TOKEN_REVIEWS, {"token": token})
-        user = dict(status.get("user") or {}) if status.get("authenticated") else None
-        self._users.put(key, user)
-        return user
 
-    async def _allowed(self, user: dict[str, Any], verb: str, path: str) -> bool:
-        key = repr((sorted(user.items()), verb, path))
+        async def ask() -> dict[str, Any] | None:
+            status = await _review(self._ask_token, TOKEN_REVIEWS, {"token": token})
+            user = dict(status.get("user") or {}) if status.get("authenticated") else None
+            self._users.put(key, user, self._kept_for.token)
+            if user is not None:
+                self.budget.welcome(key)
+            return user
+
+        found: dict[str, Any] | None = await self._once(key, key, address, ask)
+        return found
+
+    async def _allowed(self, user: dict[str, Any], verb: str, path: str, address: str) -> bool:
+        caller = repr(sorted(user.items()))
+        key = f"{caller} {verb} {path}"
         if (kept := self._verdicts.get(key)) is not None:
             return kept[0]
         spec = {
@@ -81,20 +130,46 @@ class Authorizer:
             "extra": user.get("extra") or {},
             "nonResourceAttributes": {"path": path, "verb": verb},
         }
-        status = await self._review(ACCESS_REVIEWS, spec)
-        allowed = bool(status.get("allowed")) and not status.get("denied")
-        self._verdicts.put(key, allowed)
-        return allowed
 
-    async def _review(self, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
-        body = {
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-            "metadata": {},
-            "spec": spec,
-        }
-        status: dict[str, Any] = (await self._create(resource, body)).get("status") or {}
-        return status
+        async def ask() -> bool:
+            status = await _review(self._ask_access, ACCESS_REVIEWS, spec)
+            allowed = bool(status.get("allowed")) and not status.get("denied")
+            kept_for = self._kept_for.allowed if allowed else self._kept_for.refused
+            self._verdicts.put(key, allowed, kept_for)
+            if allowed:
+                self.budget.welcome(caller)
+            return allowed
+
+        return bool(await self._once(key, caller, address, ask))
+
+    async def _once(
+        self, key: str, caller: str, address: str, ask: Callable[[], Awaitable[V]]
+    ) -> V:
+        """Ask, unless the same is being asked; those who come meanwhile share the answer."""
+        pending = self._under_way.get(key)
+        if pending is None:
+            if not self.budget.allows(caller, address):
+                raise Denied(429, TOO_MANY)
+            pending = self._under_way[key] = asyncio.ensure_future(ask())
+            pending.add_done_callback(lambda done: self._ended(key, done))
+        answer: V = await asyncio.shield(pending)
+        return answer
+
+    def _ended(self, key: str, done: "asyncio.Future[Any]") -> None:
+        self._under_way.pop(key, None)
+        if not done.cancelled():
+            done.exception()
+
+
+async def _review(create: Create, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
+    body = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {},
+        "spec": spec,
+    }
+    status: dict[str, Any] = (await create(resource, body)).get("status") or {}
+    return status
 
 
 class _Kept(Generic[V]):
@@ -108,8 +183,8 @@ class _Kept(Generic[V]):
         found = self._answers.get(key)
         return (found[0],) if found is not None and self._now() < found[1] else None
 
-    def put(self, key: str, answer: V) -> None:
-        self._answers[key] = (answer, self._now() + KEPT_SECONDS)
+    def put(self, key: str, answer: V, seconds: float) -> None:
+        self._answers[key] = (answer, self._now() + seconds)
         self._answers.move_to_end(key)
         if len(self._answers) > KEPT:
             self._answers.popitem(last=False)

@@ -14,6 +14,8 @@ from typing import Final
 
 import msgspec
 
+from moorage.serve import cipher_suites
+
 CERTIFICATE_NAME: Final = "moorage"
 CERTIFICATE_DAYS: Final = 3650
 
@@ -22,20 +24,31 @@ class CertificateError(Exception):
     """A certificate that cannot be used, or made."""
 
 
+class TlsTerms(msgspec.Struct, frozen=True):
+    """What is spoken: a version by Go's name, suites by theirs; certificates for other names.
+
+    `by_name` are (certificate, key, names) for callers who ask for one of the names.
+    """
+
+    version: str = ""
+    suites: tuple[str, ...] = ()
+    by_name: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+
+
 class Certificates(msgspec.Struct, frozen=True):
     """A certificate and its key; or the folder where ones we make are kept, or nowhere."""
 
     cert_file: str = ""
     key_file: str = ""
     cert_dir: str = ""
+    terms: TlsTerms = TlsTerms()
 
 
 class ServerTls:
     """A TLS context whose certificate is read again by `refresh` when its files have changed."""
 
     def __init__(self, certificates: Certificates, address: str) -> None:
-        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.context = _context(certificates.terms)
         self._given = certificates
         self._read: tuple[float, ...] = ()
         if bool(certificates.cert_file) != bool(certificates.key_file):
@@ -44,6 +57,7 @@ class ServerTls:
             self.refresh()
         else:
             self._sign(address)
+        _answer_by_name(self.context, certificates.terms)
 
     def refresh(self) -> bool:
         """Read the files if they have changed; whether they had."""
@@ -73,6 +87,37 @@ class ServerTls:
             cert, key = Path(scratch, "cert"), Path(scratch, "key")
             write_self_signed(cert, key, address)
             self.context.load_cert_chain(cert, key)
+
+
+def _context(terms: TlsTerms) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.minimum_version = cipher_suites.min_version(terms.version)
+        context.set_ciphers(cipher_suites.openssl_ciphers(terms.suites))
+    except (ValueError, ssl.SSLError) as error:
+        raise CertificateError(str(error)) from None
+    return context
+
+
+def _answer_by_name(context: ssl.SSLContext, terms: TlsTerms) -> None:
+    """Show another certificate to those who ask for one of its names."""
+    contexts: dict[str, ssl.SSLContext] = {}
+    for cert, key, names in terms.by_name:
+        made = _context(terms)
+        try:
+            made.load_cert_chain(cert, key)
+        except (OSError, ssl.SSLError) as error:
+            raise CertificateError(f"{cert}, {key}: {error}") from error
+        contexts |= dict.fromkeys(names, made)
+
+    def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
+        parent = "*." + (name or "").partition(".")[2]
+        found = contexts.get(name or "") or contexts.get(parent)
+        if found is not None:
+            connection.context = found
+
+    if contexts:
+        context.sni_callback = choose
 
 
 def write_self_signed(cert: Path, key: Path, address: str) -> None:
@@ -112,6 +157,7 @@ class Listener(msgspec.Struct, frozen=True):
     address: str = "0.0.0.0"
     port: int = 10259
     certificates: Certificates | None = Certificates()
+    share_port: bool = False
 
     def __post_init__(self) -> None:
         if self.certificates is None and not is_loopback(self.address):

@@ -12,6 +12,8 @@ import pytest
 from moorage.observe import logs
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve import request_authorizer as authz
+from moorage.serve.bounded_listener import MOST_CONNECTIONS
+from moorage.serve.gate import FOREIGN_HOST, Gate
 from moorage.serve.health import Check, Health
 from moorage.serve.http_server import Server
 from moorage.serve.request_authorizer import Authorizer
@@ -21,6 +23,8 @@ from moorage.watch.api_resources import Resource
 T = TypeVar("T")
 PLAIN = Listener("127.0.0.1", 0, None)
 TLS = Listener("127.0.0.1", 0, Certificates())
+VERBOSITY = "/debug/flags/v"
+OPEN = {"/livez", "/readyz", "/healthz"}
 UNSYNCED = Check("sched-handler-sync", lambda: "not listed yet: pods")
 needs_openssl = pytest.mark.skipif(
     shutil.which("openssl") is None, reason="openssl is not installed"
@@ -135,7 +139,7 @@ def test_loopback_is_shown_everything(path: str, part: str) -> None:
     ],
 )
 def test_tls_asks_who_may_look(path: str, token: str, want: int) -> None:
-    serving = server(TLS, authorizer=Authorizer(reviews))
+    serving = server(TLS, gate=Gate(Authorizer(reviews)))
 
     assert get(serving, path, scheme="https", token=token)[0] == want
 
@@ -159,11 +163,12 @@ def test_profiling_can_be_switched_off() -> None:
     assert get(server(PLAIN, profiling=False), "/debug/stacks")[0] == 404
 
 
+@needs_openssl
 def test_the_log_says_more_from_now_on() -> None:
     log = logs.configure(0, "text", io.StringIO())
     try:
-        serving = server(PLAIN, logs=log)
-        put = asking(serving, "http", lambda client: client.ask("PUT", "/debug/flags/v", body="5"))
+        serving = server(TLS, logs=log, gate=Gate(Authorizer(reviews)))
+        put = asking(serving, "https", lambda client: client.ask("PUT", VERBOSITY, "good", "5"))
 
         assert put == (200, "successfully set the verbosity to 5\n")
         assert log.verbosity == 5
@@ -171,12 +176,13 @@ def test_the_log_says_more_from_now_on() -> None:
         log.close()
 
 
+@needs_openssl
 @pytest.mark.parametrize("body", ["", "-1", "much"])
 def test_a_verbosity_that_is_no_number_is_refused(body: str) -> None:
     def ask(client: Client) -> Awaitable[tuple[int, str]]:
-        return client.ask("PUT", "/debug/flags/v", body=body)
+        return client.ask("PUT", VERBOSITY, "good", body)
 
-    status, text = asking(server(PLAIN), "http", ask)
+    status, text = asking(server(TLS, gate=Gate(Authorizer(reviews))), "https", ask)
 
     assert status == 400
     assert "PUT a number, 0 or more" in text
@@ -218,3 +224,113 @@ def test_serving_ends_by_cancellation() -> None:
         return serving.cancelled()
 
     assert asyncio.run(main())
+
+
+def routes(of: Server) -> list[tuple[str, str]]:
+    """Every method and path that is served."""
+    found = of._application(False).router.routes()
+    return sorted({(route.method, route.resource.canonical) for route in found if route.resource})
+
+
+@needs_openssl
+@pytest.mark.parametrize(("token", "want"), [("", 403), ("forged", 401)])
+def test_every_endpoint_beyond_health_needs_authorization(token: str, want: int) -> None:
+    """A new endpoint that is open to all has to be added to OPEN, and to docs/security.md."""
+    serving = server(TLS, gate=Gate(Authorizer(reviews, lambda: 0.0)))
+    listed = routes(serving)
+
+    async def ask(client: Client) -> dict[str, int]:
+        paths = [(method, path.replace("{check}", "ping")) for method, path in listed]
+        return {
+            path: (await client.ask(method, path, token))[0]
+            for method, path in paths
+            if method != "HEAD"
+        }
+
+    answers = asking(serving, "https", ask)
+
+    assert {path for path, status in answers.items() if status == 200} == OPEN
+    assert {status for path, status in answers.items() if path not in OPEN} <= {want, 429}
+
+
+@needs_openssl
+def test_paths_may_be_opened_and_health_closed() -> None:
+    gate = Gate(Authorizer(reviews), ("/metrics", "/debug/*"))
+
+    async def ask(client: Client) -> list[int]:
+        paths = ("/metrics", "/debug/stacks", "/livez")
+        return [(await client.get(path))[0] for path in paths]
+
+    assert asking(server(TLS, gate=gate), "https", ask) == [200, 200, 403]
+
+
+@needs_openssl
+def test_nobody_is_asked_about_a_path_that_is_not_served() -> None:
+    asked: list[Any] = []
+
+    async def count(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+        asked.append(obj)
+        return {}
+
+    serving = server(TLS, gate=Gate(Authorizer(count)))
+
+    assert get(serving, "/nothing/here", scheme="https", token="made-up")[0] == 404
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("host", "want"),
+    [
+        ("localhost", 200),
+        ("127.0.0.1:10251", 200),
+        ("[::1]:10251", 200),
+        ("evil.example", 403),
+        ("evil.example:10251", 403),
+        ("127.0.0.1.evil.example", 403),
+    ],
+)
+def test_loopback_answers_to_its_own_names_only(host: str, want: int) -> None:
+    """A page that a browser was led here from by its own name is turned away."""
+
+    async def main() -> tuple[int, str]:
+        plain = server(PLAIN)
+        async with plain.serving(), aiohttp.ClientSession() as session:
+            url = f"http://127.0.0.1:{plain.ports[0]}/configz"
+            async with session.get(url, headers={"Host": host}) as answer:
+                return answer.status, await answer.text()
+
+    status, text = asyncio.run(main())
+
+    assert (status, text == FOREIGN_HOST) == (want, want == 403)
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE", "PATCH"])
+def test_nothing_can_be_changed_over_plain_http(method: str) -> None:
+    log = logs.configure(0, "text", io.StringIO())
+    try:
+        serving = server(PLAIN, logs=log)
+        said = asking(serving, "http", lambda client: client.ask(method, VERBOSITY, body="9"))
+
+        assert (said[0], log.verbosity) == (405, 0)
+    finally:
+        log.close()
+
+
+def test_who_only_holds_connections_keeps_nobody_out() -> None:
+    async def main() -> tuple[int, int]:
+        plain = server(PLAIN)
+        async with plain.serving():
+            port = plain.ports[0]
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(300)]
+            async with aiohttp.ClientSession() as session:
+                status, _ = await Client(session, f"http://127.0.0.1:{port}").get("/livez")
+            await asyncio.sleep(0.05)
+            closed = sum(reader.at_eof() for reader, _ in held)
+            for _, writer in held:
+                writer.close()
+        return status, closed
+
+    status, closed = asyncio.run(main())
+
+    assert status == 200
+    assert closed >= 300 - MOST_CONNECTIONS

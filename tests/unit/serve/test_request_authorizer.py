@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from moorage.serve import request_authorizer
-from moorage.serve.request_authorizer import KEPT, KEPT_SECONDS, Authorizer, Denied
+from moorage.serve.request_authorizer import KEPT, KEPT_SECONDS, Authorizer, Denied, KeptFor
+from moorage.serve.review_budget import EACH_ADDRESS, STRANGERS, ReviewBudget
 from moorage.watch.api_errors import Unreachable
 from moorage.watch.api_resources import Resource
 
@@ -133,7 +134,9 @@ def test_a_server_that_cannot_be_asked_allows_nothing(
     assert check(authorizer, "good") == 200
 
 
-def test_only_so_many_verdicts_are_kept(authorizer: Authorizer, reviews: Reviews) -> None:
+def test_only_so_many_verdicts_are_kept(reviews: Reviews, clock: Clock) -> None:
+    authorizer = Authorizer(reviews.create, clock, budget=Boundless(clock))
+
     async def many() -> None:
         for number in range(KEPT + 1):
             with pytest.raises(Denied):
@@ -144,4 +147,84 @@ def test_only_so_many_verdicts_are_kept(authorizer: Authorizer, reviews: Reviews
     check(authorizer, f"token-{KEPT}")
     assert len(reviews.asked) == asked
     check(authorizer, "token-0")
+    assert len(reviews.asked) == asked + 1
+
+
+class Boundless(ReviewBudget):
+    def allows(self, caller: str, address: str) -> bool:
+        return True
+
+
+def flood(authorizer: Authorizer, seconds: int, clock: Clock, address: str = "10.0.0.66") -> int:
+    """Thirty made-up tokens a second; how many were turned away unasked."""
+
+    async def main() -> int:
+        refused = 0
+        for number in range(30 * seconds):
+            clock.time += 1 / 30
+            try:
+                await authorizer.check(f"forged-{number}", "get", "/metrics", address=address)
+            except Denied as denied:
+                refused += denied.status == 429
+        return refused
+
+    return asyncio.run(main())
+
+
+def test_made_up_tokens_cost_few_reviews(
+    authorizer: Authorizer, reviews: Reviews, clock: Clock
+) -> None:
+    refused = flood(authorizer, 20, clock)
+
+    assert len(reviews.asked) <= EACH_ADDRESS.burst + 20 * EACH_ADDRESS.per_second + 1
+    assert refused == 600 - len(reviews.asked)
+
+
+def test_a_flood_from_many_addresses_is_bounded_too(
+    authorizer: Authorizer, reviews: Reviews, clock: Clock
+) -> None:
+    for number in range(100):
+        flood(authorizer, 1, clock, f"10.0.1.{number}")
+
+    assert len(reviews.asked) <= STRANGERS.burst + 100 * STRANGERS.per_second + 1
+
+
+def test_whoever_was_let_in_is_let_in_during_a_flood(authorizer: Authorizer, clock: Clock) -> None:
+    """Even from the same address, and after his verdict has expired."""
+    assert check(authorizer, "good") == 200
+    for _ in range(5):
+        flood(authorizer, 12, clock, "")
+        assert check(authorizer, "good") == 200
+
+
+def test_someone_new_is_let_in_from_another_address(authorizer: Authorizer, clock: Clock) -> None:
+    flood(authorizer, 12, clock)
+
+    assert check(authorizer, "good") == 200
+
+
+def test_the_same_question_is_asked_once_at_a_time(
+    authorizer: Authorizer, reviews: Reviews
+) -> None:
+    async def main() -> None:
+        await asyncio.gather(*(authorizer.check("good", "get", "/metrics") for _ in range(50)))
+
+    asyncio.run(main())
+
+    assert len(reviews.asked) == 2
+
+
+def test_a_token_of_many_kilobytes_is_nobodys(authorizer: Authorizer, reviews: Reviews) -> None:
+    assert check(authorizer, "x" * 20_000) == 401
+    assert reviews.asked == []
+
+
+def test_verdicts_may_be_kept_for_other_times(reviews: Reviews, clock: Clock) -> None:
+    authorizer = Authorizer(reviews.create, clock, kept_for=KeptFor(60, 60, 1))
+    check(authorizer, "other")
+    asked = len(reviews.asked)
+    clock.time = 30
+
+    check(authorizer, "other")
+
     assert len(reviews.asked) == asked + 1

@@ -1,0 +1,227 @@
+"""kube-scheduler's own flags, for manifests and habits that name them.
+
+Every flag of kube-scheduler v1.37 is accepted, and the ones of older versions that people still
+type. Those that cannot mean anything here are in `WITHOUT_EFFECT`, each with the reason.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import click
+
+from moorage import __version__
+from moorage.config.durations import Duration
+
+KUBE_VERSION: Final = "v1.37"
+
+WITHOUT_EFFECT: Final[Mapping[str, str]] = {
+    "disable-http2-serving": "HTTP/1.1 is all that is served",
+    "http2-max-streams-per-connection": "HTTP/1.1 is all that is served",
+    "tls-curve-preferences": "OpenSSL's own choice of curves is used",
+    "feature-gates": "there are no feature gates: docs/parity.md says what is done",
+    "emulated-version": "kube-scheduler v1.37 is what is emulated",
+    "min-compatibility-version": "kube-scheduler v1.37 is what is emulated",
+    "show-hidden-metrics-for-version": "no metric is hidden",
+    "log-flush-frequency": "the log is written every 50 ms",
+    "log-json-info-buffer-size": "the log is written every 50 ms",
+    "log-text-info-buffer-size": "the log is written every 50 ms",
+    "log-json-split-stream": "the log is one stream, standard error",
+    "log-text-split-stream": "the log is one stream, standard error",
+    "pod-max-in-unschedulable-pods-duration": "pods are looked at again after 5 minutes",
+    "vmodule": "-v counts for all of it",
+    "logtostderr": "the log goes to standard error",
+    "alsologtostderr": "the log goes to standard error",
+    "stderrthreshold": "the log goes to standard error",
+    "log-dir": "the log goes to standard error",
+    "log-file": "the log goes to standard error",
+    "port": "there is no insecure port: --http-port serves this machine",
+}
+"""Flags that are accepted and do nothing, each with what happens instead."""
+
+SILENT: Final = frozenset({"logtostderr", "log-flush-frequency", "disable-http2-serving"})
+"""Of those, the ones whose meaning is what happens anyway."""
+
+BOOLEANS: Final = frozenset(
+    {
+        "leader-elect",
+        "profiling",
+        "contention-profiling",
+        "authentication-skip-lookup",
+        "authentication-tolerate-lookup-failure",
+        "permit-address-sharing",
+        "permit-port-sharing",
+        "disable-http2-serving",
+        "log-json-split-stream",
+        "log-text-split-stream",
+        "logtostderr",
+        "alsologtostderr",
+        "version",
+    }
+)
+
+
+class DurationType(click.ParamType[Any]):
+    """A duration as Go writes it."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Duration:
+        if isinstance(value, Duration):
+            return value
+        try:
+            return Duration.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class ListType(click.ParamType[Any]):
+    """Texts with commas between them."""
+
+    name = "strings"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
+        return value if isinstance(value, tuple) else tuple(filter(None, value.split(",")))
+
+
+DURATION: Final = DurationType()
+LIST: Final = ListType()
+
+
+class FlagCommand(click.Command):
+    """A command whose arguments may be written as Go's flags are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(map(from_go, args)))
+
+
+def from_go(argument: str) -> str:
+    """`--leader_elect`, `-v=2` and `--leader-elect` alone, as click wants them."""
+    if argument.startswith("-v="):
+        return f"--v={argument.removeprefix('-v=')}"
+    if not argument.startswith("--") or argument == "--":
+        return argument
+    name, equals, value = argument[2:].partition("=")
+    name = name.replace("_", "-")
+    if name in BOOLEANS and not equals:
+        return f"--{name}=true"
+    return f"--{name}{equals}{value}"
+
+
+def without_effect(given: Mapping[str, Any]) -> list[str]:
+    """What to say about the flags given that do nothing."""
+    found = []
+    for name, instead in WITHOUT_EFFECT.items():
+        value = given.get(name.replace("-", "_"))
+        meant = value != "false" if name in SILENT else (name, value) == ("port", "0")
+        if value is not None and not meant:
+            found.append(f"--{name} has no effect: {instead}")
+    return found
+
+
+def _flag(name: str, kind: Any = str, help: str = "", **more: Any) -> Any:
+    metavar = {bool: "BOOL", DURATION: "DURATION", LIST: "LIST"}.get(kind)
+    given = {"type": kind, "default": None, "help": help, "hidden": not help, "metavar": metavar}
+    return click.option(f"--{name}", **{**given, **more})
+
+
+def _flags(names: Iterable[str], kind: Any = str) -> list[Any]:
+    return [_flag(name, kind) for name in names]
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        click.echo(f"Moorage {__version__} (kube-scheduler {KUBE_VERSION})")
+        ctx.exit()
+
+
+FLAGS: Final = (
+    _flag("master", help="The URL of the API server, in place of the kubeconfig's.", metavar="URL"),
+    _flag(
+        "write-config-to",
+        help="Write the configuration with all its defaults to this file, and end.",
+        metavar="FILE",
+    ),
+    _flag("leader-elect", bool, "Whether replicas agree on a leader. [default: true]"),
+    _flag("leader-elect-lease-duration", DURATION, "How long a lease holds. [default: 15s]"),
+    _flag("leader-elect-renew-deadline", DURATION, "When a leader gives up. [default: 10s]"),
+    _flag("leader-elect-retry-period", DURATION, "How often it is tried. [default: 2s]"),
+    _flag("leader-elect-resource-lock", click.Choice(["leases"])),
+    _flag("leader-elect-resource-name", help="The Lease's name.", metavar="NAME"),
+    _flag("leader-elect-resource-namespace", help="The Lease's namespace.", metavar="NAME"),
+    _flag("scheduler-name", help="The only profile's name, without --config.", metavar="NAME"),
+    _flag("kube-api-qps", float),
+    _flag("kube-api-burst", int),
+    _flag("percentage-of-nodes-to-score", click.IntRange(0, 100)),
+    *_flags(("profiling", "contention-profiling"), bool),
+    _flag("kube-api-content-type"),
+    _flag("disabled-metrics", LIST, "Metrics not to show, by their full names."),
+    _flag(
+        "allow-metric-labels",
+        help="The values that a label may have; may be repeated.",
+        metavar="METRIC,LABEL='VALUE,...'",
+        multiple=True,
+    ),
+    _flag("allow-metric-labels-manifest", help="A file of such values.", metavar="FILE"),
+    *_flags(WITHOUT_EFFECT),
+    click.option(
+        "--version",
+        type=str,
+        callback=_print_version,
+        expose_value=False,
+        is_eager=True,
+        metavar="[=raw]",
+        help="Say the version, and end.",
+    ),
+)
+
+SERVING_FLAGS: Final = (
+    _flag(
+        "authentication-kubeconfig",
+        help="Where to ask whose a token is. [default: the API server scheduled for]",
+        metavar="FILE",
+    ),
+    _flag(
+        "authorization-kubeconfig",
+        help="Where to ask what a caller may see. [default: the API server scheduled for]",
+        metavar="FILE",
+    ),
+    _flag(
+        "authorization-always-allow-paths",
+        LIST,
+        "Paths that are open to all. [default: /healthz,/readyz,/livez]",
+    ),
+    _flag("client-ca-file", help="Accept certificates that these CAs signed.", metavar="FILE"),
+    _flag(
+        "tls-min-version",
+        help="The oldest TLS to speak: VersionTLS12, VersionTLS13.",
+        metavar="NAME",
+    ),
+    _flag("tls-cipher-suites", LIST, "The suites of TLS 1.2, by Go's names."),
+    _flag(
+        "tls-sni-cert-key",
+        help="A certificate for other names; may be repeated.",
+        metavar="CERT,KEY[:NAME,...]",
+        multiple=True,
+    ),
+    _flag("requestheader-client-ca-file"),
+    *_flags(("authentication-skip-lookup", "authentication-tolerate-lookup-failure"), bool),
+    *_flags(("permit-address-sharing", "permit-port-sharing"), bool),
+    *_flags(
+        (
+            "authentication-token-webhook-cache-ttl",
+            "authorization-webhook-cache-authorized-ttl",
+            "authorization-webhook-cache-unauthorized-ttl",
+        ),
+        DURATION,
+    ),
+    *_flags(
+        (
+            "requestheader-allowed-names",
+            "requestheader-extra-headers-prefix",
+            "requestheader-group-headers",
+            "requestheader-uid-headers",
+            "requestheader-username-headers",
+        ),
+        LIST,
+    ),
+)

@@ -1,0 +1,90 @@
+"""Which metrics are shown, and which values of their labels: kube's metrics flags."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+import yaml
+from prometheus_client.core import Metric as Family
+from prometheus_client.samples import Sample
+
+UNEXPECTED: Final = "unexpected"
+"""What stands for a label's value that is not allowed, as in kube."""
+
+
+class Collector(Protocol):
+    """Whoever has metrics."""
+
+    def collect(self) -> Iterable[Family]: ...
+
+
+class MetricFilter(msgspec.Struct, frozen=True):
+    """`disabled` by full name; `allowed` values by (metric, label)."""
+
+    disabled: frozenset[str] = frozenset()
+    allowed: Mapping[tuple[str, str], frozenset[str]] = {}
+
+    def shown(self, registry: Collector) -> "Collector":
+        """What is left of a registry's metrics."""
+        return registry if not (self.disabled or self.allowed) else _Shown(self, registry)
+
+
+class _Shown:
+    def __init__(self, terms: MetricFilter, registry: Collector) -> None:
+        self._terms = terms
+        self._registry = registry
+
+    def collect(self) -> Iterator[Family]:
+        terms = self._terms
+        labels: dict[str, dict[str, frozenset[str]]] = {}
+        for (metric, label), values in terms.allowed.items():
+            labels.setdefault(metric, {})[label] = values
+        for family in self._registry.collect():
+            names = {family.name, f"{family.name}_total"}
+            if names & terms.disabled:
+                continue
+            limited = [labels[name] for name in names if name in labels]
+            yield _limited(family, limited[0]) if limited else family
+
+
+def _limited(family: Family, allowed: Mapping[str, frozenset[str]]) -> Family:
+    """The family with values that are not allowed counted together."""
+    sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+    for name, labels, value, *_ in family.samples:
+        kept = tuple(
+            (key, UNEXPECTED if key in allowed and text not in allowed[key] else text)
+            for key, text in labels.items()
+        )
+        sums[name, kept] = sums.get((name, kept), 0.0) + value
+    made = Family(family.name, family.documentation, family.type, family.unit)
+    made.samples = [Sample(name, dict(kept), value) for (name, kept), value in sums.items()]
+    return made
+
+
+def filter_of(
+    disabled: Iterable[str], allowed: Iterable[str] = (), manifest: str = ""
+) -> MetricFilter:
+    """What `--disabled-metrics`, `--allow-metric-labels` and its manifest say."""
+    listed: dict[tuple[str, str], frozenset[str]] = {}
+    if manifest:
+        said = yaml.safe_load(Path(manifest).read_text()) or {}
+        mapping = said.get("allowListMapping") or {}
+        listed |= {_key(key): _values(str(values)) for key, values in mapping.items()}
+    for text in allowed:
+        key, equals, values = text.partition("=")
+        if not equals:
+            raise ValueError(f"--allow-metric-labels {text}: write METRIC,LABEL='VALUE,VALUE'")
+        listed[_key(key)] = _values(values)
+    return MetricFilter(frozenset(disabled), listed)
+
+
+def _key(text: str) -> tuple[str, str]:
+    metric, comma, label = text.strip().partition(",")
+    if not comma:
+        raise ValueError(f"{text}: write METRIC,LABEL")
+    return metric, label
+
+
+def _values(text: str) -> frozenset[str]:
+    return frozenset(filter(None, text.strip().strip("'\"").split(",")))

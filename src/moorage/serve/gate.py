@@ -1,0 +1,107 @@
+"""Who gets through to a handler: authorization on the secure port, this machine on loopback.
+
+Every path asks the API server but those that `open_paths` names. Loopback shows everything to
+everybody on the machine, and so nothing can be changed there, and a page of another site that a
+browser was led here from is turned away by its Host header.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from aiohttp import web
+
+from moorage.serve.client_certificates import ClientCertificates
+from moorage.serve.request_authorizer import Authorizer, Denied
+from moorage.serve.secure_serving import is_loopback
+
+HEALTH_PATHS: Final = ("/healthz", "/readyz", "/livez")
+NO_AUTHORIZER: Final = "Forbidden: nobody can be asked who may see this\n"
+FOREIGN_HOST: Final = "Forbidden: this port answers to localhost only\n"
+READ_ONLY: Final = "Method not allowed: nothing can be changed over plain HTTP\n"
+SAFE: Final = frozenset({"GET", "HEAD"})
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def refusal(status: int, text: str) -> web.Response:
+    """A plain answer that browsers neither guess at nor keep."""
+    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
+    if status == 429:
+        headers["Retry-After"] = "1"
+    return web.Response(status=status, text=text, headers=headers)
+
+
+class Gate:
+    """The middlewares of a server."""
+
+    def __init__(
+        self,
+        authorizer: Authorizer | None,
+        open_paths: Iterable[str] = HEALTH_PATHS,
+        certificates: ClientCertificates | None = None,
+    ) -> None:
+        self.certificates = ClientCertificates() if certificates is None else certificates
+        self._authorizer = authorizer
+        self._open = frozenset(path for path in open_paths if not path.endswith("*"))
+        self._prefixes = tuple(path[:-1] for path in open_paths if path.endswith("*"))
+
+    def is_open(self, path: str) -> bool:
+        """Whether anybody may ask for a path."""
+        whole = f"/{path.strip('/')}"
+        return whole in self._open or path.startswith(self._prefixes)
+
+    @web.middleware
+    async def authorize(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Let through who may; there is nobody to ask about a path that is not served."""
+        if request.match_info.http_exception is not None or self.is_open(request.path):
+            return await handler(request)
+        if self._authorizer is None:
+            return refusal(403, NO_AUTHORIZER)
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        bearer = token.strip() if scheme.lower() == "bearer" else ""
+        try:
+            await self._authorizer.check(
+                bearer,
+                request.method.lower(),
+                request.path,
+                address=request.remote or "",
+                user=self.certificates.user_of(request),
+            )
+        except Denied as denied:
+            return refusal(denied.status, str(denied))
+        return await handler(request)
+
+    @web.middleware
+    async def loopback(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Let through who is on this machine and only looks."""
+        if not is_loopback(_host(request.headers.get("Host", ""))):
+            return refusal(403, FOREIGN_HOST)
+        if request.method not in SAFE:
+            return refusal(405, READ_ONLY)
+        return await handler(request)
+
+
+def busy_while_answering(
+    busy: set[asyncio.Transport],
+) -> Callable[..., Awaitable[web.StreamResponse]]:
+    """A middleware that marks connections whose request is being answered."""
+
+    @web.middleware
+    async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+        transport = request.transport
+        if transport is None:
+            return await handler(request)
+        busy.add(transport)
+        try:
+            return await handler(request)
+        finally:
+            busy.discard(transport)
+
+    return answer
+
+
+def _host(header: str) -> str:
+    """The name in a Host header, without its port."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.rpartition(":")[0] if header.count(":") == 1 else header

@@ -1,0 +1,171 @@
+"""What TLS is spoken, and who callers with certificates are."""
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from moorage.observe.prometheus_metrics import Metrics
+from moorage.serve.client_certificates import ClientCertificates, FrontProxy
+from moorage.serve.gate import Gate
+from moorage.serve.health import Health
+from moorage.serve.http_server import Server
+from moorage.serve.request_authorizer import Authorizer
+from moorage.serve.secure_serving import (
+    CertificateError,
+    Certificates,
+    Listener,
+    ServerTls,
+    TlsTerms,
+    write_self_signed,
+)
+from moorage.watch.api_resources import Resource
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+
+
+def context_of(**terms: Any) -> ssl.SSLContext:
+    return ServerTls(Certificates(terms=TlsTerms(**terms)), "127.0.0.1").context
+
+
+def names(context: ssl.SSLContext) -> list[str]:
+    return [cipher["name"] for cipher in context.get_ciphers()]
+
+
+def test_tls_12_has_forward_secrecy_and_no_cbc() -> None:
+    found = names(context_of())
+
+    assert found
+    assert all("GCM" in name or "CHACHA20" in name for name in found)
+    assert all(name.startswith(("ECDHE-", "TLS_")) for name in found)
+
+
+def test_suites_are_chosen_by_gos_names() -> None:
+    found = names(context_of(suites=("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",)))
+
+    assert [name for name in found if not name.startswith("TLS_")] == [
+        "ECDHE-RSA-AES128-GCM-SHA256"
+    ]
+
+
+def test_a_newer_version_may_be_asked_for() -> None:
+    assert context_of(version="VersionTLS13").minimum_version is ssl.TLSVersion.TLSv1_3
+
+
+def test_an_older_one_may_not() -> None:
+    assert context_of(version="VersionTLS10").minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+@pytest.mark.parametrize("terms", [{"version": "TLS9"}, {"suites": ("TLS_NULL",)}])
+def test_what_does_not_exist_is_named(terms: dict[str, Any]) -> None:
+    with pytest.raises(CertificateError, match="TLS"):
+        context_of(**terms)
+
+
+def openssl(*arguments: str | Path) -> None:
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+def authority(folder: Path, name: str) -> tuple[Path, Path]:
+    cert, key = folder / f"{name}.crt", folder / f"{name}.key"
+    subject = ("-subj", f"/CN={name}", "-keyout", key, "-out", cert)
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject)
+    return cert, key
+
+
+def signed(folder: Path, by: tuple[Path, Path], subject: str) -> tuple[Path, Path]:
+    name = subject.rpartition("=")[2]
+    request, cert, key = (folder / f"{name}.{end}" for end in ("csr", "crt", "key"))
+    asked = ("-subj", subject, "-keyout", key, "-out", request)
+    openssl("req", "-newkey", "rsa:2048", "-nodes", *asked)
+    by_whom = ("-CA", by[0], "-CAkey", by[1], "-CAcreateserial")
+    openssl("x509", "-req", "-in", request, *by_whom, "-days", "2", "-out", cert)
+    return cert, key
+
+
+async def reviews(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+    """Only alice of the operators may look."""
+    spec = obj["spec"]
+    allowed = spec.get("user") == "alice" and "operators" in spec.get("groups", ())
+    return {"status": {"allowed": allowed}}
+
+
+@pytest.mark.parametrize(
+    ("shown", "headers", "want"),
+    [
+        pytest.param("alice", {}, 200, id="a certificate names its user"),
+        pytest.param("bob", {}, 403, id="another names another"),
+        pytest.param("", {}, 403, id="none is anonymous"),
+        pytest.param("proxy", {"X-Remote-User": "alice"}, 403, id="of no group"),
+        pytest.param(
+            "proxy",
+            {"X-Remote-User": "alice", "X-Remote-Group": "operators"},
+            200,
+            id="a front proxy may speak for others",
+        ),
+        pytest.param(
+            "impostor",
+            {"X-Remote-User": "alice", "X-Remote-Group": "operators"},
+            403,
+            id="not every certificate of its authority is the proxy",
+        ),
+        pytest.param(
+            "bob",
+            {"X-Remote-User": "alice", "X-Remote-Group": "operators"},
+            403,
+            id="a client may not speak for others",
+        ),
+    ],
+)
+def test_callers_with_certificates(
+    tmp_path: Path, shown: str, headers: dict[str, str], want: int
+) -> None:
+    clients, proxies = authority(tmp_path, "clients"), authority(tmp_path, "proxies")
+    signer = clients if shown in ("alice", "bob") else proxies
+    terms = FrontProxy(ca=proxies[0].read_text(), allowed_names=("proxy",))
+    certificates = ClientCertificates(clients[0].read_text(), terms)
+    gate = Gate(Authorizer(reviews), certificates=certificates)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if shown:
+        context.load_cert_chain(*signed(tmp_path, signer, f"/O=operators/CN={shown}"))
+
+    async def main() -> int:
+        listener = Listener("127.0.0.1", 0, Certificates())
+        made = Server([listener], health=Health(), metrics=Metrics(), configz=dict, gate=gate)
+        async with made.serving(), aiohttp.ClientSession() as session:
+            url = f"https://127.0.0.1:{made.ports[0]}/metrics"
+            async with session.get(url, headers=headers, ssl=context) as answer:
+                return answer.status
+
+    assert asyncio.run(main()) == want
+
+
+def test_another_name_is_shown_another_certificate(tmp_path: Path) -> None:
+    cert, key = tmp_path / "other.crt", tmp_path / "other.key"
+    write_self_signed(cert, key, "other.example")
+    terms = TlsTerms(by_name=((str(cert), str(key), ("other.example",)),))
+    shown: dict[str, bytes | None] = {}
+
+    async def main() -> None:
+        listener = Listener("127.0.0.1", 0, Certificates(terms=terms))
+        made = Server([listener], health=Health(), metrics=Metrics(), configz=dict)
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        async with made.serving():
+            for name in ("other.example", "any.example"):
+                _, writer = await asyncio.open_connection(
+                    "127.0.0.1", made.ports[0], ssl=context, server_hostname=name
+                )
+                shown[name] = writer.get_extra_info("ssl_object").getpeercert(True)
+                writer.close()
+
+    asyncio.run(main())
+
+    assert shown["other.example"] == ssl.PEM_cert_to_DER_cert(cert.read_text())
+    assert shown["any.example"] != shown["other.example"]
