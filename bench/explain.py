@@ -13,6 +13,7 @@ from typing import Any
 
 from moorage.api.decode import decode_as
 from moorage.api.pod import Pod
+from moorage.explain.capacity import capacity
 from moorage.explain.explanation import explain
 from moorage.explain.world import World
 from moorage.testing import Cluster, node, pod
@@ -48,6 +49,7 @@ def main() -> None:
     world = World(cluster.cache, {"default-scheduler": cluster.profile}, random.Random(0))
     large = pod("large").requesting(cpu="8", memory="16Gi").selecting(disk="ssd").raw
     large_only = pod("large").requesting(cpu="8", memory="16Gi").raw
+    shape = pod("shape").requesting(cpu="250m", memory="512Mi").raw
     small = decode_as(pod("small").requesting(cpu="1").raw, Pod)
     print(
         json.dumps(
@@ -56,6 +58,7 @@ def main() -> None:
                 "pods": given.pods,
                 "explain_ms": milliseconds(lambda: explain(world, large_only)),
                 "explain_pair_ms": milliseconds(lambda: explain(world, large)),
+                "capacity_ms": milliseconds(lambda: capacity(world, shape), 3),
                 "fit_check_ms": milliseconds(lambda: world.fits(small), 200),
             }
         )

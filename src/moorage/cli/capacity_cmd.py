@@ -1,0 +1,104 @@
+"""`moorage capacity`: how many more pods of a shape fit."""
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from moorage.app import plugin_files
+from moorage.app.inputs import read_configuration
+from moorage.cli import common
+from moorage.cli.common import exit_on_bad_input
+from moorage.config.field_errors import InputError
+from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
+from moorage.explain.sources import from_simulation
+from moorage.simulate import manifest_files, workload_controllers
+from moorage.simulate.manifest_files import Manifest
+from moorage.simulate.simulation import simulate
+
+
+@click.command("capacity", short_help="How many more pods of a shape fit.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--pod",
+    "shapes",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="A manifest of the shape: a pod, or whatever makes pods. May be repeated.",
+)
+@click.option(
+    "--by",
+    "group_by",
+    default=INSTANCE_TYPE,
+    show_default=True,
+    metavar="LABEL",
+    help="The node label that tells node groups apart.",
+)
+@click.option("--config", "config", metavar="FILE", help="A KubeSchedulerConfiguration.")
+@common.PLUGIN
+@click.option("--seed", default=0, show_default=True, help="Ties are broken by this seed.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table to read, or data to process.",
+)
+@exit_on_bad_input
+def capacity_command(
+    paths: tuple[str, ...],
+    shapes: tuple[str, ...],
+    group_by: str,
+    config: str | None,
+    plugins: tuple[str, ...],
+    seed: int,
+    output: str,
+) -> None:
+    """Count how many more pods of a shape fit, where, and what runs out first.
+
+    PATHs are manifests as `moorage simulate` reads them; they are scheduled first, and each shape
+    is counted beside what is there then, alone.
+
+    \b
+    Examples:
+      moorage capacity cluster.yaml --pod web.yaml
+      moorage capacity cluster/ --pod small.yaml --pod gpu.yaml --by pool -o json
+    """
+    known = plugin_files.load_plugins(plugins)
+    loaded = read_configuration(config, known)
+    manifests = workload_controllers.expand_workloads(manifest_files.read_manifests(paths))
+    ended = simulate(manifests, loaded.configuration, known, seed, loaded.moorage.plugin_guard)
+    world = from_simulation(ended).world
+    found = [capacity(world, _shape(shape).raw, group_by=group_by) for shape in shapes]
+    if output == "json":
+        click.echo(msgspec.json.encode(found))
+    else:
+        _print(found, Console(highlight=False))
+
+
+def _shape(file: str) -> Manifest:
+    made = workload_controllers.expand_workloads(manifest_files.read_manifests([file]))
+    pods = [manifest for manifest in made if manifest.kind == "Pod"]
+    if not pods:
+        raise InputError([f"{file}: no pod in it, nor anything that makes pods"])
+    return pods[0]
+
+
+def _print(found: list[Capacity], console: Console) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("SHAPE", no_wrap=True)
+    table.add_column("FIT", justify="right")
+    table.add_column("NODES", justify="right")
+    table.add_column("RUNS OUT FIRST")
+    for each in found:
+        first = ", ".join(f"{name} on {count}" for name, count in each.runs_out.items())
+        table.add_row(each.pod, str(each.fits), str(each.nodes), first or each.message)
+    console.print(table)
+    for each in found:
+        for title, parts in (("zone", each.by_zone), ("group", each.by_group)):
+            named = {name: count for name, count in parts.items() if name}
+            if named:
+                shown = ", ".join(f"{name} {count}" for name, count in named.items())
+                console.print(f"{each.pod} by {title}: {shown}", soft_wrap=True)
