@@ -47,13 +47,36 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+class VirtualCall:
+    """Something to be done at a time, unless it is cancelled."""
+
+    __slots__ = ("_action",)
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self._action: Callable[[], None] | None = action
+
+    def cancel(self) -> None:
+        """Do not do it."""
+        self._action = None
+
+    def done(self) -> bool:
+        """Whether it will not be done any more."""
+        return self._action is None
+
+    def set_result(self, _: None) -> None:
+        """Its time has come."""
+        action, self._action = self._action, None
+        if action is not None:
+            action()
+
+
 class VirtualClock:
     """A clock that stands still until it is moved."""
 
     def __init__(self, start: float = 0.0) -> None:
         self._now = start
         self._sequence = itertools.count()
-        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._sleepers: list[tuple[float, int, asyncio.Future[None] | VirtualCall]] = []
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -67,6 +90,12 @@ class VirtualClock:
         wake = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (self._now + seconds, next(self._sequence), wake))
         await wake
+
+    def call_at(self, when: float, action: Callable[[], None]) -> VirtualCall:
+        """Do something when time has been moved that far, as if a sleeper woke."""
+        call = VirtualCall(action)
+        heapq.heappush(self._sleepers, (max(when, self._now), next(self._sequence), call))
+        return call
 
     def next_wake(self) -> float | None:
         """The time of the earliest sleeper, or None where nobody sleeps."""

@@ -16,6 +16,7 @@ def _command(name: str, short_help: str) -> LazyCommand:
 COMMANDS: Final = {
     "bench": _command("bench", "Measure the scheduling decision."),
     "capacity": _command("capacity", "How many more pods of a shape fit."),
+    "compare": _command("compare", "Compare configurations on one scenario."),
     "config": _command("config", "Look at scheduler configurations."),
     "evaluate": _command("evaluate", "Decide cases read as JSON lines, in full."),
     "explain": _command("explain", "Why a pod is where it is, and what would help."),

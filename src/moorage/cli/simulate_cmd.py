@@ -13,6 +13,7 @@ from rich.text import Text
 from moorage.api import kinds
 from moorage.app import plugin_files
 from moorage.app.inputs import read_configuration
+from moorage.cli import scenario_cmd
 from moorage.cli.common import exit_on_bad_input
 from moorage.config.field_errors import InputError
 from moorage.simulate import manifest_files, simulated_feeds, workload_controllers
@@ -85,7 +86,9 @@ def _bar(use: ResourceUse) -> Text:
 
 
 @click.command("simulate", short_help="Schedule manifests on an embedded cluster.")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.option("--nodes", metavar="CSV", help="A table of nodes, instead of manifests.")
+@click.option("--pods", metavar="CSV", help="A table of pods with arrivals and durations.")
 @click.option("--config", "config", metavar="FILE", help="A KubeSchedulerConfiguration.")
 @click.option(
     "--plugin",
@@ -107,6 +110,8 @@ def _bar(use: ResourceUse) -> Text:
 @exit_on_bad_input
 def simulate_command(
     paths: tuple[str, ...],
+    nodes: str | None,
+    pods: str | None,
     config: str | None,
     plugins: tuple[str, ...],
     seed: int,
@@ -120,11 +125,18 @@ def simulate_command(
     (metrics.k8s.io) say what nodes use, and a ConfigMap may hold latencies, for the policies that
     ask. Nothing leaves this machine, and the code that decides is the code that runs in a cluster.
 
+    With --nodes and --pods, tables of nodes and of pods that arrive, run and end, time passes as in
+    a cluster, only faster, and the answer are KPIs.
+
     \b
     Examples:
       moorage simulate examples/demo/cluster examples/demo/workloads
       moorage simulate cluster/ app.yaml --config scheduler.yaml --plugin rules.py -o json
+      moorage simulate --nodes nodes.csv --pods pods.csv --config scheduler.yaml
     """
+    if nodes or pods or not paths:
+        scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output)
+        return
     known = plugin_files.load_plugins(plugins)
     loaded = read_configuration(config, known)
     objects = _readable(

@@ -9,7 +9,7 @@ from moorage.kpi.meter import Meter
 from moorage.kpi.pod_times import TimesSummary
 from moorage.kpi.quantiles import Quantiles
 
-DIGITS: Final = 12
+DIGITS: Final = 9
 """Significant digits that are kept: the last few of a float are the machine's, not the run's."""
 
 

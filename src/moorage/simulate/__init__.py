@@ -9,6 +9,21 @@
     simulated_feeds       measurements from manifests, not from the network
     simulation_report     where pods went, why one did not, who left, how full nodes are
 
+Scenarios, where pods arrive over time, run, end and are stopped:
+
+    scenario          a cluster, the pods that come to it, what happens to them
+    trace_table       CSV and Parquet, columns and cells checked
+    trace_files       nodes.csv and pods.csv
+    trace_scenario    a scenario from two tables
+    pod_template      what arriving pods are made from
+    candidate         a configuration to be tried
+    scenario_run      one run in virtual time, and its KPIs
+    simulated_server  the API server of such a run: structs, no copies
+    pod_lifecycle     arrival, running, ending, being stopped and coming again
+    sweep             every configuration with every seed, on all cores
+    comparison        KPIs side by side, and how they differ
+    student_t         confidence intervals
+
 Law of the package: there is no `if simulating` anywhere below. What differs is the API server
-(memory) and the clock (virtual).
+(in memory) and the clock (virtual).
 """

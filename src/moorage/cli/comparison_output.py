@@ -1,0 +1,118 @@
+"""Comparisons on the terminal: KPIs side by side, and what differs."""
+
+import sys
+from typing import Any, Final
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from moorage.simulate.comparison import Comparison, Difference, Outcome
+
+SHOWN: Final = (
+    ("wait_s.mean", "waiting, mean"),
+    ("wait_s.p50", "waiting, median"),
+    ("wait_s.p95", "waiting, p95"),
+    ("wait_s.p99", "waiting, p99"),
+    ("completion_s.mean", "completion, mean"),
+    ("completion_s.p95", "completion, p95"),
+    ("never_placed", "pods never placed"),
+    ("gangs_never_placed", "gangs never placed"),
+    ("slo_attained", "waited no longer than the target"),
+    ("evictions", "evictions"),
+    ("work_lost_s", "work lost"),
+    ("nodes_used", "nodes used"),
+    ("nodes_used_mean", "nodes in use, mean"),
+    ("cost", "cost of nodes in use"),
+    ("cost_provisioned", "cost of all nodes"),
+    ("fairness", "fairness (Jain)"),
+    ("spread_kept", "spread kept"),
+    ("attempts_per_pod", "attempts per pod"),
+)
+_BY_RESOURCE: Final = (
+    ("allocation", "allocation"),
+    ("fragmentation", "fragmentation"),
+    ("balance", "balance"),
+)
+
+
+def write_json(data: dict[str, Any]) -> None:
+    """Data to process."""
+    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+
+
+def print_comparison(found: Comparison) -> None:
+    """A table to read."""
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    console.print(_table(found))
+    errors = dict.fromkeys(
+        f"{outcome.name}: {error}"
+        for outcome in found.configurations
+        for result in outcome.seeds
+        for error in result.errors
+    )
+    for error in errors:
+        console.print(Text(f"error: {error}", style="red"), soft_wrap=True)
+
+
+def shown_kpis(found: Comparison) -> list[tuple[str, str]]:
+    """The KPIs that a reader is shown, by path and in words: those that say something here."""
+    first = found.configurations[0]
+    paths = list(SHOWN)
+    for group, label in _BY_RESOURCE:
+        names = first.kpis[group]
+        paths += [(f"{group}.{name}", f"{label}, {name}") for name in names]
+    return [
+        (path, label)
+        for path, label in paths
+        if any(path in outcome.intervals for outcome in found.configurations)
+        and (path not in _SILENT_AT_ZERO or any(_mean(o, path) for o in found.configurations))
+    ]
+
+
+_SILENT_AT_ZERO: Final = frozenset(
+    {"gangs_never_placed", "evictions", "work_lost_s", "cost", "cost_provisioned"}
+)
+
+
+def _mean(outcome: Outcome, path: str) -> float | None:
+    found = outcome.intervals.get(path)
+    return None if found is None else found.mean
+
+
+def _table(found: Comparison) -> Table:
+    runs = {len(outcome.seeds) for outcome in found.configurations}
+    title = f"{found.scenario}, {max(runs, default=0)} seed(s)"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("KPI", no_wrap=True)
+    for outcome in found.configurations:
+        table.add_column(outcome.name, justify="right")
+    pairs = [each for each in found.differences if each.kpi == "pods"]
+    for pair in pairs:
+        table.add_column(f"{pair.configurations[1]} - {pair.configurations[0]}", justify="right")
+    by_path = {(each.kpi, each.configurations): each for each in found.differences}
+    for path, label in shown_kpis(found):
+        cells = [number(_mean(outcome, path)) for outcome in found.configurations]
+        gaps = [_gap(by_path.get((path, pair.configurations))) for pair in pairs]
+        table.add_row(label, *cells, *gaps)
+    return table
+
+
+def _gap(difference: Difference | None) -> Text:
+    if difference is None:
+        return Text("")
+    if difference.low is None or difference.high is None:
+        return Text(f"{difference.mean:+.4g}")
+    text = f"{difference.mean:+.4g} [{difference.low:+.4g}, {difference.high:+.4g}]"
+    return Text(text, style="bold" if difference.is_significant else "dim")
+
+
+def number(value: float | None) -> str:
+    """A number as people read it."""
+    if value is None:
+        return "-"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,0 +1,240 @@
+"""What happens to a pod: it arrives, runs for its time, ends; or is stopped, and comes again."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from moorage.api.meta import ObjectMeta
+from moorage.api.pod import Pod, PodStatus
+from moorage.api.podgroup import PodGroup, PodGroupSpec
+from moorage.clock import VirtualCall, VirtualClock
+from moorage.kpi.meter import Meter
+from moorage.simulate.pod_template import member_labels
+from moorage.simulate.scenario import Arrival, PodRules
+from moorage.simulate.simulated_server import SimulatedServer
+from moorage.watch.api_resources import PODS, RESOURCES
+
+POD_GROUPS: Final = RESOURCES["podgroups"]
+PENDING: Final = PodStatus(phase="Pending")
+
+
+class _Job:
+    """A pod of the scenario, in whichever of its incarnations."""
+
+    __slots__ = ("arrival", "done", "end", "incarnation", "key", "node", "since")
+
+    def __init__(self, arrival: Arrival) -> None:
+        self.arrival = arrival
+        self.key = f"{arrival.template.namespace}/{arrival.name}"
+        self.incarnation = 0
+        self.done = 0.0
+        """Seconds of work that will not have to be done again."""
+        self.node = ""
+        self.since = 0.0
+        self.end: VirtualCall | None = None
+
+
+class PodLifecycle:
+    """Every pod from its arrival to its end; the kubelet of all nodes.
+
+    `waiting` counts pods that have no node, `finite` those on nodes that will end by themselves.
+    """
+
+    def __init__(
+        self,
+        server: SimulatedServer,
+        clock: VirtualClock,
+        meter: Meter,
+        rules: PodRules,
+        scheduler: str,
+    ) -> None:
+        self._server = server
+        self._clock = clock
+        self._meter = meter
+        self._rules = rules
+        self._scheduler = scheduler
+        self._jobs: dict[str, _Job] = {}
+        self._on_node: dict[str, dict[str, _Job]] = {}
+        self._groups: dict[str, int] = {}
+        self.placed = 0
+        self.waiting = 0
+        self.finite = 0
+        self.returning = 0
+        self._drained = asyncio.Event()
+        server.kubelet = self
+
+    async def until_drained(self) -> None:
+        """Return when no pod on a node will end by itself any more."""
+        while self.finite:
+            self._drained.clear()
+            await self._drained.wait()
+
+    def arrive(self, arrival: Arrival) -> None:
+        """A pod has come."""
+        job = _Job(arrival)
+        self._jobs[job.key] = job
+        group, template = arrival.group, arrival.template
+        self._meter.pod_arrived(
+            self._clock.now(), job.key, template.facts(group, arrival.min_member)
+        )
+        if group:
+            self._join(f"{template.namespace}/{group}", arrival)
+        self._create(job)
+
+    def withdraw(self, key: str) -> None:
+        """A pod is not wanted any more."""
+        job = self._jobs.pop(key, None)
+        if job is None:
+            return
+        if job.node:
+            self._take_off(job)
+        else:
+            self.waiting -= 1
+        self._meter.pod_withdrawn(self._clock.now(), key)
+        self._leave(job)
+        self._server.remove(PODS, key)
+
+    def bound(self, pod: Pod) -> None:
+        """A pod was assigned to a node: it runs, if the kubelet admits it."""
+        job, now = self._jobs[pod.key], self._clock.now()
+        job.node, job.since = pod.spec.node_name, now
+        self.waiting -= 1
+        self.placed += 1
+        self._meter.pod_placed(now, job.key, job.node)
+        self._on_node.setdefault(job.node, {})[job.key] = job
+        duration = job.arrival.duration
+        if duration is not None:
+            self.finite += 1
+            left = max(0.0, duration - job.done)
+            job.end = self._clock.call_at(now + left, lambda: self._complete(job))
+
+    def deleted(self, pod: Pod, grace_period_seconds: int | None) -> None:
+        """Somebody deletes a pod: it stops, and what is left of its work comes again."""
+        if pod.is_terminating:
+            return
+        job = self._jobs.get(pod.key)
+        seconds = self._rules.stop_seconds
+        if grace_period_seconds is not None:
+            seconds = min(seconds, grace_period_seconds)
+        if job is None or not job.node or not seconds:
+            self._evicted(pod.key, pod.uid)
+            return
+        self._server.terminate(pod)
+        self._clock.call_at(self._clock.now() + seconds, lambda: self._evicted(pod.key, pod.uid))
+
+    def lose_node(self, node: str) -> None:
+        """The pods of a node are gone with it."""
+        for job in list(self._on_node.get(node, {}).values()):
+            self._stop(job)
+
+    def pods_on(self, node: str) -> int:
+        """How many pods a node has."""
+        return len(self._on_node.get(node, ()))
+
+    def _evicted(self, key: str, uid: str) -> None:
+        job, pod = self._jobs.get(key), self._server.pod(key)
+        if job is None or pod is None or pod.uid != uid:
+            return
+        if job.node:
+            self._stop(job)
+        else:
+            self._server.remove(PODS, key)
+            self._create_again(job)
+
+    def _complete(self, job: _Job) -> None:
+        del self._jobs[job.key]
+        self._take_off(job)
+        self._meter.pod_completed(self._clock.now(), job.key)
+        self._server.remove(PODS, job.key)
+        self._leave(job)
+
+    def _stop(self, job: _Job) -> None:
+        """A pod is stopped before its work is done."""
+        now = self._clock.now()
+        ran = now - job.since
+        self._take_off(job)
+        kept = self._checkpointed(ran)
+        job.done += kept
+        self._meter.pod_stopped(now, job.key, work_lost=ran - kept)
+        self._server.remove(PODS, job.key)
+        if self._rules.retry:
+            self._create_again(job)
+        else:
+            del self._jobs[job.key]
+            self._meter.pod_withdrawn(now, job.key)
+            self._leave(job)
+
+    def _checkpointed(self, ran: float) -> float:
+        every = self._rules.checkpoint_seconds
+        if every is None:
+            return 0.0
+        return ran // every * every if every else ran
+
+    def _take_off(self, job: _Job) -> None:
+        """A pod is on its node no longer."""
+        if job.end is not None:
+            job.end.cancel()
+            job.end = None
+            self.finite -= 1
+            if not self.finite:
+                self._drained.set()
+        del self._on_node[job.node][job.key]
+        job.node = ""
+
+    def _create_again(self, job: _Job) -> None:
+        job.incarnation += 1
+        seconds = self._rules.restart_seconds
+        if not seconds:
+            self._create(job)
+            return
+        self.returning += 1
+
+        def back() -> None:
+            self.returning -= 1
+            if self._jobs.get(job.key) is job:
+                self._create(job)
+
+        self._clock.call_at(self._clock.now() + seconds, back)
+
+    def _create(self, job: _Job) -> None:
+        arrival = job.arrival
+        template = arrival.template
+        again = f"-{job.incarnation}" if job.incarnation else ""
+        self.waiting += 1
+        spec = template.spec
+        if not spec.scheduler_name:
+            spec = msgspec.structs.replace(spec, scheduler_name=self._scheduler)
+        metadata = ObjectMeta(
+            name=arrival.name,
+            namespace=template.namespace,
+            uid=f"{job.key}{again}",
+            labels=member_labels(template.labels, arrival.group),
+            annotations=template.annotations,
+            creation_timestamp=datetime.fromtimestamp(self._clock.now(), UTC),
+        )
+        self._server.put(PODS, Pod(metadata=metadata, spec=spec, status=PENDING))
+
+    def _join(self, key: str, arrival: Arrival) -> None:
+        members = self._groups.get(key, 0)
+        self._groups[key] = members + 1
+        if not members:
+            at = datetime.fromtimestamp(self._clock.now(), UTC)
+            metadata = ObjectMeta(
+                name=arrival.group,
+                namespace=arrival.template.namespace,
+                uid=f"group/{key}",
+                creation_timestamp=at,
+            )
+            spec = PodGroupSpec(min_member=arrival.min_member)
+            self._server.put(POD_GROUPS, PodGroup(metadata=metadata, spec=spec))
+
+    def _leave(self, job: _Job) -> None:
+        if not job.arrival.group:
+            return
+        key = f"{job.arrival.template.namespace}/{job.arrival.group}"
+        self._groups[key] -= 1
+        if not self._groups[key]:
+            del self._groups[key]
+            self._server.remove(POD_GROUPS, key)

@@ -1,0 +1,60 @@
+"""A scenario from flags: a table of nodes and a table of pods."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from moorage.kpi.settings import KpiSettings, TypicalPod
+from moorage.simulate import trace_files
+from moorage.simulate.pod_template import GPU_MILLI, PodTemplate
+from moorage.simulate.scenario import Arrival, PodRules, Scenario
+
+TYPICAL_SHARE: Final = 0.95
+"""Typical pods are the most frequent ones that together make up so much of all."""
+CURVE_POINTS: Final = 200
+DEFAULT_RULES: Final = PodRules()
+DEFAULT_KPIS: Final = KpiSettings()
+
+
+def scenario_of_tables(nodes: str, pods: str, rules: PodRules = DEFAULT_RULES) -> Scenario:
+    """The scenario of nodes.csv and pods.csv."""
+    arrivals = trace_files.read_pods(pods)
+    shares_gpus = any(GPU_MILLI in arrival.template.requests for arrival in arrivals)
+    cluster = trace_files.read_nodes(nodes, shares_gpus=shares_gpus)
+    return Scenario(
+        name=f"{Path(pods).name} on {Path(nodes).name}",
+        nodes=tuple(cluster),
+        arrivals=tuple(arrivals),
+        pods=rules,
+        kpis=settings_for(arrivals),
+    )
+
+
+def settings_for(arrivals: Iterable[Arrival], given: KpiSettings = DEFAULT_KPIS) -> KpiSettings:
+    """Settings with the typical pods of a trace, and with curves as long as it is."""
+    listed = list(arrivals)
+    length = listed[-1].time - listed[0].time if listed else 0.0
+    return msgspec.structs.replace(
+        given,
+        typical=typical_pods(arrival.template for arrival in listed),
+        sample_seconds=max(length / CURVE_POINTS, 1e-3),
+    )
+
+
+def typical_pods(templates: Iterable[PodTemplate]) -> tuple[TypicalPod, ...]:
+    """The most frequent kinds of pods, as many as make up most of all."""
+    counts: Counter[tuple[tuple[str, float], ...]] = Counter(
+        tuple(sorted(template.requests.items())) for template in templates
+    )
+    wanted = TYPICAL_SHARE * counts.total()
+    found: list[TypicalPod] = []
+    covered = 0
+    for requests, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        if covered >= wanted:
+            break
+        found.append(TypicalPod(dict(requests), float(count)))
+        covered += count
+    return tuple(found)

@@ -1,0 +1,183 @@
+"""Traces as tables: CSV, also compressed, or Parquet; columns checked by name, cells by type."""
+
+import csv
+import gzip
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from moorage.api import quantity
+from moorage.config.field_errors import InputError
+from moorage.config.plugin_catalogue import closest_name, did_you_mean
+
+T = TypeVar("T")
+
+MOST_PROBLEMS = 10
+"""How many faults of one table are told; more of the same help nobody."""
+
+
+class Row:
+    """One row: cells by column, and the place to name when one is wrong."""
+
+    __slots__ = ("_cells", "place")
+
+    def __init__(self, cells: Mapping[str, str], place: str) -> None:
+        self._cells = cells
+        self.place = place
+
+    def text(self, column: str) -> str:
+        """What is written there; nothing where the column is left out."""
+        return (self._cells.get(column) or "").strip()
+
+    def number(self, column: str, default: float | None = None, least: float = 0.0) -> float:
+        """A number, not below `least`."""
+        found = self.optional_number(column, least)
+        if found is not None:
+            return found
+        if default is None:
+            raise self.fault(column, "is empty")
+        return default
+
+    def optional_number(self, column: str, least: float = 0.0) -> float | None:
+        """A number, not below `least`; None where nothing is written."""
+        text = self.text(column)
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            raise self.fault(column, f"{text!r} is not a number") from None
+        if not math.isfinite(value):
+            raise self.fault(column, f"{text!r} is not a finite number")
+        if value < least:
+            what = "negative" if least == 0 else f"less than {least:g}"
+            raise self.fault(column, f"{text} is {what}")
+        return value
+
+    def whole(self, column: str, default: int = 0, least: int = 0) -> int:
+        """A whole number, not below `least`."""
+        value = self.number(column, default, least)
+        if value != int(value):
+            raise self.fault(column, f"{self.text(column)} is not a whole number")
+        return int(value)
+
+    def quantity(self, column: str) -> str:
+        """A Kubernetes quantity, not negative; nothing where nothing is written."""
+        text = self.text(column)
+        if not text:
+            return ""
+        try:
+            amount = quantity.parse(text)
+        except quantity.QuantityError as error:
+            raise self.fault(column, str(error)) from None
+        if amount.milli_value < 0:
+            raise self.fault(column, f"{text} is negative")
+        return text
+
+    def pairs(self, column: str) -> dict[str, str]:
+        """`k=v;k=v` as a mapping."""
+        found: dict[str, str] = {}
+        for part in filter(None, (part.strip() for part in self.text(column).split(";"))):
+            key, equals, value = part.partition("=")
+            if not (equals and key.strip()):
+                raise self.fault(column, f"{part!r} is not key=value")
+            found[key.strip()] = value.strip()
+        return found
+
+    def fault(self, column: str, problem: str) -> InputError:
+        """An error that names the place."""
+        return InputError([f"{self.place}: {column}: {problem}"])
+
+
+def read_table(path: str | Path, columns: Collection[str], what: str) -> Iterator[Row]:
+    """The rows of a table that may have these columns, and no others."""
+    file = Path(path)
+    if not file.is_file():
+        raise InputError([f"{file}: no such file"])
+    header, rows = _parquet(file) if file.suffix == ".parquet" else _csv(file)
+    unknown = [name for name in header if name not in columns]
+    if unknown:
+        raise InputError(
+            f"{file}: unknown column {name!r}{did_you_mean(closest_name(name, columns))}"
+            f" ({what} have: {', '.join(columns)})"
+            for name in unknown
+        )
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise InputError(f"{file}: column {name!r} is there twice" for name in repeated)
+    return rows
+
+
+def read_each(rows: Iterator[Row], read: Callable[[Row], T]) -> list[T]:
+    """Every row read; what is wrong with the first few bad ones is told together."""
+    found: list[T] = []
+    problems: list[str] = []
+    for row in rows:
+        try:
+            found.append(read(row))
+        except InputError as error:
+            problems += error.problems
+            if len(problems) >= MOST_PROBLEMS:
+                problems.append("... and perhaps more")
+                break
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _csv(file: Path) -> tuple[list[str], Iterator[Row]]:
+    try:
+        with _open(file) as stream:
+            header = next(csv.reader(stream), None)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError([f"{file}: not a CSV file: {error}"]) from None
+    if not header:
+        raise InputError([f"{file}: is empty; its first line names the columns"])
+    names = [name.strip().removeprefix("\ufeff") for name in header]
+    return names, _csv_rows(file, names)
+
+
+def _csv_rows(file: Path, header: list[str]) -> Iterator[Row]:
+    width = len(header)
+    with _open(file) as stream:
+        reader = csv.reader(stream)
+        next(reader)
+        try:
+            for cells in reader:
+                if not cells:
+                    continue
+                place = f"{file}:{reader.line_num}"
+                if len(cells) > width:
+                    raise InputError([f"{place}: {len(cells)} cells for {width} columns"])
+                yield Row(dict(zip(header, cells, strict=False)), place)
+        except (UnicodeDecodeError, csv.Error, OSError, EOFError) as error:
+            raise InputError([f"{file}:{reader.line_num}: not CSV: {error}"]) from None
+
+
+def _open(file: Path) -> Any:
+    if file.suffix == ".gz":
+        return gzip.open(file, "rt", encoding="utf-8", newline="")
+    return file.open(encoding="utf-8", newline="")
+
+
+def _parquet(file: Path) -> tuple[list[str], Iterator[Row]]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        message = f"{file}: reading Parquet needs pyarrow: pip install 'moorage[parquet]'"
+        raise InputError([message]) from None
+    try:
+        table = parquet.read_table(file)
+    except (ArrowException, OSError) as error:
+        raise InputError([f"{file}: not a Parquet file: {error}"]) from None
+    return table.column_names, _parquet_rows(file, table)
+
+
+def _parquet_rows(file: Path, table: Any) -> Iterator[Row]:
+    number = 0
+    for batch in table.to_batches():
+        for cells in batch.to_pylist():
+            number += 1
+            texts = {name: "" if value is None else str(value) for name, value in cells.items()}
+            yield Row(texts, f"{file}: row {number}")
