@@ -12,6 +12,7 @@ from moorage.feeds.latency_readers import ConfigMapLatencies, FileLatencies
 from moorage.feeds.metrics_server import MetricsServerUsage
 from moorage.feeds.prometheus_feed import PrometheusEnergy, PrometheusUsage
 from moorage.feeds.readings import Reader
+from moorage.feeds.strategy_state import StrategyReader
 from moorage.framework.events import MEASURED
 from moorage.policies.telemetry.metric_sources import (
     PROMETHEUS,
@@ -19,6 +20,7 @@ from moorage.policies.telemetry.metric_sources import (
     LatencyConfigMap,
     LatencyFile,
     Source,
+    StrategyConfigMap,
     UsageSource,
 )
 from moorage.queue.scheduling_queue import SchedulingQueue
@@ -89,6 +91,8 @@ def network_readers(scheduler: Scheduler) -> OpenReader:
                 return ConfigMapLatencies(source, server, clock)
             case LatencyFile():
                 return FileLatencies(source, clock)
+            case StrategyConfigMap():
+                return StrategyReader(source, server)
         return None
 
     return open

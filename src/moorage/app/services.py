@@ -1,5 +1,6 @@
 """What runs beside the scheduler in one process: the HTTP server, feeds, strategy metrics."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final, Protocol
@@ -7,6 +8,7 @@ from typing import Final, Protocol
 from moorage.app import feed_builder
 from moorage.app.run_process import RunProcess
 from moorage.config.types import SchedulerConfiguration
+from moorage.feeds.strategy_state import StrategyWriter
 from moorage.observe.adaptive_strategies import Strategies, strategies_by_profile
 from moorage.observe.logs import Logs
 from moorage.observe.prometheus_metrics import Metrics
@@ -145,6 +147,9 @@ def strategy_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]
     async def tell(process: RunProcess) -> None:
         strategies = Strategies(lambda: process.scheduler.profiles)
         metrics.registry.register(strategies)
-        await strategies.run(process.clock)
+        writer = StrategyWriter(process.scheduler.server, lambda: process.scheduler.lineup)
+        async with asyncio.TaskGroup() as both:
+            both.create_task(strategies.run(process.clock), name="strategies/tell")
+            both.create_task(writer.run(process.clock), name="strategies/write")
 
     return tell

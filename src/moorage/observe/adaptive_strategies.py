@@ -66,7 +66,7 @@ class Strategies:
 
 def _strategies(profiles: Mapping[str, Profile]) -> Iterator[tuple[str, dict[str, Strategy]]]:
     for name, profile in profiles.items():
-        found = AdaptiveSchedulingPlugin.strategies(profile.shared)
+        found = AdaptiveSchedulingPlugin.in_force(profile.shared)
         if found:
             yield name, found
 

@@ -17,11 +17,13 @@ from moorage.feeds.feeds import OpenReader
 from moorage.feeds.latency_readers import CONFIG_MAPS, ConfigMapLatencies, FileLatencies
 from moorage.feeds.metrics_server import NODE_METRICS, NodeMetrics
 from moorage.feeds.readings import FeedError, Reader, Usages
+from moorage.feeds.strategy_state import StrategyReader
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.policies.telemetry.metric_sources import (
     LatencyConfigMap,
     LatencyFile,
     Source,
+    StrategyConfigMap,
     UsageSource,
 )
 from moorage.simulate.manifest_files import Manifest
@@ -70,6 +72,8 @@ def manifest_readers(
                 return ConfigMapLatencies(source, cluster, clock)
             case LatencyFile():
                 return FileLatencies(source, clock)
+            case StrategyConfigMap(namespace, name) if f"{namespace}/{name}" in maps:
+                return StrategyReader(source, cluster)
         return None
 
     return open

@@ -76,7 +76,7 @@ def test_each_namespace_has_a_strategy_of_its_own() -> None:
     cluster = world(QUICK, node("a"), *cpu_heavy(), *batch)
 
     assert learnt(cluster, "team").cpu_weight > 50 > learnt(cluster, "data").cpu_weight
-    assert set(AdaptiveSchedulingPlugin.strategies(cluster.profile.shared)) == {"team", "data"}
+    assert set(AdaptiveSchedulingPlugin.in_force(cluster.profile.shared)) == {"team", "data"}
 
 
 def test_weights_move_step_by_step_and_stop_at_their_bounds() -> None:

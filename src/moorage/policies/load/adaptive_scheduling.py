@@ -1,38 +1,71 @@
-"""AdaptiveSchedulingPlugin: weighs cpu and memory by what the pods of a namespace request."""
+"""AdaptiveSchedulingPlugin: a strategy for each namespace, learnt from what became of its pods."""
 
+import math
 from collections.abc import Hashable
+from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.api import label_requirements
+from moorage.api.label_requirements import Requirement, SelectorError
+from moorage.api.node import Node
 from moorage.api.pod import Pod
+from moorage.cache import selector_masks
 from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
 from moorage.config.durations import Duration
 from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
 from moorage.framework.plugin import Carried
-from moorage.framework.points import Score
+from moorage.framework.points import PreFilter, Reserve, Score
 from moorage.framework.verdicts import MAX_SCORE
-from moorage.policies.argument_types import Count, Percent, Share
-from moorage.policies.load import requested_load, workload_patterns
+from moorage.policies.argument_types import Amount, Count, Percent, Share
+from moorage.policies.business import price_list
+from moorage.policies.business.price_list import CostMetrics, PriceList
+from moorage.policies.load import (
+    outcomes,
+    requested_load,
+    strategy_goals,
+    strategy_learner,
+    workload_patterns,
+)
+from moorage.policies.load.outcomes import NodeKind, Outcomes, Window
+from moorage.policies.load.strategy_goals import NamespaceStrategy
+from moorage.policies.load.strategy_learner import Learner
 from moorage.policies.load.workload_patterns import ClusterState, WorkloadPattern, WorkloadPatterns
+from moorage.policies.network_latency import NetworkLatencyPlugin
 from moorage.policies.telemetry import metric_sources, node_measurements
-from moorage.policies.telemetry.metric_sources import Source, UsageProvider, UsageSource
+from moorage.policies.telemetry.metric_sources import (
+    Source,
+    StrategyConfigMap,
+    UsageProvider,
+    UsageSource,
+)
 
 NAME: Final = "AdaptiveSchedulingPlugin"
 SPREAD: Final = "spread"
 PACK: Final = "pack"
 
+CONFIG_MAP: Final = "moorage-system/moorage-strategies"
+ANY_NAMESPACE: Final = "*"
+
+_SPOT_RATIO = 0.35
+_RESOURCES = 100
+_READ_SECONDS = 300.0
 _EVEN = 50
 _WHOLE = 100
 _HALF = 0.5
 
 
 class Strategy(msgspec.Struct, frozen=True):
-    """How the pods of a namespace are placed, and why."""
+    """How the pods of a namespace are placed, and why.
+
+    Beside resources, which count 100: what it counts that a node is cheap, that few pods were lost
+    on nodes of its kind, that it is near. `packing` is how far pods are packed, of 100.
+    """
 
     namespace: str
     cpu_weight: int
@@ -40,6 +73,12 @@ class Strategy(msgspec.Struct, frozen=True):
     goal: Literal["spread", "pack"]
     why: str
     since: float
+    pattern_cpu: int = _EVEN
+    packing: int = 0
+    cost: int = 0
+    safety: int = 0
+    nearness: int = 0
+    loss_rates: dict[NodeKind, float] = msgspec.field(default_factory=dict)
 
 
 class LearnedStrategies:
@@ -48,21 +87,41 @@ class LearnedStrategies:
     def __init__(self) -> None:
         self.workloads = WorkloadPatterns()
         self.strategies: dict[str, Strategy] = {}
+        self.learners: dict[str, Learner] = {}
+
+    def restore(self, learners: dict[str, Learner]) -> None:
+        """Go on from what was learnt before; what was learnt since goes before that."""
+        for namespace, learner in learners.items():
+            if not self.learner(namespace).windows:
+                self.learners[namespace] = learner
+
+    def learner(self, namespace: str) -> Learner:
+        return self.learners.setdefault(namespace, Learner())
 
 
-class AdaptiveSchedulingPlugin(Score, frozen=True):
-    """Learns what the pods of each namespace ask for, and places them accordingly.
+def learned_strategies(shared: dict[str, Any]) -> LearnedStrategies:
+    """What a profile has learnt, made when it is first asked for."""
+    found: LearnedStrategies = shared.setdefault(NAME, LearnedStrategies())
+    return found
 
-    1. The weight of cpu is half cpu's part of what the namespace's pods ask for, half its part of
-       what is scarce in the cluster; memory has the rest. Both stay within `minWeight` (20) and
-       `maxWeight` (80), and move by no more than `maxStep` (10) each `updateInterval` (1m). What is
-       scarce is what most nodes use, if `metricProvider` has told in the last `staleAfter` (5m), or
-       else what is asked for.
+
+class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True):
+    """Learns what the pods of each namespace ask for and what becomes of them.
+
+    1. A strategy begins with a pattern. The weight of cpu is half cpu's part of what the
+       namespace's pods ask for, half its part of what is scarce in the cluster; memory has the
+       rest. Both stay within `minWeight` (20) and `maxWeight` (80), and move by no more than
+       `maxStep` (10) each `updateInterval` (1m). What is scarce is what most nodes use, if
+       `metricProvider` has told in the last `staleAfter` (5m), or else what is asked for.
     2. Pods are spread, to nodes with more left; but packed, to nodes with less left, where most of
        the namespace's pods are jobs', or where the cluster is fuller than `packAbove` (0.8).
     3. With fewer than `minPods` (5) pods to learn from, cpu and memory weigh the same.
+    4. Where at least `minOutcomes` (20) pods were placed since the last time, the first of them
+       `outcomeDelay` (5m) ago, what became of them is held against the goals of `strategies`, and
+       one setting moves by one step (strategy_learner.py): what cheapness, safety and nearness
+       count, packing, the weight of cpu.
 
-    `strategies` tells what is in force, and why.
+    `strategies` tells what is in force, and why. What was learnt is kept in `stateConfigMap`.
     """
 
     min_weight: Percent = 20
@@ -73,49 +132,217 @@ class AdaptiveSchedulingPlugin(Score, frozen=True):
     update_interval: Duration = Duration.of_seconds(60)
     metric_provider: UsageProvider = UsageProvider()
     stale_after: Duration = Duration.of_seconds(300)
+    strategies: dict[str, NamespaceStrategy] = msgspec.field(default_factory=dict)
+    min_outcomes: Count = 20
+    outcome_delay: Duration = Duration.of_seconds(300)
+    cost_metrics: CostMetrics = CostMetrics()
+    instance_prices: dict[str, Amount] = msgspec.field(default_factory=dict)
+    state_config_map: str = CONFIG_MAP
 
     aliases = ("AdaptiveScheduling",)
     depends = Depends.USAGE
-    carried: ClassVar[Carried] = {node_measurements.USAGE_STORE: None}
+    carried: ClassVar[Carried] = {
+        node_measurements.USAGE_STORE: None,
+        NAME: None,
+        outcomes.OUTCOMES: None,
+    }
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:
         faults = list(metric_sources.provider_faults(args, "cpuQuery", "memoryQuery"))
         if not args["minWeight"] <= _EVEN <= args["maxWeight"]:
             faults.append("minWeight: 50 must be between minWeight and maxWeight")
-        return faults
+        namespace, _, name = args["stateConfigMap"].partition("/")
+        if args["stateConfigMap"] and not (namespace and name):
+            faults.append("stateConfigMap: NAMESPACE/NAME, or nothing")
+        return [*faults, *_rule_faults(args["strategies"])]
 
     def sources(self) -> tuple[Source, ...]:
-        nobody = self.metric_provider.type == metric_sources.NO_PROVIDER
-        return () if nobody else (UsageSource(self.metric_provider),)
+        """What nodes use, and what was learnt before."""
+        found: list[Source] = []
+        if self.metric_provider.type != metric_sources.NO_PROVIDER:
+            found.append(UsageSource(self.metric_provider))
+        namespace, _, name = self.state_config_map.partition("/")
+        if name:
+            found.append(StrategyConfigMap(namespace, name, _READ_SECONDS))
+        return tuple(found)
+
+    @cached_property
+    def prices(self) -> PriceList:
+        """What pods cost; a spot instance costs a third of its price."""
+        return PriceList(
+            self.cost_metrics,
+            self.instance_prices,
+            price_list.INSTANCE_TYPE_LABEL,
+            price_list.SPOT_LABELS,
+            _SPOT_RATIO,
+        )
+
+    @cached_property
+    def network(self) -> NetworkLatencyPlugin:
+        """Who is near to whom."""
+        return NetworkLatencyPlugin()
+
+    @cached_property
+    def rules(self) -> dict[str, tuple[tuple[tuple[Requirement, ...], int], ...]]:
+        """The affinity rules of each namespace, ready to be asked."""
+        return {
+            namespace: tuple(
+                (tuple(_requirement(each) for each in rule.nodes), rule.weight)
+                for rule in wanted.affinity_rules
+            )
+            for namespace, wanted in self.strategies.items()
+        }
+
+    def wanted(self, namespace: str) -> NamespaceStrategy:
+        """What the pods of a namespace want."""
+        anywhere = self.strategies.get(ANY_NAMESPACE, NamespaceStrategy())
+        return self.strategies.get(namespace, anywhere)
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
+        outcomes.outcomes(cycle.shared).attempted(pod.namespace)
+
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        """Take note of where a pod goes, and of how long it waited."""
+        row = cycle.table.row_of[node.name]
+        alone = Nodes.some(cycle.table, [row])
+        created = pod.metadata.creation_timestamp
+        distances = self.network.distances(cycle)
+        outcomes.outcomes(cycle.shared).placed(
+            pod,
+            self._kinds(alone)[0],
+            now=cycle.now,
+            waited=0.0 if created is None else cycle.now - created.timestamp(),
+            cost=float(self.prices.on_nodes(cycle.incoming, alone)[0]),
+            latency=math.nan if distances is None else float(distances[row]),
+        )
 
     def sign(self, cycle: Cycle) -> Hashable:
         strategy = self.strategy(cycle)
-        return strategy.cpu_weight, strategy.memory_weight, strategy.goal, cycle.incoming.nonzero
+        if strategy.nearness:
+            return None
+        known = (strategy.cpu_weight, strategy.packing, strategy.cost, strategy.safety)
+        rates = tuple(strategy.loss_rates.items()) if strategy.safety else ()
+        rules = self.rules.get(self._strategy_name(cycle.pod.namespace))
+        cheapest = self._cheapest_ratio(cycle) if strategy.cost else 0
+        return known, rates, rules, cheapest, cycle.incoming.nonzero
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        strategy, (cpu, memory) = self.strategy(cycle), cycle.incoming.nonzero
-        weights = strategy.cpu_weight + strategy.memory_weight
-        used = strategy.cpu_weight * _used_share_or_full(nodes, "cpu", cpu)
-        used += strategy.memory_weight * _used_share_or_full(nodes, "memory", memory)
-        share = used / weights
-        score_range.write_scores(MAX_SCORE * (share if strategy.goal == PACK else 1.0 - share), out)
+        strategy = self.strategy(cycle)
+        total = _RESOURCES * _by_resources(strategy, cycle, nodes)
+        weight = float(_RESOURCES)
+        if strategy.cost:
+            ratios = self.prices.ratios(nodes)
+            total += strategy.cost * self._cheapest_ratio(cycle) / np.maximum(ratios, 1e-9)
+            weight += strategy.cost
+        if strategy.safety:
+            total += strategy.safety * self._safety(strategy, nodes)
+            weight += strategy.safety
+        if strategy.nearness:
+            total += strategy.nearness * self._nearness(cycle, nodes)
+            weight += strategy.nearness
+        for wanted, points in self.rules.get(self._strategy_name(pod.namespace), ()):
+            total += points * selector_masks.all_labels_match(wanted, nodes)
+            weight += points
+        score_range.write_scores(MAX_SCORE * total / weight, out)
+
+    def _strategy_name(self, namespace: str) -> str:
+        return namespace if namespace in self.strategies else ANY_NAMESPACE
+
+    def _cheapest_ratio(self, cycle: Cycle) -> float:
+        """What the cheapest node of all costs of its list price."""
+        ratios = self.prices.ratios(Nodes.all(cycle.table))[cycle.table.alive[: cycle.table.rows]]
+        return float(ratios.min(initial=1.0))
+
+    def _safety(self, strategy: Strategy, nodes: Nodes) -> NDArray[np.float64]:
+        """1 where no pod was lost on nodes of the kind, 0 where most were.  float64 (node)"""
+        most = max(strategy.loss_rates.values(), default=0.0)
+        if not most:
+            return np.ones(nodes.count)
+        rates = [strategy.loss_rates.get(kind, 0.0) for kind in self._kinds(nodes)]
+        return 1.0 - np.array(rates) / most
+
+    def _nearness(self, cycle: Cycle, nodes: Nodes) -> NDArray[np.float64]:
+        distances = self.network.distances(cycle)
+        if distances is None:
+            return np.ones(nodes.count)
+        return np.clip(1.0 - distances[nodes.rows] / self.network.max_latency_ms, 0.0, 1.0)
+
+    def _kinds(self, nodes: Nodes) -> list[NodeKind]:
+        """What sort of node each is: of which type, and whether it may be taken away."""
+        label = self.prices.instance_type_label
+        types = nodes.table.label(label).values.values
+        spot = price_list.is_spot(self.prices.spot_labels, nodes)
+        ids = nodes.label(label)
+        return [
+            f"{types[each] or ''}{'/spot' if taken else ''}"
+            for each, taken in zip(ids.tolist(), spot.tolist(), strict=True)
+        ]
 
     def strategy(self, cycle: Cycle) -> Strategy:
         """How pods of the pod's namespace are placed; looked at again every `updateInterval`."""
-        memory: LearnedStrategies = cycle.shared.setdefault(NAME, LearnedStrategies())
+        memory = learned_strategies(cycle.shared)
         namespace = cycle.pod.namespace
         known = memory.strategies.get(namespace)
         if known is None or cycle.now - known.since >= self.update_interval.seconds:
             memory.workloads.catch_up(cycle.table)
-            known = memory.strategies[namespace] = self._learn(cycle, memory.workloads, known)
+            begun = self._learn(cycle, memory.workloads, known)
+            known = memory.strategies[namespace] = self._corrected(cycle, begun, memory)
         return known
 
     @staticmethod
-    def strategies(shared: dict[str, Any]) -> dict[str, Strategy]:
+    def in_force(shared: dict[str, Any]) -> dict[str, Strategy]:
         """What is in force in a profile, by namespace."""
         memory: LearnedStrategies | None = shared.get(NAME)
         return dict(memory.strategies) if memory is not None else {}
+
+    def _corrected(self, cycle: Cycle, begun: Strategy, memory: LearnedStrategies) -> Strategy:
+        """The strategy that the pattern suggests, corrected by what was learnt from outcomes."""
+        namespace, seen = begun.namespace, outcomes.outcomes(cycle.shared)
+        learner, why = memory.learner(namespace), begun.why
+        if self._is_judged(seen.window(namespace), cycle.now):
+            why = f"{why}; {self._judge(cycle, learner, seen)}"
+        elif learner.reasons:
+            why = f"{why}; learnt: {learner.reasons[-1]}"
+        lowest = self._lowest
+        cpu = begun.cpu_weight + learner.value(strategy_learner.CPU)
+        cpu = min(max(cpu, lowest), _WHOLE - lowest)
+        packing = (_WHOLE if begun.goal == PACK else 0) + learner.value(strategy_learner.PACKING)
+        packing = min(max(packing, 0), _WHOLE)
+        return msgspec.structs.replace(
+            begun,
+            pattern_cpu=begun.cpu_weight,
+            cpu_weight=cpu,
+            memory_weight=_WHOLE - cpu,
+            goal=PACK if packing > _EVEN else SPREAD,
+            why=why,
+            packing=packing,
+            cost=learner.value(strategy_learner.COST),
+            safety=learner.value(strategy_learner.SAFETY),
+            nearness=learner.value(strategy_learner.NEARNESS),
+            loss_rates=seen.loss_rates(namespace),
+        )
+
+    def _is_judged(self, window: Window, now: float) -> bool:
+        """Whether enough pods were placed, and the first of them long enough ago."""
+        enough = window.placed >= max(self.min_outcomes, 1)
+        return enough and now - window.since >= self.outcome_delay.seconds
+
+    def _judge(self, cycle: Cycle, learner: Learner, seen: Outcomes) -> str:
+        namespace = cycle.pod.namespace
+        state = self._cluster_state(cycle)
+        found = strategy_goals.shortfalls(
+            self.wanted(namespace), seen.window(namespace), max(state.cpu, state.memory)
+        )
+        seen.close_window(namespace)
+        return learner.judge(found)
+
+    def _cluster_state(self, cycle: Cycle) -> ClusterState:
+        return workload_patterns.cluster_state(
+            cycle.table,
+            node_measurements.usage_columns(cycle.table, cycle.shared),
+            cycle.now - self.stale_after.seconds,
+        )
 
     def _learn(self, cycle: Cycle, workloads: WorkloadPatterns, known: Strategy | None) -> Strategy:
         namespace, now = cycle.pod.namespace, cycle.now
@@ -124,12 +351,12 @@ class AdaptiveSchedulingPlugin(Score, frozen=True):
         if pattern is None or seen < self.min_pods:
             why = f"{seen} pods seen, {self.min_pods} are needed to tell a pattern"
             return Strategy(namespace, _EVEN, _EVEN, SPREAD, why, now)
-        believed = now - self.stale_after.seconds
-        state = workload_patterns.cluster_state(
-            cycle.table, node_measurements.usage_columns(cycle.table, cycle.shared), believed
-        )
+        state = self._cluster_state(cycle)
         wanted = round(_WHOLE * (pattern.cpu + _cpu_part_of_use(state)) / 2)
-        weight = self._bounded(wanted, _EVEN if known is None else known.cpu_weight)
+        given = self.wanted(namespace).resource_weights
+        if given:
+            wanted = round(_WHOLE * given.get("cpu", 0) / max(sum(given.values()), 1))
+        weight = self._bounded(wanted, _EVEN if known is None else known.pattern_cpu)
         goal, because = self._goal(pattern, state)
         why = (
             f"{seen} {pattern.name} pods ask for cpu and memory as {pattern.cpu:.0%} to "
@@ -142,8 +369,11 @@ class AdaptiveSchedulingPlugin(Score, frozen=True):
     def _bounded(self, wanted: int, before: int) -> int:
         """One step towards what is wanted, such that neither weight leaves its bounds."""
         step = min(max(wanted, before - self.max_step), before + self.max_step)
-        lowest = max(self.min_weight, _WHOLE - self.max_weight)
-        return min(max(step, lowest), _WHOLE - lowest)
+        return min(max(step, self._lowest), _WHOLE - self._lowest)
+
+    @property
+    def _lowest(self) -> int:
+        return max(self.min_weight, _WHOLE - self.max_weight)
 
     def _goal(
         self, pattern: WorkloadPattern, state: ClusterState
@@ -165,3 +395,32 @@ def _cpu_part_of_use(state: ClusterState) -> float:
 def _used_share_or_full(nodes: Nodes, resource: str, more: int) -> NDArray[np.float64]:
     """What would be used of each node, all of it where it has none.  float64 (node)"""
     return np.minimum(np.nan_to_num(requested_load.used_share(nodes, resource, more), nan=1.0), 1.0)
+
+
+def _by_resources(strategy: Strategy, cycle: Cycle, nodes: Nodes) -> NDArray[np.float64]:
+    """The part left over or, as far as pods are packed, the part in use.  float64 (node)"""
+    cpu, memory = cycle.incoming.nonzero
+    used = strategy.cpu_weight * _used_share_or_full(nodes, "cpu", cpu)
+    used += strategy.memory_weight * _used_share_or_full(nodes, "memory", memory)
+    share = used / (strategy.cpu_weight + strategy.memory_weight)
+    packed = strategy.packing / _WHOLE
+    blended: NDArray[np.float64] = packed * share + (1.0 - packed) * (1.0 - share)
+    return blended
+
+
+def _requirement(given: Any) -> Requirement:
+    return label_requirements.check_requirement(given.key, given.operator, given.values)
+
+
+def _rule_faults(strategies: dict[str, Any]) -> list[str]:
+    faults = []
+    for namespace, wanted in strategies.items():
+        for at, rule in enumerate(wanted["affinityRules"]):
+            for each in rule["nodes"]:
+                try:
+                    label_requirements.check_requirement(
+                        each["key"], each.get("operator", ""), tuple(each.get("values", ()))
+                    )
+                except SelectorError as error:
+                    faults.append(f"strategies.{namespace}.affinityRules[{at}].nodes: {error}")
+    return faults

@@ -154,6 +154,18 @@ class LatencyFile(msgspec.Struct, frozen=True):
         return f"latency/{self.path}"
 
 
+class StrategyConfigMap(msgspec.Struct, frozen=True):
+    """What AdaptiveSchedulingPlugin learnt before; goes to its `LearnedStrategies`."""
+
+    namespace: str
+    config_map: str
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"strategies/{self.namespace}/{self.config_map}"
+
+
 @runtime_checkable
 class ReadsMeasurements(Protocol):
     """A plugin that wants to be fed."""

@@ -1,0 +1,129 @@
+"""What AdaptiveSchedulingPlugin has learnt, kept in a ConfigMap: read at the start, written after.
+
+    kind: ConfigMap
+    data:
+      strategies.json: '{"web": {"values": {"safety": 100}, ...}}'
+
+It is JSON by namespace, one `Learner` each. Delete an entry, or the key, to have it learnt anew.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from moorage.clock import Clock
+from moorage.cycle.profile import Profile
+from moorage.feeds.latency_readers import CONFIG_MAPS
+from moorage.feeds.readings import FeedError
+from moorage.observe.logs import say
+from moorage.policies.load import adaptive_scheduling
+from moorage.policies.load.strategy_learner import Learner
+from moorage.policies.telemetry.metric_sources import ReadsMeasurements, StrategyConfigMap
+from moorage.watch.api_errors import ApiError, NotFound
+from moorage.watch.api_server import ApiServer
+
+KEY: Final = "strategies.json"
+WRITE_SECONDS: Final = 30.0
+MISSING: Final = (
+    "there is no such ConfigMap: add the component deploy/components/strategies, or set "
+    "stateConfigMap: '' and have strategies learnt anew after each restart"
+)
+
+Learners = dict[str, Learner]
+
+
+class RestoredStrategies(msgspec.Struct, frozen=True):
+    """What was learnt before."""
+
+    learners: Learners
+
+    def write(self, shared: dict[str, Any]) -> None:
+        """Go on from there, where nothing has been learnt since."""
+        fresh: Learners = msgspec.convert(msgspec.to_builtins(self.learners), Learners)
+        adaptive_scheduling.learned_strategies(shared).restore(fresh)
+
+    @property
+    def values(self) -> object:
+        """Nothing that pods wait for."""
+        return None
+
+
+class StrategyReader:
+    """Reads the ConfigMap."""
+
+    def __init__(self, source: StrategyConfigMap, server: ApiServer) -> None:
+        self._source = source
+        self._server = server
+
+    async def read(self) -> RestoredStrategies:
+        where = (self._source.namespace, self._source.config_map)
+        place = f"ConfigMap {'/'.join(where)}"
+        try:
+            found = await self._server.get(CONFIG_MAPS, *where)
+        except NotFound:
+            raise FeedError(f"{place}: {MISSING}") from None
+        except ApiError as error:
+            raise FeedError(f"{place}: {error}") from None
+        return RestoredStrategies(parse_learners((found.get("data") or {}).get(KEY, ""), place))
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def parse_learners(text: str, place: str) -> Learners:
+    """What was learnt, by namespace; raises a FeedError where it cannot be read."""
+    try:
+        return msgspec.json.decode(text or "{}", type=Learners)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise FeedError(f"{place}, data[{KEY}]: {error}") from None
+
+
+class StrategyWriter:
+    """Writes what was learnt, whenever it is something else."""
+
+    def __init__(self, server: ApiServer, profiles: Callable[[], Iterable[Profile]]) -> None:
+        self._server = server
+        self._profiles = profiles
+        self._written: dict[StrategyConfigMap, bytes] = {}
+        self._trouble = ""
+
+    async def run(self, clock: Clock) -> None:
+        """Write for ever; ends by cancellation."""
+        while True:
+            await clock.sleep(WRITE_SECONDS)
+            await self.write()
+
+    async def write(self) -> None:
+        """Write what has changed. What goes wrong is said once."""
+        for source, learners in self._learnt().items():
+            text = msgspec.json.encode(learners, order="sorted")
+            if not learners or self._written.get(source) == text:
+                continue
+            try:
+                await self._server.patch(
+                    CONFIG_MAPS, source.namespace, source.config_map, {"data": {KEY: text.decode()}}
+                )
+            except ApiError as error:
+                self._say(f"{MISSING}" if isinstance(error, NotFound) else str(error))
+            else:
+                self._written[source] = text
+                self._trouble = ""
+
+    def _learnt(self) -> dict[StrategyConfigMap, Learners]:
+        found: dict[StrategyConfigMap, Learners] = {}
+        for profile in self._profiles():
+            known = adaptive_scheduling.learned_strategies(profile.shared).learners
+            learnt = {name: each for name, each in known.items() if each.windows}
+            for plugin in profile.plugins.values():
+                if isinstance(plugin, ReadsMeasurements):
+                    for source in plugin.sources():
+                        if isinstance(source, StrategyConfigMap):
+                            found.setdefault(source, {}).update(learnt)
+        return found
+
+    def _say(self, why: str) -> None:
+        if why != self._trouble:
+            self._trouble = why
+            say(logging.WARNING, "strategies not written", err=why)

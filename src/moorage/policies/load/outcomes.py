@@ -1,0 +1,165 @@
+"""What became of pods, by namespace: attempts, waiting, cost, latency, and those that were lost.
+
+A pod is lost when its kubelet rejects it, when it fails or is evicted, and each time one of its
+containers starts anew. Only pods that were noted when they were placed count, and a loss counts
+where the pod was placed: in the window, and so against the strategy, that placed it.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any, Final, NamedTuple
+
+from moorage.api.pod import Pod
+
+OUTCOMES: Final = "outcomes"
+"""Where a profile keeps its `Outcomes`, in what plugins share."""
+
+_REMEMBERED_PODS: Final = 50_000
+_FADES: Final = 0.9
+"""What remains of a kind's past, each time its namespace is judged."""
+_DISRUPTED: Final = "DisruptionTarget"
+
+NodeKind = Hashable
+"""Nodes that are alike, such as the spot instances of one type."""
+
+
+class Window:
+    """What became of the pods that were placed since a namespace was last judged."""
+
+    __slots__ = (
+        "attempts",
+        "cost",
+        "latency",
+        "located",
+        "lost",
+        "placed",
+        "priced",
+        "since",
+        "waited",
+    )
+
+    def __init__(self) -> None:
+        self.since = math.inf
+        self.attempts = self.placed = self.lost = self.priced = self.located = 0
+        self.waited = self.cost = self.latency = 0.0
+
+    @property
+    def success_rate(self) -> float:
+        """The part of the attempts that placed a pod."""
+        return self.placed / self.attempts if self.attempts else math.nan
+
+    @property
+    def wait_seconds(self) -> float:
+        return self.waited / self.placed if self.placed else math.nan
+
+    @property
+    def loss_rate(self) -> float:
+        """How often pods were lost, for each that was placed."""
+        return self.lost / self.placed if self.placed else math.nan
+
+    @property
+    def pod_cost(self) -> float:
+        """What a pod costs per hour, on the mean."""
+        return self.cost / self.priced if self.priced else math.nan
+
+    @property
+    def latency_ms(self) -> float:
+        return self.latency / self.located if self.located else math.nan
+
+
+class _Placed(NamedTuple):
+    namespace: str
+    kind: NodeKind
+    window: Window
+
+
+class Outcomes:
+    """Everything that became of pods; `see` hears of every change of a pod."""
+
+    def __init__(self) -> None:
+        self._windows: dict[str, Window] = {}
+        self._placed: OrderedDict[str, _Placed] = OrderedDict()
+        self._kinds: dict[str, dict[NodeKind, list[float]]] = {}
+
+    def attempted(self, namespace: str) -> None:
+        """A pod of the namespace is being tried."""
+        self.window(namespace).attempts += 1
+
+    def placed(
+        self,
+        pod: Pod,
+        kind: NodeKind,
+        *,
+        now: float,
+        waited: float,
+        cost: float,
+        latency: float = math.nan,
+    ) -> None:
+        """A pod was placed, on a node of this kind."""
+        window = self.window(pod.namespace)
+        window.since = min(window.since, now)
+        window.placed += 1
+        window.waited += max(waited, 0.0)
+        if not math.isnan(cost):
+            window.cost += cost
+            window.priced += 1
+        if not math.isnan(latency):
+            window.latency += latency
+            window.located += 1
+        self._tally(pod.namespace, kind)[0] += 1
+        self._placed[pod.uid] = _Placed(pod.namespace, kind, window)
+        if len(self._placed) > _REMEMBERED_PODS:
+            self._placed.popitem(last=False)
+
+    def see(self, old: Pod | None, new: Pod | None) -> None:
+        """Hear of a change of a pod."""
+        if new is None:
+            if old is not None:
+                self._placed.pop(old.uid, None)
+        elif (found := self._placed.get(new.uid)) is not None:
+            losses = count_losses(old, new)
+            found.window.lost += losses
+            self._tally(found.namespace, found.kind)[1] += losses
+
+    def window(self, namespace: str) -> Window:
+        """What became of the pods that were placed since the namespace was last judged."""
+        return self._windows.setdefault(namespace, Window())
+
+    def close_window(self, namespace: str) -> None:
+        """Judge anew from now on; what is known of kinds of nodes fades a little."""
+        self._windows[namespace] = Window()
+        for tally in self._kinds.get(namespace, {}).values():
+            tally[0] *= _FADES
+            tally[1] *= _FADES
+
+    def loss_rates(self, namespace: str) -> dict[NodeKind, float]:
+        """How often pods of a namespace were lost, by kind of node; one loss in two to begin with
+        would be rash, so each kind begins with one pod that was not lost."""
+        kinds = self._kinds.get(namespace, {})
+        return {kind: lost / (placed + 1.0) for kind, (placed, lost) in kinds.items()}
+
+    def _tally(self, namespace: str, kind: NodeKind) -> list[float]:
+        return self._kinds.setdefault(namespace, {}).setdefault(kind, [0.0, 0.0])
+
+
+def outcomes(shared: dict[str, Any]) -> Outcomes:
+    """The outcomes of a profile, made when they are first asked for."""
+    found: Outcomes = shared.setdefault(OUTCOMES, Outcomes())
+    return found
+
+
+def count_losses(old: Pod | None, new: Pod) -> int:
+    """How often a pod was lost by a change of it."""
+    failed = new.status.phase == "Failed" and (old is None or old.status.phase != "Failed")
+    evicted = _is_disrupted(new) and (old is None or not _is_disrupted(old))
+    again = _restarts(new) - (0 if old is None else _restarts(old))
+    return max(again, 0) + (failed or evicted)
+
+
+def _is_disrupted(pod: Pod) -> bool:
+    return any(each.type == _DISRUPTED and each.status == "True" for each in pod.status.conditions)
+
+
+def _restarts(pod: Pod) -> int:
+    return sum(status.restart_count for status in pod.status.container_statuses)

@@ -1,0 +1,86 @@
+"""What was learnt is read from a ConfigMap, and written to it when it changes."""
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+from moorage.clock import VirtualClock
+from moorage.feeds import strategy_state
+from moorage.feeds.latency_readers import CONFIG_MAPS
+from moorage.feeds.readings import FeedError
+from moorage.feeds.strategy_state import StrategyReader, StrategyWriter
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.policies.load import adaptive_scheduling
+from moorage.policies.load.adaptive_scheduling import AdaptiveSchedulingPlugin
+from moorage.policies.load.strategy_learner import Learner
+from moorage.policies.telemetry.metric_sources import StrategyConfigMap
+from moorage.testing import Cluster
+
+SOURCE = StrategyConfigMap("moorage-system", "moorage-strategies", 300.0)
+
+
+def cluster(*, has_map: bool = True) -> MemoryCluster:
+    found = MemoryCluster(clock=VirtualClock(0.0), rng=random.Random(0))
+    if has_map:
+        metadata = {"name": SOURCE.config_map, "namespace": SOURCE.namespace}
+        found.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    return found
+
+
+def learnt(**values: int) -> Cluster:
+    world = Cluster(plugins=[AdaptiveSchedulingPlugin()])
+    learners = adaptive_scheduling.learned_strategies(world.profile.shared).learners
+    learners["web"] = Learner(values=values, windows=3, reasons=["because"])
+    return world
+
+
+def written(server: MemoryCluster) -> dict[str, Any]:
+    async def get() -> dict[str, Any]:
+        return await server.get(CONFIG_MAPS, SOURCE.namespace, SOURCE.config_map)
+
+    return asyncio.run(get()).get("data") or {}
+
+
+def test_what_one_process_learnt_another_goes_on_from() -> None:
+    server = cluster()
+    asyncio.run(StrategyWriter(server, lambda: [learnt(safety=200).profile]).write())
+    fresh: dict[str, Any] = {}
+
+    asyncio.run(StrategyReader(SOURCE, server).read()).write(fresh)
+
+    found = adaptive_scheduling.learned_strategies(fresh).learners["web"]
+    assert (found.values, found.windows, found.reasons) == ({"safety": 200}, 3, ["because"])
+
+
+def test_what_was_learnt_since_goes_before_what_is_read() -> None:
+    server = cluster()
+    asyncio.run(StrategyWriter(server, lambda: [learnt(safety=200).profile]).write())
+    shared = learnt(safety=400).profile.shared
+
+    asyncio.run(StrategyReader(SOURCE, server).read()).write(shared)
+
+    kept = adaptive_scheduling.learned_strategies(shared).learners["web"]
+    assert kept.values == {"safety": 400}
+
+
+def test_nothing_is_written_while_nothing_was_learnt() -> None:
+    server = cluster()
+
+    asyncio.run(StrategyWriter(server, lambda: [Cluster().profile]).write())
+
+    assert written(server) == {}
+
+
+def test_a_missing_config_map_names_its_remedy_and_stops_nothing() -> None:
+    server = cluster(has_map=False)
+
+    asyncio.run(StrategyWriter(server, lambda: [learnt(safety=200).profile]).write())
+    with pytest.raises(FeedError, match="deploy/components/strategies"):
+        asyncio.run(StrategyReader(SOURCE, server).read())
+
+
+def test_nonsense_is_refused_with_its_place() -> None:
+    with pytest.raises(FeedError, match=r"there, data\[strategies.json\]"):
+        strategy_state.parse_learners('{"web": 1}', "there")

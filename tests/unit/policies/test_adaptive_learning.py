@@ -1,0 +1,197 @@
+"""Strategies are learnt from outcomes, and that pays: against kube-scheduler's default, on seeds
+that were not looked at while the learner was written (those were 0 to 5)."""
+
+import itertools
+import statistics
+from typing import Any
+
+import msgspec
+import pytest
+
+from moorage.policies.load import adaptive_scheduling, strategy_goals, strategy_learner
+from moorage.policies.load.outcomes import Outcomes, Window, count_losses
+from moorage.policies.load.strategy_goals import (
+    CostConstraints,
+    NamespaceStrategy,
+    PerformanceGoals,
+    Shortfall,
+)
+from moorage.policies.load.strategy_learner import SETTINGS, Learner
+from moorage.testing import pod
+from tests.unit.policies.adaptive_world import ADAPTIVE, KUBE, Result, World
+
+HELD_OUT = range(1000, 1005)
+WARM_UP, COUNTED = 40, 40
+
+
+def run(configuration: dict[str, Any], seed: int) -> Result:
+    world = World(configuration, seed)
+    world.advance(WARM_UP, counted=False)
+    return world.advance(COUNTED)
+
+
+def test_both_namespaces_get_more_of_what_they_want_than_by_the_default() -> None:
+    learnt = [run(ADAPTIVE, seed) for seed in HELD_OUT]
+    fixed = [run(KUBE, seed) for seed in HELD_OUT]
+
+    for value in Result._fields:
+        gains = [getattr(b, value) - getattr(a, value) for a, b in zip(learnt, fixed, strict=True)]
+        error = statistics.stdev(gains) / len(gains) ** 0.5
+        assert statistics.mean(gains) > 3 * error
+        assert statistics.mean(gains) > 0.3 * statistics.mean(getattr(r, value) for r in fixed)
+
+
+def test_without_outcomes_nothing_is_learnt() -> None:
+    """So it is the outcomes that pay, not the plugin's other rules."""
+    deaf = msgspec.json.decode(msgspec.json.encode(ADAPTIVE))
+    deaf["profiles"][0]["pluginConfig"][0]["args"]["minOutcomes"] = 10**9
+
+    results = [run(deaf, seed) for seed in HELD_OUT[:2]]
+
+    assert statistics.mean(result.web_lost for result in results) > 0.15
+
+
+def test_what_was_learnt_stays_in_force_after_a_restart() -> None:
+    before = World(ADAPTIVE, 7)
+    before.advance(WARM_UP)
+    kept = msgspec.json.encode(
+        adaptive_scheduling.learned_strategies(before.profile.shared).learners
+    )
+
+    after = World(ADAPTIVE, 8)
+    learners = msgspec.json.decode(kept, type=dict[str, Learner])
+    adaptive_scheduling.learned_strategies(after.profile.shared).restore(learners)
+    after.advance(1)
+
+    begun = adaptive_scheduling.AdaptiveSchedulingPlugin.in_force(after.profile.shared)["batch"]
+    assert begun.cost == learners["batch"].values["cost"] > 0
+    assert "learnt: " in begun.why
+
+
+def missed(goal: str = strategy_goals.COST, amount: float = 0.5) -> list[Shortfall]:
+    return [Shortfall(goal, amount, "cost of a pod per hour: 2, at most 1")]
+
+
+def test_a_step_that_hurts_is_taken_back_and_rests() -> None:
+    learner = Learner()
+    learner.judge(missed(amount=0.5))
+
+    said = learner.judge(missed(amount=0.9))
+
+    assert said == "cost goes back from 100 to 0: the regret rose from 0.50 to 0.90"
+    assert learner.value("cost") == 0
+    assert learner.judge(missed()).endswith("so packing goes from 0 to 25")
+
+
+def test_each_failure_of_a_step_doubles_its_rest() -> None:
+    learner, moved = Learner(), list[int]()
+    for window in range(60):
+        before = learner.value("cost")
+        learner.judge([Shortfall(strategy_goals.COST, 0.5 + 0.3 * (before > 0), "words")])
+        if learner.value("cost") > before:
+            moved.append(window)
+
+    gaps = [b - a for a, b in itertools.pairwise(moved)]
+    assert len(gaps) >= 3
+    assert gaps == sorted(gaps)
+    assert gaps[-1] >= 2 * gaps[0]
+
+
+def test_a_step_that_does_not_hurt_stays_and_goes_on_up_to_its_bound() -> None:
+    learner = Learner()
+    for _ in range(20):
+        learner.judge(missed())
+
+    assert learner.value("cost") == SETTINGS["cost"].most
+    assert learner.value("packing") == SETTINGS["packing"].most
+    assert len(learner.reasons) == 20
+
+
+def test_no_setting_moves_by_more_than_a_step_or_leaves_its_bounds() -> None:
+    learner = Learner()
+    for window in range(200):
+        before = dict(learner.values)
+        learner.judge(missed(list(strategy_learner.HELPS)[window % 6], (window * 37 % 100) / 100))
+        moved = {name for name in SETTINGS if learner.value(name) != before.get(name, 0)}
+        assert len(moved) <= 1
+        for name in moved:
+            assert abs(learner.value(name) - before.get(name, 0)) == SETTINGS[name].step
+            assert SETTINGS[name].least <= learner.value(name) <= SETTINGS[name].most
+
+
+def test_where_every_goal_is_met_nothing_changes() -> None:
+    learner = Learner()
+
+    assert learner.judge(missed(amount=0.0)) == "every goal is met; nothing changes"
+    assert learner.values == {}
+
+
+def test_few_pods_do_not_condemn_a_step() -> None:
+    """One pod lost of twenty may be chance."""
+    learner = Learner()
+    wanted = NamespaceStrategy(performance_goals=PerformanceGoals(loss_rate=0.02))
+    learner.judge(strategy_goals.shortfalls(wanted, window(placed=20, lost=1), 0.5))
+    learner.judge(strategy_goals.shortfalls(wanted, window(placed=20, lost=2), 0.5))
+
+    assert learner.value("safety") > 0
+
+
+def window(placed: int = 20, lost: int = 0, attempts: int = 20, cost: float = 0.0) -> Window:
+    found = Window()
+    found.placed, found.lost, found.attempts = placed, lost, attempts
+    found.cost, found.priced = cost * placed, placed
+    return found
+
+
+@pytest.mark.parametrize(
+    ("goals", "cost", "got", "first"),
+    [
+        (PerformanceGoals(loss_rate=0.1), None, window(lost=5), strategy_goals.LOSS),
+        (PerformanceGoals(success_rate=0.9), None, window(attempts=60), strategy_goals.SUCCESS),
+        (PerformanceGoals(utilisation=0.8), None, window(), strategy_goals.UTILISATION),
+        (PerformanceGoals(), 0.5, window(cost=0.9), strategy_goals.COST),
+    ],
+)
+def test_the_goal_that_is_missed_by_most_is_looked_at_first(
+    goals: PerformanceGoals, cost: float | None, got: Window, first: str
+) -> None:
+    wanted = NamespaceStrategy(
+        performance_goals=goals, cost_constraints=CostConstraints(pod_hour=cost)
+    )
+
+    found = strategy_goals.shortfalls(wanted, got, 0.2)
+
+    assert found[0].goal == first
+    assert 0 < found[0].amount < 1
+
+
+def test_what_counts_as_a_loss() -> None:
+    running = pod("a").on("n")
+    restarted = pod("a").on("n")
+    restarted.raw["status"] = {"containerStatuses": [{"name": "c", "restartCount": 2}]}
+    failed = pod("a").on("n")
+    failed.raw["status"] = {"phase": "Failed", "reason": "TopologyAffinityError"}
+    evicted = pod("a").on("n")
+    condition = {"type": "DisruptionTarget", "status": "True"}
+    evicted.raw["status"] = {"conditions": [condition]}
+    before = running.build()
+
+    assert count_losses(before, before) == 0
+    assert count_losses(before, restarted.build()) == 2
+    assert count_losses(before, failed.build()) == 1
+    assert count_losses(failed.build(), failed.build()) == 0
+    assert count_losses(before, evicted.build()) == 1
+
+
+def test_a_loss_counts_against_the_window_that_placed_the_pod() -> None:
+    seen, one = Outcomes(), pod("a", "web").build()
+    seen.placed(one, "m5/spot", now=0.0, waited=1.0, cost=0.1)
+    first = seen.window("web")
+    seen.close_window("web")
+    lost = pod("a", "web")
+    lost.raw["status"] = {"phase": "Failed"}
+
+    seen.see(one, lost.build())
+
+    assert (first.lost, seen.window("web").lost) == (1, 0)
+    assert seen.loss_rates("web")["m5/spot"] > 0
