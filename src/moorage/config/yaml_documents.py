@@ -4,6 +4,7 @@ Duplicate keys are refused. Scalars resolve as they do for Kubernetes: a time of
 text, `1e3` is a number.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -11,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from moorage.config.field_errors import ConfigError, Path, Problem, SourceMap
+from moorage.config.plain_yaml import NOT_PLAIN, PlainReader
 
 try:
     from yaml import CSafeLoader as _Base
@@ -22,6 +24,13 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 """The names of files that are read as manifests or configuration end so."""
 _MOST_REPEATS: Final = 100_000
 """How many values may come from aliases; stops aliases of aliases that multiply."""
+
+
+_DEEPEST: Final = 200
+_ABYSS: Final = 1000
+_BRACKET: Final = re.compile(r"[\[\]{}]")
+_DASHES: Final = re.compile(rf"(?:[-?] +){{{_ABYSS}}}")
+TOO_DEEP: Final = f"nested more than {_DEEPEST} levels deep: flatten it"
 
 
 class ParsedYaml(NamedTuple):
@@ -66,15 +75,55 @@ _Loader.add_implicit_resolver(
 )
 
 
+_SEPARATOR: Final = re.compile(r"^---[ ]*\n", re.MULTILINE)
+_NOT_SPLIT: Final = re.compile(r"^(?:%|\.\.\.)|[\r\ufeff\x85\u2028\u2029]", re.MULTILINE)
+"""Directives and ends of documents; line breaks that only YAML knows."""
+
+
+def read_values(text: bytes, *, source: str = "") -> list[Any]:
+    """The values of a text's documents, without their lines: plain ones are read fast."""
+    try:
+        written = text.decode("utf-8")
+        if not _NOT_SPLIT.search(written):
+            return _values(written)
+    except (UnicodeDecodeError, ConfigError):
+        pass  # said below, with the right line
+    return [each.value for each in read_yaml(text, source=source, lines=False)]
+
+
+def _values(text: str) -> list[Any]:
+    first, *others = _SEPARATOR.split(text if text.endswith("\n") else f"{text}\n")
+    reader = PlainReader(_resolve)
+    found: list[Any] = []
+    for number, part in enumerate((first, *others)):
+        value = reader.read(part.removesuffix("\n"))
+        if value is NOT_PLAIN:
+            marked = f"---\n{part}" if number else part
+            found += [each.value for each in read_yaml(marked, lines=False)]
+        elif number or value is not None:
+            found.append(value)
+    return found
+
+
+def _resolve(word: str) -> Any:
+    return read_yaml(f"- {word}", lines=False)[0].value[0]
+
+
 def read_yaml(
-    text: str | bytes, *, source: str = "", within: str = "", after_line: int = 0
+    text: str | bytes,
+    *,
+    source: str = "",
+    within: str = "",
+    after_line: int = 0,
+    lines: bool = True,
 ) -> list[ParsedYaml]:
     """Return the documents of a text; `after_line` is the line of the file just before it."""
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
+        _refuse_abyss(text)
         loader = _Loader(text)
-        return [_Build(loader, after_line).document(node) for node in _nodes(loader)]
+        return [_Build(loader, after_line, lines).document(node) for node in _nodes(loader)]
     except _Refusal as error:
         raise ConfigError([Problem("", error.message, error.line, source, within)]) from None
     except UnicodeDecodeError as error:
@@ -89,6 +138,16 @@ def read_yaml(
         raise ConfigError([Problem("", f"not YAML: {error}", 0, source, within)]) from None
 
 
+def _refuse_abyss(text: str) -> None:
+    """Refuse what libyaml would take for ever to find too deep, or fall into."""
+    if _DASHES.search(text):
+        raise _Refusal(TOO_DEEP, 0)
+    if text.count("[") + text.count("{") > _ABYSS:
+        depths = itertools.accumulate(1 if b in "[{" else -1 for b in _BRACKET.findall(text))
+        if max(depths) > _ABYSS:
+            raise _Refusal(TOO_DEEP, 0)
+
+
 def _nodes(loader: _Loader) -> Iterator[yaml.Node]:
     while loader.check_node():
         node = loader.get_node()
@@ -99,8 +158,9 @@ def _nodes(loader: _Loader) -> Iterator[yaml.Node]:
 class _Build:
     """Builds the value of one document from its nodes."""
 
-    def __init__(self, loader: _Loader, after_line: int) -> None:
+    def __init__(self, loader: _Loader, after_line: int, keeps_lines: bool) -> None:
         self._loader = loader
+        self._keeps_lines = keeps_lines
         self._after_line = after_line
         self._lines: dict[Path, int] = {}
         self._literals: set[Path] = set()
@@ -118,12 +178,17 @@ class _Build:
         self._seen.add(id(node))
         if any(node is above for above in self._above) or self._repeats > _MOST_REPEATS:
             raise self._refusal(node, "anchors and aliases make it endless")
+        if len(self._above) > _DEEPEST:
+            raise self._refusal(node, TOO_DEEP)
         self._above.append(node)
         try:
             if isinstance(node, yaml.MappingNode):
                 return self._mapping(node, path)
             if isinstance(node, yaml.SequenceNode):
-                return [self._item(item, (*path, i)) for i, item in enumerate(node.value)]
+                return [
+                    self._value(item, self._inner(path, index, item))
+                    for index, item in enumerate(node.value)
+                ]
             return self._scalar(node, path)
         finally:
             self._above.pop()
@@ -134,8 +199,7 @@ class _Build:
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = self._key(key_node)
-            self._lines[(*path, key)] = self._line(key_node)
-            out[key] = self._value(value_node, (*path, key))
+            out[key] = self._value(value_node, self._inner(path, key, key_node))
         return out
 
     def _refuse_duplicates(self, node: yaml.MappingNode) -> None:
@@ -149,9 +213,12 @@ class _Build:
                 raise self._refusal(key_node, f'key "{key}" is already set in line {first}')
             seen[key] = self._line(key_node)
 
-    def _item(self, node: yaml.Node, path: Path) -> Any:
-        self._lines[path] = self._line(node)
-        return self._value(node, path)
+    def _inner(self, path: Path, step: str | int, node: yaml.Node) -> Path:
+        if not self._keeps_lines:
+            return ()
+        inner = (*path, step)
+        self._lines[inner] = self._line(node)
+        return inner
 
     def _scalar(self, node: yaml.Node, path: Path) -> Any:
         if isinstance(node, yaml.ScalarNode) and node.style == "|":

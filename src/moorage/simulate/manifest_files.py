@@ -82,7 +82,7 @@ def _documents(file: Path) -> list[Any]:
         except msgspec.DecodeError as error:
             raise InputError([f"{file}, document 1: not JSON: {error}"]) from None
     try:
-        return [document.value for document in yaml_documents.read_yaml(text, source=str(file))]
+        return yaml_documents.read_values(text, source=str(file))
     except ConfigError as error:
         raise InputError([str(error)]) from None
 
