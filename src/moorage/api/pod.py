@@ -14,9 +14,11 @@ from moorage.api.affinity import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from moorage.api.containers import Container, ContainerPort, ContainerStatus, ResourceRequirements
 from moorage.api.meta import KubeObject, OwnerReference
 from moorage.api.pod_spec import (
+    Container,
+    ContainerPort,
+    ContainerStatus,
     PodCondition,
     PodOS,
     PodResourceClaim,
@@ -24,6 +26,7 @@ from moorage.api.pod_spec import (
     PodSchedulingGroup,
     PodSpec,
     PodStatus,
+    ResourceRequirements,
 )
 from moorage.api.taints import Toleration
 from moorage.api.volumes import Volume

@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from moorage.api import quantity
-from moorage.api.containers import Container, ContainerStatus
-from moorage.api.pod_spec import PodSpec, PodStatus
+from moorage.api.pod_spec import Container, ContainerStatus, PodSpec, PodStatus
 from moorage.api.quantity import Quantity
 
 Number = TypeVar("Number", int, Quantity)

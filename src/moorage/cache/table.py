@@ -36,13 +36,13 @@ from moorage.api import int64
 from moorage.api.node import Node
 from moorage.api.resource_amounts import node_allocatable
 from moorage.api.taints import Taint
+from moorage.cache.follower import RowLog
 from moorage.cache.free_bounds import FreeBound
 from moorage.cache.host_ports import PortIndex
 from moorage.cache.images import ImageIndex
 from moorage.cache.interner import Interner
 from moorage.cache.label_columns import LabelColumn
 from moorage.cache.podinfo import BASE_RESOURCES, ORDINARY, PodInfo
-from moorage.cache.row_log import RowLog
 
 _INITIAL_ROWS = 64
 _INITIAL_RESOURCES = 4

@@ -1,7 +1,6 @@
 """Followers: what a log has that was not taken in yet, or all anew."""
 
-from moorage.cache.follower import Follower
-from moorage.cache.row_log import KEEP, RowLog
+from moorage.cache.follower import KEEP, Follower, RowLog
 
 
 def log_of(*entries: int) -> RowLog[int]:

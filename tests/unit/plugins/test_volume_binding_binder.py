@@ -11,9 +11,8 @@ from moorage.api.node import Node
 from moorage.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.framework.cycle import Cycle
 from moorage.framework.verdicts import SKIP, PluginError
-from moorage.plugins.volume_binding.assume_cache import OutOfSyncError
 from moorage.plugins.volume_binding.plugin import VolumeBinding
-from moorage.plugins.volume_binding.volume_cache import volume_cache_of
+from moorage.plugins.volume_binding.volume_cache import OutOfSyncError, volume_cache_of
 from moorage.testing import Cluster, PodBuilder, node, pod
 
 RULE = VolumeBinding(bind_timeout_seconds=5)

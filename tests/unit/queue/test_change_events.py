@@ -3,7 +3,6 @@ from typing import Any
 import pytest
 
 from moorage.api.cluster_objects import Service
-from moorage.api.containers import Container, ResourceRequirements
 from moorage.api.meta import KubeObject, ObjectMeta
 from moorage.api.node import Node, NodeCondition, NodeSpec, NodeStatus
 from moorage.api.pod import (
@@ -14,6 +13,7 @@ from moorage.api.pod import (
     PodStatus,
     Toleration,
 )
+from moorage.api.pod_spec import Container, ResourceRequirements
 from moorage.api.storage import CSINode, StorageClass
 from moorage.api.taints import Taint
 from moorage.framework.events import Action, Resource

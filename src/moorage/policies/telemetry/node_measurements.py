@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from moorage.api import quantity
 from moorage.api.node import Node
 from moorage.api.quantity import QuantityError
-from moorage.cache.follower import Follower
-from moorage.cache.row_log import RowLog
+from moorage.cache.follower import Follower, RowLog
 from moorage.cache.table import NodeTable
 from moorage.policies import label_values
 
