@@ -1,6 +1,32 @@
 """KubeSchedulerConfiguration and SchedulingPolicy: types, defaults, checks.
 
-The law of this package:
+    loader                    from a document to a completed, checked configuration
+    yaml_documents            YAML and JSON read strictly, with line numbers
+    strict_decoder            plain values into structs; every field that does not fit is reported
+    field_errors              errors and warnings about fields: path, line, wording
+    conversion                older versions of the configuration, and misplaced settings, to v1
+    config_defaults           defaults of the configuration as a whole
+    validation                checks of a completed configuration
+    yaml_dump                 a configuration as YAML, with everything written out
+
+    types                     kubescheduler.config.k8s.io/v1
+    moorage_configuration     MoorageConfiguration: settings that kube-scheduler does not have
+    scheduling_policy         SchedulingPolicy: weights, affinity, tolerations for a class of pods
+    profile_canary            ProfileCanary: a new version of a profile for some pods
+    standin_config            standInFor of a profile: defaults and checks
+    durations                 durations as Go writes them
+
+    default_plugins           kube-scheduler's default plugins, and merging a profile into them
+    plugin_catalogue          the plugins that a configuration may name
+    plugin_validator          plugins that are unknown, removed, named twice or at a wrong point
+    plugin_config             pluginConfig decoded, completed and validated
+    plugin_args               the arguments of kube-scheduler's own plugins
+    plugin_args_validation    checks of them
+    node_affinity_validation  checks of node affinity in arguments and policies
+    required_points           plugins that need their own PreFilter or PreScore
+    resolved_profile          the plugins at each point, their order, weights and arguments
+
+Law of the package:
 
 - It is pure: text or plain values in, frozen structs out. Files are read by the command line.
 - What kube-scheduler would run, Moorage runs: the same plugins, in the same order, with the same

@@ -1,12 +1,13 @@
 """One attempt, step by step: where does this pod go?
 
-    profile      which plugins run at which point, with which weights
-    filtering    PreFilter, then Filter over all nodes; who refused whom
-    scoring      PreScore, Score, NormalizeScore, weights
-    selecting    the best node, ties broken at random
-    attempt      the steps in order
-    preempting   what would make room
+    attempt           the steps in order
+    filtering         PreFilter, then Filter over all nodes; who refused whom
+    extender_calls    extenders filter what plugins left, and add scores
+    scoring           PreScore, Score, NormalizeScore, weights; the best node
+    profile           which plugins run at which point, with which weights
+    profile_handover  what a profile leaves to the one that replaces it
 
 Law of the package: pure and synchronous. An attempt is one call with no `await` in it, so it needs
-no lock and no snapshot: nothing changes under it. Time, randomness and clients are handed in.
+no lock and no snapshot: nothing changes under it. Time, randomness and clients are handed in. It
+knows no plugin, only the points that plugins implement.
 """

@@ -1,6 +1,21 @@
 """The contract between the engine and its plugins, in kube-scheduler's words.
 
-Law of the package: pure, and only the contract: what a plugin may implement (`points`), what it
-may answer (`verdicts`), what it may look at (`cycle`), and which events may undo its refusals
-(`events`). Knows `moorage.api` and `moorage.cache`; knows no plugin.
+    plugin           Plugin, the base class: a struct of the plugin's arguments
+    points           every extension point: when it is called, what each answer causes
+    verdicts         what a plugin may answer, and the errors
+    cycle            one attempt: what plugins can see and keep
+    events           cluster events and queueing hints: what may undo a refusal
+    diagnosis        why no node fits, node by node
+    queued_pod       a pod in the queue, with its history
+    score_range      from raw values to scores of 0 to 100
+    argument_names   names of arguments as YAML has them
+
+    plugin_registry  plugin classes by name
+    plugin_errors    what a plugin raises, as an error that names it
+    plugin_guards    guards around plugins, as the engine sees them
+    extenders        extenders, as the engine sees them
+    eviction         who may be evicted for a pod, who is leaving, who is spared
+
+Law of the package: pure, and only the contract. Knows `moorage.api` and `moorage.cache`; knows no
+plugin.
 """

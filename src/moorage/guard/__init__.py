@@ -1,6 +1,18 @@
 """Guards around custom plugins: deadlines, checked answers, circuit breakers.
 
-The law of this package:
+    guards             the custom plugins of a profile, wrapped in guarded subclasses
+    plugin_guard       the guard of one plugin: every hook call goes through it
+    hook_wrappers      hooks called once per attempt or about one node
+    node_hooks         Filter, Score and NormalizeScore over many nodes
+    queueing_hooks     QueueSort, event hints, hooks called when a profile is built
+    async_hooks        PreBind and Bind, which may await but not block
+    answer_checks      what an answer must be
+    deadline_watchdog  interrupts calls that overrun their deadline
+    breaker            closed, open after repeated failures, half-open on trial
+    breaker_events     reports of plugins switched off or on
+    read_only_objects  API objects that plugins cannot change
+
+Law of the package:
 
 - Whatever a custom plugin does, the loop goes on: it may raise, hang, answer nonsense or try to
   change what it is given; that costs an attempt, and the error names plugin, hook and remedy.

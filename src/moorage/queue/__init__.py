@@ -1,15 +1,22 @@
 """Who waits: active, backing off, unschedulable, gated, in flight.
 
+    scheduling_queue    the surface: add, pop, put back, move, done ...
+    queue_settings      settings, and what becomes of waiting pods when they change
+    transitions         the table of legal transitions, and each pod's own log
+    sub_queues          active, backoff, unschedulable; the only code that moves pods between them
+    heap                pods by key, smallest first
+    backoff             how long a pod waits after a failed attempt
+    unschedulable_pods  unschedulable and gated pods, by the plugins that refused them
+    in_flight           pods being scheduled, and the events they have missed
+
+    change_events       the cluster events that a changed object makes
+    queueing_hints      which plugins want an event, and whether it is worth another attempt
+    requeuer            moves waiting pods on events, updates, activation and timeout
+    pre_enqueue         PreEnqueue plugins, which keep pods out
+
 Law of the package: pure. The time arrives as an argument, nothing waits, and a pod is in exactly
 one state and moves only along the table in `transitions`. The queue decides who is attempted next
 and which events are worth another attempt; it decides nothing about nodes, and whom a node is
 promised to is the cache's business. May import `moorage.api`, `moorage.cache` and
 `moorage.framework`, and nothing else of Moorage.
-
-    changes      an object changed: which events kube-scheduler makes of it
-    queue        the surface: add, pop, put back, move, done ...
-    hints        which plugins want an event, and whether it is worth another attempt
-    gates        PreEnqueue: who may not enter
-    places       heaps and pool, and the only code that puts a pod into one
-    flights      pods under way, and the events they have missed
 """

@@ -1,11 +1,11 @@
 """InterPodAffinity: pod affinity and anti-affinity, of the incoming pod and of existing pods.
 
-plugin        the plugin: its arguments and its hooks
-incoming      what the incoming pod says of the pods that are there
-existing      what the pods that are there say of the incoming one
-filtering     required terms: which nodes they rule out
-scoring       preferred terms: which nodes they favour
-hints         which events may let a refused pod through
+    plugin           the plugin: its arguments, its hooks, the events that may help
+    compiled_terms   the incoming pod's terms, and existing pods' terms that match it
+    affinity_filter  required terms: which nodes they rule out
+    affinity_score   preferred terms: which nodes they favour
+
+Law of the package: terms are read once per class of pods and counted, never matched pod by pod.
 """
 
 from moorage.plugins.inter_pod_affinity.plugin import InterPodAffinity

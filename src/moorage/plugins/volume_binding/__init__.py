@@ -1,17 +1,13 @@
 """VolumeBinding: binds or provisions the volumes of a pod's claims for the node it goes to.
 
-    plugin         the extension points
-    claims         the pod's claims: bound, to be bound here, or in the way
-    assuming       volumes and claims as they will be once what is under way is done
-    shelf          the unclaimed volumes of a class, ready to be matched
-    shelving       volumes by class, capacities by class
-    matching       which volumes can serve a claim
-    provisioning   where a volume can be made for it
-    searching      the rule itself, for all nodes at once
-    scoring        how full the storage would be
-    binding        reserving a node's volumes, writing them to the API server
-    waiting        whether what was written has come true
-    hints          which events help a refused pod
+    plugin             the extension points, and the events that may help
+    pod_claims         the pod's claims: bound, to be bound here, or in the way
+    volume_cache       volumes and claims as assumed; volumes and capacities by class
+    available_volumes  the unclaimed volumes of a class, smallest first
+    volume_matches     which volume each node would take for a claim
+    volume_search      on which nodes all claims can be bound or provisioned
+    scorer             how full the storage would be
+    binder             assumes a node's volumes, writes them, checks that they are bound
 
 Law of the package: deciding reads the assumed state and changes nothing; only Reserve assumes; only
 PreBind writes.

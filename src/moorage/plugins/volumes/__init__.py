@@ -1,1 +1,10 @@
-"""PersistentVolumes, claims, CSI nodes and CSI migration, as the volume plugins share them."""
+"""PersistentVolumes, claims, CSI nodes and CSI migration, as the volume plugins share them.
+
+    persistent_volumes  names, classes, owners and binding of volumes and claims
+    volume_affinity     which nodes reach a volume
+    csi_nodes           CSINode objects as columns
+    csi_migration       in-tree volumes as volumes of their CSI driver
+    object_changes      objects of a kind that changed since the last look
+
+Law of the package: it reads; it refuses nothing and writes nothing.
+"""

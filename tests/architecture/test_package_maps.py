@@ -1,0 +1,69 @@
+"""Every package says what it is, by which law it lives, and names each of its modules."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.module_graph import SOURCES, modules
+
+ROW = re.compile(r"^ {4}([a-z_]\w*) {2,}\S", re.MULTILINE)
+"""A line of a map: four spaces, the module's name, at least two spaces, what it is."""
+
+PACKAGES = sorted(name for name, path in modules().items() if path.name == "__init__.py")
+
+UNMAPPED = frozenset(
+    {
+        "moorage",
+        "moorage.app",
+        "moorage.bench",
+        "moorage.cli",
+        "moorage.extender",
+        "moorage.feeds",
+        "moorage.gang",
+        "moorage.kube",
+        "moorage.memory",
+        "moorage.observe",
+        "moorage.policies",
+        "moorage.policies.business",
+        "moorage.policies.gpu",
+        "moorage.policies.load",
+        "moorage.policies.telemetry",
+        "moorage.preemption",
+        "moorage.rollout",
+        "moorage.scaffold",
+        "moorage.scheduler",
+        "moorage.serve",
+        "moorage.simulate",
+        "moorage.tenancy",
+        "moorage.testing",
+        "moorage.watch",
+    }
+)
+"""Packages whose map is yet to be drawn. Only ever to be shortened."""
+
+
+def inside(package: Path) -> set[str]:
+    """The modules and packages of a folder, compiled ones included."""
+    files = (*package.glob("*.py"), *package.glob("*.pyi"))
+    folders = {each.parent.name for each in package.glob("*/__init__.py")}
+    return {each.stem for each in files if each.stem != "__init__"} | folders
+
+
+@pytest.mark.parametrize("name", [each for each in PACKAGES if each not in UNMAPPED])
+def test_a_package_names_its_modules_and_no_others(name: str) -> None:
+    folder = SOURCES.joinpath(*name.split("."))
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()), clean=False) or ""
+    named = ROW.findall(text)
+
+    assert sorted(named) == sorted(inside(folder)), "the map in the package's docstring"
+    assert "Law of the package" in text
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_a_module_opens_with_one_plain_sentence(name: str) -> None:
+    text = ast.get_docstring(ast.parse(modules()[name].read_text())) or ""
+    first = text.split("\n\n")[0]
+
+    assert first.endswith((".", "?")), f"{name}: {first!r}"
