@@ -56,9 +56,9 @@ class ContainerStatus(ApiStruct):
     """What the kubelet allocated to a container, and what it made true."""
 
     name: str = ""
+    restart_count: int = 0
     allocated_resources: ResourceList = msgspec.field(default_factory=dict)
     resources: ResourceRequirements | None = None
-    restart_count: int = 0
 
 
 class PodSchedulingGate(ApiStruct):

@@ -11,8 +11,8 @@ from moorage.api.affinity import (
     NodeSelectorRequirement,
     NodeSelectorTerm,
 )
-from moorage.api.pod_spec import Container, ResourceRequirements
 from moorage.api.pod import Pod, PodSpec
+from moorage.api.pod_spec import Container, ResourceRequirements
 from moorage.api.podgroup import POD_GROUP_LABEL
 from moorage.api.taints import Toleration
 from moorage.kpi.meter import PodFacts
