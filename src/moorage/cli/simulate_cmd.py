@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from moorage.api import kinds
 from moorage.app import plugin_files
 from moorage.app.inputs import read_configuration
 from moorage.cli import scenario_cmd
 from moorage.cli.common import exit_on_bad_input
 from moorage.config.field_errors import InputError
-from moorage.simulate import manifest_files, simulated_feeds, workload_controllers
+from moorage.memory import manifest_loader
+from moorage.simulate import manifest_files, simulated_feeds
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.simulation import simulate
 from moorage.simulate.simulation_report import NodeReport, Report, ResourceUse, build_report
@@ -139,9 +139,7 @@ def simulate_command(
         return
     known = plugin_files.load_plugins(plugins)
     loaded = read_configuration(config, known)
-    objects = _readable(
-        workload_controllers.expand_workloads(manifest_files.read_manifests(paths)), strict
-    )
+    objects = _readable(manifest_files.read_manifests(paths), strict)
     guard = loaded.moorage.plugin_guard
     told = build_report(simulate(objects, loaded.configuration, known, seed, guard))
     _write(told, output)
@@ -170,8 +168,8 @@ def _readable(found: list[Manifest], strict: bool) -> list[Manifest]:
 
 
 def _is_read(raw: dict[str, Any]) -> bool:
-    known = kinds.find(str(raw.get("apiVersion") or ""), str(raw["kind"]))
-    return known is not None or simulated_feeds.is_read_by_feeds(raw)
+    kept = manifest_loader.find_resource(raw)
+    return kept is not None or simulated_feeds.is_read_by_feeds(raw)
 
 
 def _keep(

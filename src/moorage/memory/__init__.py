@@ -9,6 +9,7 @@ The law of this package:
 - One counter gives every write its resource version. A write that changes nothing writes nothing.
 - Watchers read a bounded history at their own pace. Nobody misses an event: who falls behind the
   history is told so (`Gone`).
-- No controller runs here, but a small kubelet that does what it is told. Nothing happens unasked.
+- Nothing happens unasked: controllers (`controllers`) and a small kubelet are started by whoever
+  wants them, and write as anybody does.
 - Calls run to their end without yielding, so they need no lock; the cluster belongs to one thread.
 """

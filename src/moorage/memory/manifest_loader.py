@@ -9,37 +9,69 @@ from typing import Final
 
 from moorage.api import kinds
 from moorage.memory import creation, resource_traits, stored_objects
+from moorage.memory.cluster_resources import KEPT_KINDS, KEPT_RESOURCES
 from moorage.memory.object_registry import ObjectRegistry
 from moorage.memory.stored_objects import Entry
 from moorage.watch.api_errors import BadRequest
-from moorage.watch.api_resources import POD_DISRUPTION_BUDGETS, RESOURCES, Resource
+from moorage.watch.api_resources import POD_DISRUPTION_BUDGETS, Resource
 from moorage.watch.api_server import Raw
 
-_LOAD_ORDER: Final = {plural: index for index, plural in enumerate(RESOURCES)}
-_UNDECODED_KINDS: Final = {
-    resource.kind: resource for resource in RESOURCES.values() if resource.kind not in kinds.KINDS
-}
+_LOAD_ORDER: Final = {plural: index for index, plural in enumerate(KEPT_RESOURCES)}
+_MOVED: Final = ("extensions", "apps", "batch", "policy", "")
+"""Groups that a kind of Kubernetes may be taken to be in by mistake; any other has its own."""
 
 
-def resource_of(raw: Raw) -> Resource:
-    """The resource an object belongs to, by its apiVersion and kind."""
+def find_resource(raw: Raw) -> Resource | None:
+    """The resource an object belongs to, by the group of its apiVersion and its kind, or None."""
     api_version, kind = str(raw.get("apiVersion") or ""), str(raw.get("kind") or "")
     known = kinds.find(api_version, kind)
     if known is not None:
-        return RESOURCES[known.plural]
-    other = _UNDECODED_KINDS.get(kind)
+        return KEPT_RESOURCES[known.plural]
+    other = KEPT_KINDS.get(kind)
     if other is not None and other.group == kinds.group_of(api_version):
         return other
+    return None
+
+
+def version_complaint(raw: Raw) -> str:
+    """What is wrong with an object's apiVersion, or nothing: another group's kind is no mistake."""
+    api_version, kind = str(raw.get("apiVersion") or ""), str(raw.get("kind") or "")
+    resource = KEPT_KINDS.get(kind)
+    if resource is None or api_version == resource.api_version:
+        return ""
+    if not api_version:
+        return f"apiVersion: missing; that of a {kind} is {resource.api_version}"
+    found, group = find_resource(raw), kinds.group_of(api_version)
+    if (found is None and group in _MOVED) or (found is not None and group == resource.group):
+        return (
+            f'no matches for kind "{kind}" in version "{api_version}": '
+            f"that of a {kind} is {resource.api_version}"
+        )
+    return ""
+
+
+def resource_of(raw: Raw) -> Resource:
+    """The resource an object belongs to; `BadRequest` where it is not kept here."""
+    found = find_resource(raw)
+    if found is not None:
+        return found
+    api_version, kind = str(raw.get("apiVersion") or ""), str(raw.get("kind") or "")
     raise BadRequest(
-        f'no resource for kind "{kind}" of apiVersion "{api_version}" is kept here: '
-        f"{', '.join(f'{r.kind} ({r.api_version})' for r in RESOURCES.values())} are"
+        version_complaint(raw)
+        or f'no resource for kind "{kind}" of apiVersion "{api_version}" is kept here: '
+        f"{', '.join(f'{r.kind} ({r.api_version})' for r in KEPT_RESOURCES.values())} are"
     )
+
+
+def load_rank(resource: Resource) -> int:
+    """Where a resource stands in the order in which each comes after those it refers to."""
+    return _LOAD_ORDER[resource.plural]
 
 
 def in_load_order(documents: Iterable[Raw]) -> list[tuple[Resource, Raw]]:
     """The objects of documents, each after the kinds it may refer to, lists taken apart."""
     objects = [(resource_of(raw), raw) for document in documents for raw in _items(document)]
-    return sorted(objects, key=lambda pair: _LOAD_ORDER[pair[0].plural])
+    return sorted(objects, key=lambda pair: load_rank(pair[0]))
 
 
 def _items(document: Raw) -> Iterator[Raw]:

@@ -2,13 +2,15 @@
 
 import asyncio
 from bisect import bisect_right
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Literal
 
 from moorage.memory import stored_objects
+from moorage.memory.cluster_resources import KEPT_RESOURCES
 from moorage.memory.stored_objects import Entry
 from moorage.watch.api_errors import Gone, NotFound
-from moorage.watch.api_resources import RESOURCES, Resource
+from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import EventType, Raw, WatchEvent
 
 _VERSION = attrgetter("version")
@@ -126,7 +128,14 @@ class Store:
 
     def __init__(self, window: int) -> None:
         self.version = 1  # 0 would ask for any version, so no list may answer it
-        self._tables = {plural: Table(resource, window) for plural, resource in RESOURCES.items()}
+        self._tables = {
+            plural: Table(resource, window) for plural, resource in KEPT_RESOURCES.items()
+        }
+        self._listeners: list[Callable[[Table, Record], None]] = []
+
+    def listen(self, listener: Callable[[Table, Record], None]) -> None:
+        """Tell someone of every write from now on, before the writer goes on."""
+        self._listeners.append(listener)
 
     def table(self, resource: Resource) -> Table:
         """The table of a resource; `NotFound` for one that is not kept here."""
@@ -166,7 +175,7 @@ class Store:
         entry = self._next(table, old.key, old.raw)
         self.version = entry.version
         del table.entries[old.key]
-        table.history.append(Record("DELETED", entry))
+        self._publish(table, Record("DELETED", entry))
 
     def validate(self) -> None:
         """Raise AssertionError unless every object is at home under its key and its version."""
@@ -187,5 +196,10 @@ class Store:
     def _keep(self, table: Table, type: Literal["ADDED", "MODIFIED"], entry: Entry) -> Entry:
         self.version = entry.version
         table.entries[entry.key] = entry
-        table.history.append(Record(type, entry))
+        self._publish(table, Record(type, entry))
         return entry
+
+    def _publish(self, table: Table, record: Record) -> None:
+        table.history.append(record)
+        for listener in self._listeners:
+            listener(table, record)

@@ -20,6 +20,11 @@ WITH_STATUS: Final = frozenset(
         "csinodes",
         "podgroups",
         "elasticquotas",
+        "deployments",
+        "daemonsets",
+        "jobs",
+        "cronjobs",
+        "resourcequotas",
     )
 )
 """Their status is written through a subresource, and only there."""
@@ -49,6 +54,10 @@ WITH_GENERATION: Final = frozenset(
         "priorityclasses",
         "podgroups",
         "elasticquotas",
+        "deployments",
+        "daemonsets",
+        "jobs",
+        "cronjobs",
     )
 )
 """They count the changes of what is asked of them."""

@@ -1,7 +1,6 @@
 """The scheduler on an embedded cluster: the same code with other edges.
 
     manifest_files        files and folders of Kubernetes objects, each with its place
-    workload_controllers  Deployments, Jobs and their kin become pods
     simulation            the scheduler runs until nothing is left to do
     run_limits            when a run is over, whatever plugins do
     attempt_log           what the scheduler said: the last attempt at each pod, every error

@@ -2,8 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Coroutine, Iterable, Mapping
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,11 +17,13 @@ from moorage.config.moorage_configuration import DEFAULT_GUARD, PluginGuard
 from moorage.config.types import Extender, SchedulerConfiguration
 from moorage.extender import extender_builder
 from moorage.extender.async_bridge import BlockingBridge
-from moorage.feeds.feeds import Feeds
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
+from moorage.memory import manifest_loader
+from moorage.memory.controllers.standard_controllers import standard_controllers
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.memory.unheeded import unheeded_notes
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import simulated_feeds
 from moorage.simulate.attempt_log import AttemptLog
@@ -37,23 +40,36 @@ START = 1_767_225_600.0
 class Simulation(NamedTuple):
     """A finished run: the cluster as it ended, what was said meanwhile, and who was evicted.
 
-    `gave_up` says why the run was ended before nothing was left to do.
+    `notes` say what is not taken into account, `gave_up` why the run was ended before nothing was
+    left to do.
     """
 
     cluster: MemoryCluster
     scheduler: Scheduler
     story: AttemptLog
     evictions: tuple[Eviction, ...] = ()
+    refused: dict[tuple[str, str], int] = {}  # noqa: RUF012 (never changed)
+    """What controllers could not create: whose it was, the reason, and how often."""
+    notes: tuple[str, ...] = ()
     gave_up: str = ""
 
 
 def load_cluster(
     manifests: Iterable[Manifest], clock: VirtualClock, rng: random.Random
 ) -> MemoryCluster:
-    """An embedded cluster that holds the objects; every one that is refused is reported."""
+    """An embedded cluster that holds the objects; every one that is refused is reported.
+
+    Each kind is loaded after those it refers to, whatever the order of the files.
+    """
     cluster = MemoryCluster(clock=clock, rng=rng)
     problems = []
+    ranked: list[tuple[int, Manifest]] = []
     for manifest in manifests:
+        try:
+            ranked.append((_rank(manifest), manifest))
+        except ApiError as error:
+            problems.append(f"{manifest.place}: {error}")
+    for _, manifest in sorted(ranked, key=itemgetter(0)):
         try:
             cluster.apply(manifest.raw)
         except ApiError as error:
@@ -61,6 +77,10 @@ def load_cluster(
     if problems:
         raise InputError(problems)
     return cluster
+
+
+def _rank(manifest: Manifest) -> int:
+    return manifest_loader.load_rank(manifest_loader.resource_of(manifest.raw))
 
 
 def simulate(
@@ -73,9 +93,12 @@ def simulate(
 ) -> Simulation:
     """Schedule everything that can be scheduled."""
     rng = random.Random(seed)
+    names = random.Random(f"names {seed}")
     clock = VirtualClock(START)
     objects, measured = simulated_feeds.split_measurements(manifests)
-    cluster = load_cluster(objects, clock, rng)
+    cluster = load_cluster(objects, clock, names)
+    manager, client = standard_controllers(cluster)
+    manager.settle()
     profiles = build_profiles(configuration, known, guard)
     backoff = (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds)
 
@@ -100,8 +123,17 @@ def simulate(
         )
         await feeds.prime()
         evictions = EvictionLog(cluster)
-        gave_up = await _until_settled(cluster, scheduler, feeds, story, evictions, limits)
-        return Simulation(cluster, scheduler, story, evictions.evictions(), gave_up)
+        beside = (Kubelet(cluster).serve(), manager.run(), feeds.run(), evictions.run())
+        gave_up = await _until_settled(cluster, scheduler, beside, story, evictions, limits)
+        return Simulation(
+            cluster,
+            scheduler,
+            story,
+            evictions.evictions(),
+            dict(client.refused),
+            unheeded_notes(cluster),
+            gave_up,
+        )
 
     try:
         return run_virtual(main(), clock)
@@ -119,7 +151,7 @@ def _that_do_not_bind(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
 async def _until_settled(
     cluster: MemoryCluster,
     scheduler: Scheduler,
-    feeds: Feeds,
+    beside: Iterable[Coroutine[Any, Any, None]],
     story: AttemptLog,
     evictions: EvictionLog,
     limits: RunLimits,
@@ -130,10 +162,7 @@ async def _until_settled(
     up: they would go on for ever. The answer is why, if so.
     """
     running = asyncio.ensure_future(scheduler.run())
-    beside = [
-        asyncio.ensure_future(work)
-        for work in (Kubelet(cluster).serve(), feeds.run(), evictions.run())
-    ]
+    others = [asyncio.ensure_future(work) for work in beside]
     watch, seen, gave_up = RunWatch(limits), -1, ""
     while not running.done() and (seen != scheduler.attempts or _is_busy(cluster, scheduler)):
         seen = scheduler.attempts
@@ -151,9 +180,9 @@ async def _until_settled(
             break
     if running.done():
         running.result()
-    for task in (running, *beside):
+    for task in (running, *others):
         task.cancel()
-    await asyncio.gather(running, *beside, return_exceptions=True)
+    await asyncio.gather(running, *others, return_exceptions=True)
     return gave_up
 
 

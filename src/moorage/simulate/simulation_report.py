@@ -1,16 +1,21 @@
 """What a simulation shows: where pods went, why one did not, how full nodes are."""
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Container, Iterable, Iterator
+from typing import Any, Literal
 
 import msgspec
 
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import BASE_RESOURCES
+from moorage.memory.cluster_resources import REPLICA_SETS
+from moorage.memory.controllers import owned_pods
 from moorage.simulate.evictions import Eviction
 from moorage.simulate.simulation import Simulation, pods_of
+
+PodState = Literal["placed", "bound", "pending", "finished", "lost"]
+"""Placed by this run; on its node before; waiting; Succeeded or Failed; on a node not known."""
 
 
 class PodReport(msgspec.Struct, frozen=True, rename="camel"):
@@ -23,10 +28,13 @@ class PodReport(msgspec.Struct, frozen=True, rename="camel"):
     score: int | None = None
     message: str = ""
     attempts: int = 0
+    state: PodState = "pending"
+    owner: str = ""
+    """Kind and name of the workload it belongs to; of a ReplicaSet's pod, its Deployment's."""
 
     @property
     def is_pending(self) -> bool:
-        return not self.node
+        return self.state == "pending"
 
 
 class ResourceUse(msgspec.Struct, frozen=True, rename="camel"):
@@ -58,8 +66,17 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     attempts: int
     errors: tuple[str, ...] = ()
     evictions: tuple[Eviction, ...] = ()
+    refused: tuple[str, ...] = ()
+    """What controllers could not create, whose it was, and why."""
+    notes: tuple[str, ...] = ()
+    """What is not taken into account, and what that changes: a line each."""
     gave_up: str = ""
     """Why the run was ended before nothing was left to do."""
+
+    @property
+    def counts(self) -> dict[PodState, int]:
+        """How many pods are in each state."""
+        return dict(Counter(pod.state for pod in self.pods))
 
     def as_data(self) -> dict[str, Any]:
         data: dict[str, Any] = msgspec.to_builtins(self)
@@ -80,16 +97,24 @@ def build_report(simulation: Simulation) -> Report:
         attempts=simulation.story.attempts,
         errors=folded(simulation.story.errors),
         evictions=simulation.evictions,
+        refused=tuple(_refusals(simulation)),
+        notes=simulation.notes,
         gave_up=simulation.gave_up,
     )
 
 
+def _refusals(simulation: Simulation) -> Iterator[str]:
+    for (whose, why), times in simulation.refused.items():
+        yield f"{whose}: {why}" + (f" ({times} times)" if times > 1 else "")
+
+
 def _pods(simulation: Simulation) -> tuple[PodReport, ...]:
     told = []
+    nodes = simulation.scheduler.cache.table.row_of
     for pod in pods_of(simulation):
         last = simulation.story.last.get(pod.uid)
         gated = simulation.scheduler.queue.find(pod.uid)
-        waits = not pod.spec.node_name
+        state = _state(pod, nodes, attempted=last is not None)
         told.append(
             PodReport(
                 namespace=pod.namespace,
@@ -97,11 +122,37 @@ def _pods(simulation: Simulation) -> tuple[PodReport, ...]:
                 scheduler=pod.spec.scheduler_name,
                 node=pod.spec.node_name,
                 score=last.score if last and last.node and last.feasible > 1 else None,
-                message=(last.message if last else _unattempted(pod, gated)) if waits else "",
+                message=(last.message if last else _unattempted(pod, gated))
+                if state == "pending"
+                else "",
                 attempts=last.attempts if last else 0,
+                state=state,
+                owner=_owner(simulation, pod),
             )
         )
     return tuple(told)
+
+
+def _state(pod: Pod, nodes: Container[str], *, attempted: bool) -> PodState:
+    if pod.status.phase in ("Succeeded", "Failed"):
+        return "finished"
+    if not pod.spec.node_name:
+        return "pending"
+    if pod.spec.node_name not in nodes:
+        return "lost"
+    return "placed" if attempted else "bound"
+
+
+def _owner(simulation: Simulation, pod: Pod) -> str:
+    owner = next((ref for ref in pod.metadata.owner_references if ref.controller), None)
+    if owner is None:
+        return ""
+    table = simulation.cluster.registry.store.table(REPLICA_SETS)
+    above = (
+        table.entries.get(f"{pod.namespace}/{owner.name}") if owner.kind == "ReplicaSet" else None
+    )
+    found = None if above is None else owned_pods.controller_of(above.raw)
+    return f"{found['kind']} {found['name']}" if found else f"{owner.kind} {owner.name}"
 
 
 def _unattempted(pod: Pod, queued: Any) -> str:

@@ -31,7 +31,7 @@ from moorage.policies.business.price_list import CostMetrics
 from moorage.policies.gpu.gpu_priority import GPUPriorityPlugin
 from moorage.policies.network_latency import NetworkLatencyPlugin
 from moorage.policies.scheduling_policies import SchedulingPolicies
-from moorage.simulate import simulation, workload_controllers
+from moorage.simulate import simulation
 from moorage.simulate.manifest_files import Manifest
 
 SEEDS = Path(__file__).parents[4] / "shared" / "seeds"
@@ -40,7 +40,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 NOT_OURS = {
-    "ResourceQuota": "admission enforces quotas before pods reach a scheduler",
     "ServiceMonitor": "a custom resource of the Prometheus operator",
     "PrometheusRule": "a custom resource of the Prometheus operator",
     "groups": "a rules file of Prometheus, not a Kubernetes object",
@@ -98,13 +97,12 @@ def applied(block: Block) -> tuple[list[str], list[str]]:
     """The kinds of objects that the embedded cluster took, and of those that are not ours."""
     cluster = MemoryCluster(clock=VirtualClock(0.0), rng=random.Random(0))
     taken, left = [], []
-    for number, raw in enumerate(block.objects, start=1):
+    for raw in block.objects:
         kind = str(raw.get("kind") or next(iter(raw)))
         if kind in NOT_OURS:
             left.append(kind)
         elif kind not in (KIND, scheduling_policy.KIND):
-            for each in workload_controllers.expand_workloads([Manifest(raw, block.where, number)]):
-                cluster.apply(each.raw)
+            cluster.apply(raw)
             taken.append(kind)
     return taken, left
 
@@ -257,9 +255,10 @@ def test_nothing_is_left_out_unseen() -> None:
         "Pod": 9,
         "PodGroup": 1,
         "PriorityClass": 2,
+        "ResourceQuota": 1,
         "Service": 1,
     }
-    assert left == {"PrometheusRule": 1, "ResourceQuota": 1, "ServiceMonitor": 2, "groups": 1}
+    assert left == {"PrometheusRule": 1, "ServiceMonitor": 2, "groups": 1}
     assert sum(len(yaml_documents.find_documents(block.text, KIND)) for block in BLOCKS) == 9
     inside = [block for block in BLOCKS if "kind: Policy\n" in block.text]
     assert len(inside) == 1
@@ -304,8 +303,9 @@ def made(name: str, gpus: str = "0", cpu_used: str = "0") -> Manifest:
 
 def placed(pod: Block, config: Block, *nodes: Manifest) -> dict[str, str]:
     objects = [Manifest(raw, pod.where, 1) for raw in pod.objects]
-    everything = [*nodes, *workload_controllers.expand_workloads(objects)]
-    outcome = simulation.simulate(everything, configuration(config.text, config.where), known())
+    outcome = simulation.simulate(
+        [*nodes, *objects], configuration(config.text, config.where), known()
+    )
     return {each.name: each.spec.node_name for each in simulation.pods_of(outcome)}
 
 

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from moorage.memory import manifest_loader
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.watch.api_errors import BadRequest, Forbidden
 from moorage.watch.api_resources import NODES, PODS, RESOURCES
@@ -157,9 +158,8 @@ def test_lists_are_taken_apart(cluster: MemoryCluster, document: Raw) -> None:
 @pytest.mark.parametrize(
     ("api_version", "kind"),
     [
-        pytest.param("apps/v1", "Deployment", id="a kind that is not kept"),
-        pytest.param("apps/v1", "Pod", id="a known kind of another group"),
-        pytest.param("v1", "Lease", id="a lease of the core group"),
+        pytest.param("v1", "Secret", id="a kind that is not kept"),
+        pytest.param("example.com/v1", "Pod", id="a known kind of another group"),
         pytest.param("", "", id="no kind at all"),
     ],
 )
@@ -168,6 +168,25 @@ def test_what_is_not_kept_is_refused_by_name(
 ) -> None:
     with pytest.raises(BadRequest, match=f'kind "{kind}" of apiVersion "{api_version}"'):
         cluster.apply({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}})
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "want"),
+    [
+        pytest.param("apps/v1", "Pod", "v1", id="a pod of apps"),
+        pytest.param("v1", "Deployment", "apps/v1", id="a deployment of the core group"),
+        pytest.param("extensions/v1beta1", "Deployment", "apps/v1", id="one that has moved"),
+        pytest.param("batch/v1beta1", "CronJob", "batch/v1", id="a version that has gone"),
+        pytest.param("v1", "Lease", "coordination.k8s.io/v1", id="a lease of the core group"),
+        pytest.param("", "Pod", "v1", id="none at all"),
+        pytest.param("v1", "Pod", "", id="the right one is no mistake"),
+        pytest.param("batch.volcano.sh/v1alpha1", "Job", "", id="nor is another group's kind"),
+    ],
+)
+def test_a_wrong_or_missing_api_version_is_said(api_version: str, kind: str, want: str) -> None:
+    said = manifest_loader.version_complaint({"apiVersion": api_version, "kind": kind})
+
+    assert said.endswith(f"that of a {kind} is {want}") if want else said == ""
 
 
 def test_a_manifest_that_cannot_be_decoded_is_refused_with_its_place(

@@ -13,7 +13,10 @@ Raw = dict[str, Any]
 
 
 def run(
-    *given: Any, plugin: type[Plugin] | None = None, guard: PluginGuard = DEFAULT_GUARD
+    *given: Any,
+    plugin: type[Plugin] | None = None,
+    guard: PluginGuard = DEFAULT_GUARD,
+    seed: int = 0,
 ) -> Simulation:
     """Schedule objects, raw or of the testing builders, with one plugin more, if any."""
     known = built_in_plugins.built_in()
@@ -27,7 +30,7 @@ def run(
         "profiles": [{"plugins": {"multiPoint": {"enabled": enabled}}}],
     }
     configuration = load(document, known=built_in_plugins.describe_plugins(known)).configuration
-    return simulate([manifest(each) for each in given], configuration, known, guard=guard)
+    return simulate([manifest(each) for each in given], configuration, known, seed, guard=guard)
 
 
 def manifest(given: Any) -> Manifest:

@@ -1,0 +1,124 @@
+"""Deployments: one ReplicaSet of the current template has the replicas asked for.
+
+A dump that has the Deployment's ReplicaSets, or at least pods of one, is not expanded again.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from moorage.api import selectors
+from moorage.api.meta import LabelSelector
+from moorage.memory import updates
+from moorage.memory.cluster_resources import DEPLOYMENTS, REPLICA_SETS
+from moorage.memory.controllers import owned_pods, pod_template
+from moorage.memory.controllers.controller_manager import ControllerClient
+from moorage.memory.object_store import Record
+from moorage.watch.api_resources import Resource
+from moorage.watch.api_server import Raw
+
+HASH_LABEL = "pod-template-hash"
+_REVISION = "deployment.kubernetes.io/revision"
+
+
+class DeploymentController:
+    """Gives every Deployment its ReplicaSet."""
+
+    watches = (DEPLOYMENTS,)
+
+    def __init__(self, client: ControllerClient) -> None:
+        self._client = client
+
+    def concerned(self, resource: Resource, record: Record) -> Iterable[str]:
+        yield record.entry.key
+
+    def reconcile(self, key: str) -> None:
+        deployment = self._client.find(DEPLOYMENTS, key)
+        if deployment is None or "deletionTimestamp" in deployment["metadata"]:
+            return
+        owned = self._owned(deployment)
+        if owned:
+            self._scale(deployment, owned)
+            return
+        orphans = self._owner_of_pods(deployment)
+        made = replica_set(deployment) if orphans is None else _revived(deployment, orphans)
+        self._client.create(REPLICA_SETS, made, f"Deployment {key}")
+
+    def _owned(self, deployment: Raw) -> list[Raw]:
+        mine = pod_template.key_of(DEPLOYMENTS, deployment)
+        entries = self._client.store.table(REPLICA_SETS).entries.values()
+        return [entry.raw for entry in entries if owned_pods.owner_key(entry.raw) == mine]
+
+    def _scale(self, deployment: Raw, owned: list[Raw]) -> None:
+        """Let the newest make up what is missing, or too much."""
+        newest = max(owned, key=_revision)
+        others = sum(pod_template.wanted(each) for each in owned if each is not newest)
+        replicas = max(0, pod_template.wanted(deployment) - others)
+        if replicas != pod_template.wanted(newest):
+            metadata = newest["metadata"]
+            where = (REPLICA_SETS, metadata["namespace"], metadata["name"])
+            change = {"spec": {"replicas": replicas}}
+            updates.patch_object(self._client.cluster.registry, *where, change, "", "merge")
+
+    def _owner_of_pods(self, deployment: Raw) -> Raw | None:
+        """The ReplicaSet that pods of the Deployment name, and that is not there."""
+        given = deployment["spec"].get("selector")
+        if not given:
+            return None
+        selector = selectors.compile(msgspec.convert(given, LabelSelector))
+        namespace = deployment["metadata"]["namespace"]
+        for kind, where, name in self._client.pods.owners():
+            if kind != REPLICA_SETS.kind or where != namespace:
+                continue
+            if self._client.find(REPLICA_SETS, f"{where}/{name}") is not None:
+                continue
+            for entry in self._client.pods.of((kind, where, name)):
+                if selector.matches(entry.raw["metadata"].get("labels") or {}):
+                    return owned_pods.controller_of(entry.raw)
+        return None
+
+
+def replica_set(deployment: Raw) -> Raw:
+    """The ReplicaSet of a Deployment's template, told from others by a label of its own."""
+    metadata, spec = deployment["metadata"], deployment["spec"]
+    template = spec["template"]
+    code = pod_template.template_hash(template)
+    return {
+        "apiVersion": REPLICA_SETS.api_version,
+        "kind": REPLICA_SETS.kind,
+        "metadata": {
+            "name": f"{metadata['name']}-{code}",
+            "namespace": metadata["namespace"],
+            "labels": _labelled(template, code)["metadata"]["labels"],
+            "annotations": {_REVISION: "1"},
+            "ownerReferences": [pod_template.reference(DEPLOYMENTS, deployment)],
+        },
+        "spec": {
+            "replicas": pod_template.wanted(deployment),
+            "selector": _narrowed(spec.get("selector") or {}, code),
+            "template": _labelled(template, code),
+        },
+    }
+
+
+def _revived(deployment: Raw, reference: Raw) -> Raw:
+    """The ReplicaSet as its pods name it, with the Deployment's template."""
+    made = replica_set(deployment)
+    made["metadata"]["name"] = reference["name"]
+    return made
+
+
+def _labelled(template: Raw, code: str) -> Raw:
+    metadata = template.get("metadata") or {}
+    labels = {**(metadata.get("labels") or {}), HASH_LABEL: code}
+    return {**template, "metadata": {**metadata, "labels": labels}}
+
+
+def _narrowed(selector: Raw, code: str) -> Raw:
+    return {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: code}}
+
+
+def _revision(raw: Raw) -> tuple[int, str]:
+    annotations = raw["metadata"].get("annotations") or {}
+    number = str(annotations.get(_REVISION) or "0")
+    return int(number) if number.isdigit() else 0, raw["metadata"].get("creationTimestamp") or ""

@@ -1,0 +1,66 @@
+"""A pod as a workload's template describes it."""
+
+import hashlib
+
+import msgspec
+
+from moorage.memory.controllers.owned_pods import OwnerKey
+from moorage.watch.api_resources import Resource
+from moorage.watch.api_server import Raw
+
+_HASH_LENGTH = 9
+
+
+def reference(resource: Resource, owner: Raw) -> Raw:
+    """A reference to the object that controls what it makes."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def key_of(resource: Resource, owner: Raw) -> OwnerKey:
+    """Kind, namespace and name of a workload."""
+    return resource.kind, owner["metadata"].get("namespace", ""), owner["metadata"]["name"]
+
+
+def template_hash(template: Raw) -> str:
+    """What tells one template from another, in the names and labels of what is made of it."""
+    text = msgspec.json.encode(template, order="deterministic")
+    return hashlib.sha1(text, usedforsecurity=False).hexdigest()[:_HASH_LENGTH]
+
+
+def pod_from(
+    resource: Resource,
+    owner: Raw,
+    name: str,
+    *,
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    spec: Raw | None = None,
+) -> Raw:
+    """A pod of a workload; its spec is the template's own where none is given."""
+    template = owner["spec"]["template"]
+    metadata = template.get("metadata") or {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": owner["metadata"]["namespace"],
+            "labels": {**(metadata.get("labels") or {}), **(labels or {})},
+            "annotations": {**(metadata.get("annotations") or {}), **(annotations or {})},
+            "ownerReferences": [reference(resource, owner)],
+        },
+        "spec": template["spec"] if spec is None else spec,
+    }
+
+
+def wanted(raw: Raw, field: str = "replicas", otherwise: int = 1) -> int:
+    """How many are asked for; one that is null is as good as missing."""
+    count = raw["spec"].get(field)
+    return otherwise if count is None else int(count)

@@ -1,0 +1,30 @@
+"""The controllers that every embedded cluster runs, in the order in which they work."""
+
+from moorage.memory.cluster_resources import REPLICA_SETS, REPLICATION_CONTROLLERS
+from moorage.memory.controllers.controller_manager import ControllerClient, ControllerManager
+from moorage.memory.controllers.daemon_sets import DaemonSetController
+from moorage.memory.controllers.deployments import DeploymentController
+from moorage.memory.controllers.ephemeral_volumes import EphemeralVolumeController
+from moorage.memory.controllers.jobs import JobController
+from moorage.memory.controllers.replica_sets import ReplicaSetController
+from moorage.memory.controllers.stateful_sets import StatefulSetController
+from moorage.memory.controllers.volume_binder import VolumeBinder
+from moorage.memory.controllers.volume_provisioner import VolumeProvisioner
+from moorage.memory.memory_cluster import MemoryCluster
+
+
+def standard_controllers(cluster: MemoryCluster) -> tuple[ControllerManager, ControllerClient]:
+    """A manager that has seen nothing yet, and the client through which its controllers write."""
+    client = ControllerClient(cluster)
+    controllers = (
+        DeploymentController(client),
+        ReplicaSetController(client, REPLICA_SETS),
+        ReplicaSetController(client, REPLICATION_CONTROLLERS),
+        StatefulSetController(client),
+        DaemonSetController(client),
+        JobController(client),
+        EphemeralVolumeController(client),
+        VolumeBinder(client),
+        VolumeProvisioner(client),
+    )
+    return ControllerManager(client, controllers), client
