@@ -57,7 +57,9 @@ def test_a_package_names_its_modules_and_no_others(name: str) -> None:
     text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()), clean=False) or ""
     named = ROW.findall(text)
 
-    assert sorted(named) == sorted(inside(folder)), "the map in the package's docstring"
+    assert inside(folder) - set(named) == set(), "to be named in the package's docstring"
+    assert sorted(set(named) - inside(folder)) == [], "named there, and not to be found"
+    assert len(named) == len(set(named))
     assert "Law of the package" in text
 
 
