@@ -1,5 +1,8 @@
 """`moorage capacity`: how many more pods of a shape fit."""
 
+import random
+from typing import Any
+
 import click
 import msgspec
 from rich.console import Console
@@ -9,12 +12,14 @@ from moorage.app import plugin_files
 from moorage.app.inputs import read_configuration
 from moorage.cli import common
 from moorage.cli.common import exit_on_bad_input
+from moorage.clock import VirtualClock
 from moorage.config.field_errors import InputError
 from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
 from moorage.explain.sources import from_simulation
-from moorage.simulate import manifest_files, workload_controllers
-from moorage.simulate.manifest_files import Manifest
-from moorage.simulate.simulation import simulate
+from moorage.memory.controllers.standard_controllers import standard_controllers
+from moorage.simulate import manifest_files
+from moorage.simulate.simulation import load_cluster, pods_in, simulate
+from moorage.watch.api_resources import PODS
 
 
 @click.command("capacity", short_help="How many more pods of a shape fit.")
@@ -68,22 +73,25 @@ def capacity_command(
     """
     known = plugin_files.load_plugins(plugins)
     loaded = read_configuration(config, known)
-    manifests = workload_controllers.expand_workloads(manifest_files.read_manifests(paths))
+    manifests = manifest_files.read_manifests(paths)
     ended = simulate(manifests, loaded.configuration, known, seed, loaded.moorage.plugin_guard)
     world = from_simulation(ended).world
-    found = [capacity(world, _shape(shape).raw, group_by=group_by) for shape in shapes]
+    found = [capacity(world, _shape(shape), group_by=group_by) for shape in shapes]
     if output == "json":
         click.echo(msgspec.json.encode(found))
     else:
         _print(found, Console(highlight=False))
 
 
-def _shape(file: str) -> Manifest:
-    made = workload_controllers.expand_workloads(manifest_files.read_manifests([file]))
-    pods = [manifest for manifest in made if manifest.kind == "Pod"]
+def _shape(file: str) -> dict[str, Any]:
+    """The first pod of a file, or of what the controllers make of it."""
+    cluster = load_cluster(manifest_files.read_manifests([file]), VirtualClock(), random.Random(0))
+    manager, _ = standard_controllers(cluster)
+    manager.settle()
+    pods = pods_in(cluster)
     if not pods:
         raise InputError([f"{file}: no pod in it, nor anything that makes pods"])
-    return pods[0]
+    return cluster.read(PODS, pods[0].namespace, pods[0].name)
 
 
 def _print(found: list[Capacity], console: Console) -> None:

@@ -12,7 +12,7 @@ from moorage.cli.explain_text import print_explanation
 from moorage.config.field_errors import InputError
 from moorage.explain.explanation import explain
 from moorage.explain.sources import from_simulation
-from moorage.simulate import manifest_files, workload_controllers
+from moorage.simulate import manifest_files
 from moorage.simulate.simulation import simulate
 
 
@@ -55,7 +55,7 @@ def explain_command(
         raise InputError([f"{named}: name the manifests, then the pod: moorage explain PATH POD"])
     known = plugin_files.load_plugins(plugins)
     loaded = read_configuration(config, known)
-    manifests = workload_controllers.expand_workloads(manifest_files.read_manifests(files))
+    manifests = manifest_files.read_manifests(files)
     ended = simulate(manifests, loaded.configuration, known, seed, loaded.moorage.plugin_guard)
     source = from_simulation(ended)
     found = source.pod(named)
