@@ -8,11 +8,15 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import logging
+import os
+import stat
 import sys
 from collections.abc import Iterable
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import Final
 
 from moorage.app import built_in_plugins as built_ins
 from moorage.app.built_in_plugins import BUILT_IN, ENTRY_POINT, installed
@@ -20,20 +24,29 @@ from moorage.config.field_errors import InputError
 from moorage.framework.plugin import Plugin
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.framework.points import points_of
+from moorage.observe.logs import say
 
 Classes = list[type[Plugin]]
+WRITABLE: Final = (
+    "{} may be written by every user of this machine, who would run code as the scheduler: "
+    "chmod o-w it, or give --allow-writable-plugins"
+)
 
 
 def load_plugins(given: Iterable[str]) -> Registry:
     """The installed plugins and those named; every problem is reported."""
-    return PluginSet(given).load()
+    return PluginSet(given, allow_writable=True).load()
 
 
 class PluginSet:
-    """The plugins of a command; a file whose content is as before gives the same classes again."""
+    """The plugins of a command; a file whose content is as before gives the same classes again.
 
-    def __init__(self, given: Iterable[str]) -> None:
+    Files that other users of the machine may write are refused, unless `allow_writable`.
+    """
+
+    def __init__(self, given: Iterable[str], *, allow_writable: bool = False) -> None:
         self._given = tuple(given)
+        self._allow_writable = allow_writable
         self._kept: dict[tuple[str, str], Classes] = {}
         self.files = tuple(Path(name) for name in self._given if name.endswith(".py"))
         self.digests: tuple[str, ...] = ()
@@ -61,10 +74,35 @@ class PluginSet:
         path = Path(name)
         if not path.is_file():
             raise InputError(["no such file"])
+        if not self._allow_writable and (place := writable_by_others(path)):
+            raise InputError([WRITABLE.format(place)])
         content = path.read_bytes()
         key = name, hashlib.sha256(content).hexdigest()
-        found = used[key] = self._kept.get(key) or _in_file(path, content, key[1])
+        found = self._kept.get(key)
+        if found is None:
+            found = _in_file(path, content, key[1])
+            names = ", ".join(plugin.plugin_name() for plugin in found)
+            say(logging.INFO, "Plugin file loaded", file=name, sha256=key[1], plugins=names)
+        used[key] = found
         return found
+
+
+def writable_by_others(path: Path) -> str:
+    """What of a file, the file itself or its folder, every user of the machine may change.
+
+    Nothing of a file system that is mounted read-only, as ConfigMaps are. A folder with the sticky
+    bit lets nobody replace the files of others.
+    """
+    for place in (path, path.resolve(), path.parent, path.resolve().parent):
+        mode = place.stat().st_mode
+        sticky = stat.S_ISDIR(mode) and mode & stat.S_ISVTX
+        if mode & stat.S_IWOTH and not sticky and not _read_only(place):
+            return str(place)
+    return ""
+
+
+def _read_only(place: Path) -> bool:
+    return bool(os.statvfs(place).f_flag & os.ST_RDONLY)
 
 
 def _in_module(name: str) -> Classes:

@@ -13,7 +13,7 @@ from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import ConfigSources
 from moorage.app.inputs import RunOptions
 from moorage.app.kube_flags import DEFAULT_SCHEDULER, KUBE_LEASE
-from moorage.app.run_process import FAILED, RunProcess
+from moorage.app.run_process import FAILED, STOPPED, RunProcess
 from moorage.app.serving_flags import gate_for
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.kube_scheduler_flags import FlagCommand
@@ -21,7 +21,7 @@ from moorage.cli.run_options import options_of, run_options
 from moorage.config import yaml_dump
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
-from moorage.framework.plugin_registry import Registry
+from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
 from moorage.observe.logs import Logs, say
@@ -79,16 +79,10 @@ def run_command(**given: Any) -> None:
     broke.
     """
     options = options_of(given)
-    sources = inputs.sources_of(options)
-    known = sources.plugins.load()
-    whole = None if options.config_maps else inputs.load_sources(sources, known)
-    if whole is not None and options.write_config_to:
-        Path(options.write_config_to).write_text(yaml_dump.dump_all(whole.loaded))
-        return
     log = logs.configure(options.verbosity, options.log_format)
     try:
-        code = asyncio.run(_run(options, sources, whole, known, log))
-    except (InputError, ConfigError):
+        code = _load_and_run(options, log)
+    except (InputError, ConfigError, RegistryError):
         raise
     except (KubeconfigError, ListenerError, CertificateError) as error:
         raise InputError([str(error)]) from None
@@ -98,6 +92,16 @@ def run_command(**given: Any) -> None:
     finally:
         log.close()
     sys.exit(code)
+
+
+def _load_and_run(options: RunOptions, log: Logs) -> int:
+    sources = inputs.sources_of(options)
+    known = sources.plugins.load()
+    whole = None if options.config_maps else inputs.load_sources(sources, known)
+    if whole is not None and options.write_config_to:
+        Path(options.write_config_to).write_text(yaml_dump.dump_all(whole.loaded))
+        return STOPPED
+    return asyncio.run(_run(options, sources, whole, known, log))
 
 
 async def _run(
