@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from moorage.plugin_api import *  # noqa: F403  the names have one list, there
 
 __version__ = "0.1.0"
+KUBE_VERSION = "v1.37"
+"""The kube-scheduler whose decisions these are."""
 
 
 def __getattr__(name: str) -> Any:

@@ -34,7 +34,7 @@ SEEDS = {
     "KubeSchedulerPluginErrors",
 }
 OURS = {"MoorageConfigRefused", "MoorageFeedStale", "MooragePluginSwitchedOff"}
-ASKED = re.compile(r"\b((?:scheduler|moorage|process)_\w+|up)\{")
+ASKED = re.compile(r"\b((?:scheduler|moorage|process|rest_client)_\w+|up)\{")
 
 
 def groups() -> list[dict[str, Any]]:

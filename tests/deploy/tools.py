@@ -17,6 +17,7 @@ OVERLAYS = (
     "overlays/in-place-of-kube-scheduler",
     "overlays/several-schedulers",
     "overlays/monitoring",
+    "overlays/monitoring-as-kube-scheduler",
     "overlays/measured",
     "overlays/policies",
     "overlays/stand-in-for-kube-scheduler",

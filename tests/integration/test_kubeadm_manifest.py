@@ -66,7 +66,10 @@ def test_it_schedules_by_kube_schedulers_name_and_lease(
         assert get(port, "/livez").text == "ok"
         assert holder in log.read_text()
         assert get(port, "/metrics").status == 403
-        assert get(port, "/metrics", plane.token).status == 200
+        metrics = get(port, "/metrics", plane.token)
+        assert metrics.status == 200
+        assert 'rest_client_requests_total{code="201"' in metrics.text
+        assert 'rest_client_requests_total{code="200"' in metrics.text
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     assert "Traceback" not in log.read_text()

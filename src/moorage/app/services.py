@@ -141,6 +141,16 @@ def feed_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
     return feed
 
 
+def client_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
+    """A service that shows the requests to the API server in `metrics`."""
+
+    async def show(process: RunProcess) -> None:
+        metrics.registry.register(process.server.requests)
+        await asyncio.Event().wait()
+
+    return show
+
+
 def strategy_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
     """A service that says how pods are placed where that is learnt, and tells `metrics`."""
 

@@ -9,10 +9,8 @@ from typing import Any, Final
 
 import click
 
-from moorage import __version__
+from moorage import KUBE_VERSION, __version__
 from moorage.config.durations import Duration
-
-KUBE_VERSION: Final = "v1.37"
 
 WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "disable-http2-serving": "HTTP/1.1 is all that is served",

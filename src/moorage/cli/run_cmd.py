@@ -129,6 +129,7 @@ async def _run(
             services.http_service(
                 _listeners(options), metrics, log, lambda: gate_for(options.serving, selected)
             ),
+            services.client_service(metrics),
             services.feed_service(metrics),
             services.strategy_service(metrics),
         ),

@@ -1,5 +1,6 @@
 """Requests to one API server, over pooled connections or aiohttp sessions."""
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,8 +17,10 @@ from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
 from moorage.kube.wire import Target
 from moorage.kube.wires import Wires
-from moorage.watch.api_errors import Unauthorized
+from moorage.observe.client_metrics import ClientMetrics
+from moorage.watch.api_errors import ApiError, Unauthorized
 
+OK, CREATED = 200, 201
 POOL: Final = 64
 """Requests under way at once; more wait their turn."""
 
@@ -39,6 +42,7 @@ class Connection:
         self._wires = Wires(POOL, self._sockets)
         self._urgent = Wires(POOL, self._sockets)
         self._sessions = Sessions(access, self._sockets, POOL, request_seconds)
+        self.requests = ClientMetrics(access.netloc)
         self._fence = fence
         if fence is not None:
             fence.on_close(self._wires.tear_fenced)
@@ -66,20 +70,26 @@ class Connection:
         direct = self._access.proxy is None
         ask = partial(self._ask, wires) if direct else self._sessions.exchange
         fence = self._fence if fenced else None
-        return await self._known(lambda: ask(method, path, body, content_type, fence))
+        return await self._known(method, lambda: ask(method, path, body, content_type, fence))
 
     async def fetch(self, path: str) -> bytes:
         """One long answer, compressed on its way."""
-        return await self._known(lambda: self._sessions.exchange("GET", path, None, JSON))
+        return await self._known("GET", lambda: self._sessions.exchange("GET", path, None, JSON))
 
     @asynccontextmanager
     async def stream(self, path: str, silent_seconds: float) -> AsyncIterator[aiohttp.StreamReader]:
         """An answer as it arrives. Silence for longer than that ends it with a TimeoutError."""
+        began, answered = time.monotonic(), False
         try:
             async with self._sessions.stream(path, silent_seconds) as stream:
+                answered = True
+                self.requests.answered("GET", OK, time.monotonic() - began)
                 yield stream
-        except Unauthorized:
-            self._access.refused()
+        except ApiError as error:
+            if not answered:
+                self.requests.answered("GET", error.status, time.monotonic() - began)
+            if isinstance(error, Unauthorized):
+                self._access.refused()
             raise
 
     async def close(self) -> None:
@@ -89,12 +99,23 @@ class Connection:
         await self._sessions.close()
         await self._sockets.close()
 
-    async def _known(self, ask: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def _known(self, method: str, ask: Callable[[], Awaitable[bytes]]) -> bytes:
         try:
-            return await ask()
+            return await self._counted(method, ask)
         except Unauthorized:
             self._access.refused()
-            return await ask()
+            return await self._counted(method, ask)
+
+    async def _counted(self, method: str, ask: Callable[[], Awaitable[bytes]]) -> bytes:
+        began = time.monotonic()
+        try:
+            answer = await ask()
+        except ApiError as error:
+            self.requests.answered(method, error.status, time.monotonic() - began)
+            raise
+        status = CREATED if method == "POST" else OK
+        self.requests.answered(method, status, time.monotonic() - began)
+        return answer
 
     async def _ask(
         self,

@@ -13,6 +13,7 @@ from moorage.kube.connection import Connection
 from moorage.kube.fence import LeaseFence
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.kube.request_sender import RequestSender
+from moorage.observe.client_metrics import ClientMetrics
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
 
@@ -55,6 +56,11 @@ class KubeApiServer:
     def url(self) -> str:
         """Where the server is."""
         return self._connection.url
+
+    @property
+    def requests(self) -> ClientMetrics:
+        """Every request, counted."""
+        return self._connection.requests
 
     async def close(self) -> None:
         """Close every connection."""

@@ -34,13 +34,14 @@ class TokenBucket:
         self._tokens = self._burst
         self._filled = now()
 
-    async def take(self) -> None:
-        """Return when it is this request's turn."""
+    async def take(self) -> float:
+        """Return when it is this request's turn, with the seconds that took."""
         if self._qps <= 0:
-            return
+            return 0.0
         delay = self.reserve()
         if delay > 0:
             await self._sleep(delay)
+        return delay
 
     def reserve(self) -> float:
         """Take a token, on credit where there is none, and say how long to wait for it."""
@@ -72,9 +73,10 @@ class RequestSender:
             LEASES.plural: TokenBucket(0, 1, time.monotonic),
         }
 
-    async def turn(self, resource: Resource) -> None:
+    async def turn(self, resource: Resource, method: str = "GET") -> None:
         """Return when it is a request's turn."""
-        await self._buckets.get(resource.plural, self._bucket).take()
+        waited = await self._buckets.get(resource.plural, self._bucket).take()
+        self._connection.requests.waited(method, waited)
 
     async def repeat(
         self, resource: Resource, method: str, path: str, body: Any = None, content_type: str = JSON
@@ -104,7 +106,7 @@ class RequestSender:
         self, resource: Resource, method: str, path: str, body: Any = None, content_type: str = JSON
     ) -> bytes:
         """A request that is made when its turn comes, once."""
-        await self.turn(resource)
+        await self.turn(resource, method)
         return await self._connection.request(
             method,
             path,

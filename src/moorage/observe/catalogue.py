@@ -179,7 +179,64 @@ AFTER_FLUSH: Final = Metric(
     "hint.",
     stability="ALPHA",
 )
+_CLIENT: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+CLIENT_REQUESTS: Final = Metric(
+    "rest_client_requests",
+    "counter",
+    "Requests to the API server, by status code, host and method.",
+    ("code", "host", "method"),
+    stability="ALPHA",
+)
+CLIENT_DURATION: Final = Metric(
+    "rest_client_request_duration_seconds",
+    "histogram",
+    "Seconds requests to the API server took; of a watch, until its first byte.",
+    ("host", "verb"),
+    _CLIENT,
+    "ALPHA",
+)
+CLIENT_WAIT: Final = Metric(
+    "rest_client_rate_limiter_duration_seconds",
+    "histogram",
+    "Seconds requests to the API server waited for their turn, by clientConnection.qps and burst.",
+    ("host", "verb"),
+    _CLIENT,
+    "ALPHA",
+)
 
+BUILD_INFO: Final = Metric(
+    "moorage_build_info",
+    "gauge",
+    "What runs: Moorage's version, Python's, and that of the kube-scheduler it decides as; always "
+    "1.",
+    ("version", "python", "kube_version"),
+)
+FEASIBLE_NODES: Final = Metric(
+    "moorage_feasible_nodes",
+    "histogram",
+    "Nodes that passed every filter, by attempt; 0 where none did.",
+    _P,
+    (0.0, *exponential(1, 2, 14)),
+)
+CLUSTER_ALLOCATABLE: Final = Metric(
+    "moorage_cluster_allocatable",
+    "gauge",
+    "What all nodes have to give, in cores, bytes or pieces.",
+    ("resource",),
+)
+CLUSTER_REQUESTED: Final = Metric(
+    "moorage_cluster_requested",
+    "gauge",
+    "What the pods on all nodes ask for, in cores, bytes or pieces.",
+    ("resource",),
+)
+NODE_UTILISATION: Final = Metric(
+    "moorage_node_utilisation_ratio",
+    "gauge",
+    "How much of a node is asked for, over the nodes that have the resource: min, p50, p90, max "
+    "and mean.",
+    ("resource", "stat"),
+)
 DECISION_DURATION: Final = Metric(
     "moorage_decision_duration_seconds",
     "histogram",

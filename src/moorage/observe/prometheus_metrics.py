@@ -13,12 +13,14 @@ import random
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from platform import python_version
 from typing import Final
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import choose_encoder
 
+from moorage import KUBE_VERSION, __version__
 from moorage.framework.verdicts import PluginError
 from moorage.observe import catalogue, state_metrics, step_timings
 from moorage.observe.catalogue import SLI_ATTEMPTS
@@ -58,6 +60,7 @@ class Metrics:
         self._sampled = sampled
         self._shown = shown
         self._random = (rng or random.Random()).random
+        self._feasible = Tallies(catalogue.FEASIBLE_NODES.buckets)
         self._durations = Tallies(catalogue.ATTEMPT_DURATION.buckets)
         self._sli = Tallies(catalogue.SLI_DURATION.buckets)
         self._attempts = Tallies(catalogue.POD_ATTEMPTS.buckets).of()
@@ -101,6 +104,8 @@ class Metrics:
         return Timer(self.timings.of(profile), self._random() < self._sampled)
 
     def attempted(self, attempt: Attempt) -> None:
+        if attempt.result is not Result.ERROR:
+            self._feasible.of(attempt.profile).observe(attempt.feasible)
         if attempt.result is Result.SCHEDULED:
             return
         self._durations.of(attempt.result.value, attempt.profile).observe(attempt.seconds)
@@ -158,6 +163,8 @@ class Metrics:
             )
 
     def _counted(self) -> Iterator[Family]:
+        yield gauge(catalogue.BUILD_INFO, [((__version__, python_version(), KUBE_VERSION), 1)])
+        yield histogram(catalogue.FEASIBLE_NODES, self._feasible.items())
         durations = list(self._durations.items())
         counts = [(labels, tally.count) for labels, tally in durations]
         yield counter(catalogue.SCHEDULE_ATTEMPTS, counts)

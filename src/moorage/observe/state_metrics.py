@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from operator import length_hint
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
+import numpy as np
 from prometheus_client.core import Metric as Family
 
 from moorage.cache.cache import Cache
@@ -143,6 +144,7 @@ def scheduler_families(source: MetricsSource) -> Iterator[Family]:
     yield gauge(catalogue.UNSCHEDULABLE_PODS, refusal_counts(queue).items())
     yield gauge(catalogue.INFLIGHT_EVENTS, events)
     yield gauge(catalogue.CACHE_SIZE, _cache_size(cache))
+    yield from utilisation_families(cache)
     yield gauge(catalogue.GOROUTINES, [(("binding",), source.binding)])
     yield gauge(catalogue.NOMINATED_PODS, unlabelled(len(cache.nominations)))
     yield counter(catalogue.EVENTS_SENT, unlabelled(source.recorder.sent))
@@ -153,6 +155,32 @@ def scheduler_families(source: MetricsSource) -> Iterator[Family]:
     yield gauge(catalogue.OBSERVERS_OFF, unlabelled(len(source.observers.switched_off)))
     yield gauge(catalogue.FOLLOWED, known)
     yield from preemption_families(source.room())
+
+
+_STATS: Final = (("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("max", 1.0))
+_MILLI: Final = {"cpu": 1000.0}
+
+
+def utilisation_families(cache: Cache) -> Iterator[Family]:
+    """How much there is, how much of it is asked for, and how evenly over the nodes."""
+    table = cache.table
+    rows = table.alive[: table.rows]
+    allocatable, requested, ratios = [], [], []
+    for index, name in enumerate(table.resources.values):
+        offered = table.allocatable[index, : table.rows][rows]
+        asked = table.requested[index, : table.rows][rows]
+        unit = _MILLI.get(name, 1.0)
+        allocatable.append(((name,), float(offered.sum()) / unit))
+        requested.append(((name,), float(asked.sum()) / unit))
+        having = offered > 0
+        if not having.any():
+            continue
+        share = asked[having] / offered[having]
+        ratios += [((name, stat), float(np.quantile(share, at))) for stat, at in _STATS]
+        ratios.append(((name, "mean"), float(share.mean())))
+    yield gauge(catalogue.CLUSTER_ALLOCATABLE, allocatable)
+    yield gauge(catalogue.CLUSTER_REQUESTED, requested)
+    yield gauge(catalogue.NODE_UTILISATION, ratios)
 
 
 def refusal_counts(queue: SchedulingQueue) -> Counter[tuple[str, str]]:

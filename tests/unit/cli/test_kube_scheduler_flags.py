@@ -9,10 +9,10 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from moorage import KUBE_VERSION
 from moorage.app.inputs import MetricFlags, RunOptions
 from moorage.app.kube_flags import ConfigFlags
 from moorage.app.serving_flags import ServingFlags
-from moorage.cli import kube_scheduler_flags
 from moorage.cli.kube_scheduler_flags import BOOLEANS, WITHOUT_EFFECT, from_go
 from moorage.cli.main import main
 from moorage.cli.run_cmd import run_command
@@ -266,7 +266,7 @@ def test_no_flag_is_swallowed() -> None:
 def test_the_version_is_said() -> None:
     done = CliRunner().invoke(main, ["run", "--version"])
 
-    assert (done.exit_code, kube_scheduler_flags.KUBE_VERSION in done.output) == (0, True)
+    assert (done.exit_code, KUBE_VERSION in done.output) == (0, True)
 
 
 def test_lists_and_durations_are_read() -> None:

@@ -66,7 +66,8 @@ def test_no_metric_calls_itself_kube_schedulers_that_is_not() -> None:
 @pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
 def test_every_metric_says_what_it_is(metric: Metric) -> None:
     assert metric.help.endswith(".")
-    assert metric.name.startswith("scheduler_" if metric.stability != "moorage" else "moorage_")
+    kubes = ("scheduler_", "rest_client_")
+    assert metric.name.startswith(kubes if metric.stability != "moorage" else "moorage_")
     assert bool(metric.buckets) == (metric.kind == "histogram")
     assert not metric.name.endswith("_total")
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import random
+from platform import python_version
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from moorage import Cycle, Filter, Node, Permit, Pod, Rejection, Wait
+from moorage import KUBE_VERSION, Cycle, Filter, Node, Permit, Pod, Rejection, Wait, __version__
 from moorage.app import built_in_plugins
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
@@ -17,6 +18,7 @@ from moorage.framework.verdicts import PluginError
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe import catalogue
 from moorage.observe.catalogue import CATALOGUE
+from moorage.observe.metric_filter import filter_of
 from moorage.observe.prometheus_metrics import NOMINATIONS_KEPT, Metrics
 from moorage.observe.records import Attempt, Bound, Result
 from moorage.scheduler.scheduler import Scheduler
@@ -251,6 +253,9 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
 
     assert lacking == {
         "moorage_extender_call_duration_seconds",
+        "rest_client_requests",
+        "rest_client_request_duration_seconds",
+        "rest_client_rate_limiter_duration_seconds",
         "scheduler_permit_wait_duration_seconds",
         "scheduler_inflight_events",
         "moorage_evictions",
@@ -450,3 +455,47 @@ def test_formats(accept: str, want: str) -> None:
     _, content_type = Metrics().render(accept)
 
     assert content_type.startswith(want)
+
+
+def test_what_runs_is_told(busy: Read) -> None:
+    labels = {"version": __version__, "python": python_version(), "kube_version": KUBE_VERSION}
+
+    assert value(busy, "moorage_build_info", **labels) == 1
+
+
+def test_feasible_nodes_are_counted_by_attempt(busy: Read) -> None:
+    """Two attempts had two nodes each; one had none."""
+    assert value(busy, "moorage_feasible_nodes_sum", profile=PROFILE) == 4
+    assert value(busy, "moorage_feasible_nodes_bucket", profile=PROFILE, le="0.0") == 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "want"),
+    [
+        ("moorage_cluster_allocatable", {"resource": "cpu"}, 4.0),
+        ("moorage_cluster_requested", {"resource": "cpu"}, 3.0),
+        ("moorage_node_utilisation_ratio", {"resource": "cpu", "stat": "mean"}, 0.75),
+        ("moorage_node_utilisation_ratio", {"resource": "cpu", "stat": "max"}, 1.0),
+    ],
+)
+def test_how_full_nodes_are_is_told(
+    busy: Read, metric: str, labels: dict[str, str], want: float
+) -> None:
+    assert value(busy, metric, **labels) == want
+
+
+def test_metrics_may_be_left_out_and_their_labels_limited() -> None:
+    shown = filter_of(
+        ["scheduler_pending_pods", "scheduler_schedule_attempts_total"],
+        ["moorage_errors_total,kind='watch/pods'"],
+    )
+    metrics = Metrics(shown=shown)
+    metrics.attempted(Attempt("1", "a/b", "u", PROFILE, Result.ERROR, 0.0))
+    for kind in ("watch/pods", "watch/nodes", "watch/secrets"):
+        metrics.failed(kind, "", Unreachable("no answer"))
+    found = read(metrics)
+
+    assert not names(found) & {"scheduler_pending_pods", "scheduler_schedule_attempts_total"}
+    assert value(found, "moorage_errors_total", kind="watch/pods") == 1
+    assert value(found, "moorage_errors_total", kind="unexpected") == 2
+    assert value(found, "moorage_errors_total", kind="watch/nodes") is None
