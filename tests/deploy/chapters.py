@@ -5,7 +5,6 @@ which wants nothing else to change.
 """
 
 import random
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -150,7 +149,6 @@ async def leading(under_test: Running) -> None:
         LeaseFence(15.0),
         clock=SystemClock(),
         rng=random.Random(1),
-        monotonic=time.monotonic,
     )
     await elector.acquire()
     assert elector.leading

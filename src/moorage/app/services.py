@@ -33,12 +33,13 @@ def build_server(
     gate: Gate | None = None,
     logs: Logs | None = None,
     leader: FailureReason | None = None,
+    outdated: FailureReason | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Server:
     """A server for a scheduler that `metrics` observes.
 
-    `gate` tells who may look; `leader` tells why this replica can neither lead nor stand by. The
-    caller runs `Server.run` beside the scheduler.
+    `gate` tells who may look; `leader` why this replica can neither lead nor stand by, `outdated`
+    why it attempts nothing although it leads. The caller runs `Server.run` beside the scheduler.
     """
     held = (
         configuration
@@ -51,11 +52,16 @@ def build_server(
     metrics.follow(scheduler)
     metrics.lag = watchdog.lag
     election = [] if leader is None else [Check("leaderElection", leader)]
+    freshness = [] if outdated is None else [Check("up-to-date", outdated)]
     return Server(
         listeners,
         health=Health(
             live=[Check("scheduling-loop", watchdog.stuck), *election],
-            ready=[Check("sched-handler-sync", lambda: _unsynced(scheduler)), *election],
+            ready=[
+                Check("sched-handler-sync", lambda: _unsynced(scheduler)),
+                *freshness,
+                *election,
+            ],
             stopping=stopping,
         ),
         metrics=metrics,
@@ -75,6 +81,11 @@ def _unsynced(scheduler: Scheduler) -> str | None:
     return f"not listed yet: {', '.join(missing)}"
 
 
+def _outdated(freshness: "FreshView") -> str | None:
+    behind = freshness.behind
+    return f"not up to date yet: {', '.join(behind)}" if behind else None
+
+
 class Elector(Protocol):
     """Whoever takes part in an election."""
 
@@ -82,6 +93,13 @@ class Elector(Protocol):
     def leading(self) -> bool: ...
     @property
     def seconds_left(self) -> float: ...
+
+
+class FreshView(Protocol):
+    """Whoever knows what has to be waited for."""
+
+    @property
+    def behind(self) -> list[str]: ...
 
 
 class ServedProcess(Protocol):
@@ -93,6 +111,8 @@ class ServedProcess(Protocol):
     def in_force(self) -> ActiveConfiguration: ...
     @property
     def elector(self) -> Elector | None: ...
+    @property
+    def freshness(self) -> FreshView: ...
     @property
     def stopping(self) -> bool: ...
 
@@ -117,6 +137,7 @@ def http_service(
                 gate=opened,
                 logs=logs,
                 leader=lambda: lease_overdue(process.elector),
+                outdated=lambda: _outdated(process.freshness),
                 stopping=lambda: process.stopping,
             ).run()
 

@@ -10,6 +10,7 @@ ends here before any other replica takes it for expired. What has left this mach
 its way; nobody can call it back.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Final
@@ -23,6 +24,13 @@ FENCED: Final = frozenset(
 """What decisions are written to. Leases, events, statuses of groups may come from any replica."""
 
 
+def steady_time() -> float:
+    """Seconds on a clock that nobody sets and that goes on while the machine sleeps."""
+    if sys.platform == "linux":
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
 class LeaseLost(ApiError):
     """Another replica leads, or may lead by now."""
 
@@ -30,17 +38,17 @@ class LeaseLost(ApiError):
 class LeaseFence:
     """Open from a renewal of the lease until its duration has passed; the elector moves it."""
 
-    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, seconds: float, now: Callable[[], float] = steady_time) -> None:
         self.leading = False
+        self.now = now
         self._seconds = seconds
-        self._now = now
         self._renewed_at = 0.0
         self._closed: list[Callable[[], None]] = []
 
     @property
     def seconds_left(self) -> float:
         """How long we lead for certain; negative: for how long no more. 0 where we do not."""
-        return self._renewed_at + self._seconds - self._now() if self.leading else 0.0
+        return self._renewed_at + self._seconds - self.now() if self.leading else 0.0
 
     def check(self) -> None:
         """Raise `LeaseLost` unless this replica leads for certain."""

@@ -19,7 +19,7 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -38,6 +38,16 @@ LAST_SEND_SECONDS: Final = 1.0
 T = TypeVar("T")
 
 
+class ElectionNews(msgspec.Struct, frozen=True):
+    """What happened: this replica began to lead, has stopped to, or met with trouble."""
+
+    kind: Literal["leading", "stopped", "trouble"]
+    sentence: str
+
+
+Told = Callable[[ElectionNews], None]
+
+
 class LeaseTimes(msgspec.Struct, frozen=True):
     """Which lease, and how long things take, in seconds."""
 
@@ -54,7 +64,7 @@ class LeaseTimes(msgspec.Struct, frozen=True):
 
 
 class LeaderElector:
-    """One replica's part in the election. `told` hears what happens, in one sentence each."""
+    """One replica's part in the election. `told` hears what happens."""
 
     def __init__(
         self,
@@ -65,8 +75,7 @@ class LeaderElector:
         *,
         clock: Clock,
         rng: random.Random,
-        monotonic: Callable[[], float] | None = None,
-        told: Callable[[str], None] = lambda _: None,
+        told: Told = lambda news: None,
     ) -> None:
         self.terms = terms
         self.identity = identity
@@ -74,7 +83,7 @@ class LeaderElector:
         self._server = server
         self._clock = clock
         self._rng = rng
-        self._now = monotonic or clock.now
+        self._now = fence.now
         self._told = told
         self._lease: Raw = {}
         self._seen_at = 0.0
@@ -101,13 +110,15 @@ class LeaderElector:
             period = self.terms.retry_period
             await self._clock.sleep(period * (1 + JITTER * self._rng.random()))
         self._fence.renewed(self._renewed_at)
-        self._told(f"{self.identity} became leader")
+        self._told(ElectionNews("leading", f"{self.identity} became leader"))
 
     async def hold(self) -> None:
-        """Stay the leader; raises `LeaseLost` when that has come to an end."""
+        """Stay the leader until the lease is released; raises `LeaseLost` when it is lost."""
         deadline = self._renewed_at + self.terms.renew_deadline
-        while True:
+        while self.leading:
             await self._clock.sleep(min(self.terms.retry_period, max(0.0, deadline - self._now())))
+            if not self.leading:
+                return
             if await self._try():
                 self._fence.renewed(self._renewed_at)
                 deadline = self._renewed_at + self.terms.renew_deadline
@@ -128,9 +139,9 @@ class LeaderElector:
                 freed = {"leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now}
                 await self._put(lease, {**freed, "holderIdentity": ""})
         except ApiError as error:
-            self._told(f"the lease could not be released: {error}")
+            self._told(ElectionNews("trouble", f"the lease could not be released: {error}"))
             return
-        self._told(f"{self.identity} stopped leading")
+        self._told(ElectionNews("stopped", f"{self.identity} stopped leading"))
 
     def _lose(self, why: str) -> None:
         self._fence.close()
@@ -143,7 +154,8 @@ class LeaderElector:
             if not await self._acquire_or_renew():
                 return False
         except ApiError as error:
-            self._told(f"the lease could not be acquired or renewed: {error}")
+            trouble = f"the lease could not be acquired or renewed: {error}"
+            self._told(ElectionNews("trouble", trouble))
             return False
         self._renewed_at = began
         return True

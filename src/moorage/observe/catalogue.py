@@ -416,6 +416,19 @@ STANDING_IN: Final = Metric(
     ("scheduler",),
 )
 SYNCED: Final = Metric("moorage_synced", "gauge", "1 once every resource has been listed.")
+UP_TO_DATE: Final = Metric(
+    "moorage_up_to_date",
+    "gauge",
+    "0 while a leader makes sure that it knows what the API server holds, and attempts nothing.",
+)
+CATCH_UP_DURATION: Final = Metric(
+    "moorage_catch_up_duration_seconds",
+    "histogram",
+    "Seconds that took, by reason: lead (the lease was taken), watch (one failed), silence (of a "
+    "watch), standstill (of this process).",
+    ("reason",),
+    exponential(0.01, 2, 14),
+)
 FOLLOWED: Final = Metric(
     "moorage_followed_objects", "gauge", "Objects known, by resource.", ("resource",)
 )

@@ -31,8 +31,24 @@ class Observer(Protocol):
     def rolled_back(self, rolled_back: RolledBack) -> None:
         """A canary was given up."""
 
+    def outdated(self, why: str) -> None:
+        """What is known may be old, and is not decided on for now."""
 
-HOOKS = ("timer", "attempted", "bound", "failed", "called", "reloaded", "rolled_back")
+    def caught_up(self, why: str, seconds: float) -> None:
+        """It is up to date again, after so many seconds."""
+
+
+HOOKS = (
+    "timer",
+    "attempted",
+    "bound",
+    "failed",
+    "called",
+    "reloaded",
+    "rolled_back",
+    "outdated",
+    "caught_up",
+)
 
 
 class Observers:
@@ -78,6 +94,12 @@ class Observers:
 
     def rolled_back(self, rolled_back: RolledBack) -> None:
         self._call("rolled_back", rolled_back)
+
+    def outdated(self, why: str) -> None:
+        self._call("outdated", why)
+
+    def caught_up(self, why: str, seconds: float) -> None:
+        self._call("caught_up", why, seconds)
 
     def _call(self, hook: str, *args: Any) -> None:
         for method in list(self._hooks[hook]):

@@ -71,6 +71,8 @@ class Metrics:
         self._errors: Counter[tuple[str, ...]] = Counter()
         self._plugin_errors: Counter[tuple[str, ...]] = Counter()
         self._flushed = 0
+        self._catch_ups = Tallies(catalogue.CATCH_UP_DURATION.buckets)
+        self._up_to_date = True
         self._configuration = (0, "")
         self._versions = Tallies(catalogue.VERSION_DURATION.buckets)
         self._refused = False
@@ -134,6 +136,13 @@ class Metrics:
         else:
             self._errors[(pod if pod.startswith("watch/") else type(error).__name__,)] += 1
 
+    def outdated(self, why: str) -> None:
+        self._up_to_date = False
+
+    def caught_up(self, why: str, seconds: float) -> None:
+        self._up_to_date = True
+        self._catch_ups.of(why).observe(seconds)
+
     def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
         self._calls.of(extender, verb, result).observe(seconds)
 
@@ -177,6 +186,8 @@ class Metrics:
         yield counter(catalogue.PLUGIN_ERRORS, self._plugin_errors.items())
         yield counter(catalogue.ERRORS, self._errors.items())
         yield histogram(catalogue.EXTENDER_CALLS, self._calls.items())
+        yield gauge(catalogue.UP_TO_DATE, unlabelled(self._up_to_date))
+        yield histogram(catalogue.CATCH_UP_DURATION, self._catch_ups.items())
         generation, digest = self._configuration
         yield gauge(catalogue.GENERATION, unlabelled(generation))
         if digest:

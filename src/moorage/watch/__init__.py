@@ -9,5 +9,6 @@ The law of this package:
   look. What is written, and what a write or `get` answers, is the whole object as a dict, because a
   writer must not lose fields that scheduling does not read.
 - Refusals are exceptions of one tree (`moorage.watch.api_errors`).
+- `Freshness` tells whether what was reported may be decided on.
 - A reflector reports every change of every object in order, and never loses a deletion.
 """

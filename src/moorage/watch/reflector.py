@@ -6,13 +6,15 @@
 4. Watch from the version of the list; report each change; remember the version of each event and
    bookmark.
 5. When the watch ends, go on with 4 from the last version; when it fails, wait first.
-6. When that version is no longer kept, go on with 1.
+6. When that version is no longer kept, or somebody asks for it (`relist`), go on with 1.
 
 What is reported is derived from what is known, never from what the server calls the event, so the
 changes of an object always read: added, updated ..., deleted. An object that was replaced by
 another of the same name is reported as a deletion and an addition.
 """
 
+import asyncio
+import contextlib
 import random
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
@@ -56,6 +58,7 @@ WATCH_SECONDS: Final = 300.0
 SHORT_WATCH_SECONDS: Final = 1.0
 
 ChangeType = Literal["added", "updated", "deleted", "synced"]
+State = Literal["idle", "listing", "watching", "waiting"]
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -73,6 +76,7 @@ class Reflector:
     """Reports every change of one resource; `known` holds the objects as last reported, by key.
 
     A watch is asked to end after one to two times `watch_seconds`; None leaves that to the server.
+    `failures` counts what it had to wait after; `heard_at` is when the server last said anything.
     """
 
     def __init__(
@@ -90,6 +94,9 @@ class Reflector:
         self.known: dict[str, KubeObject] = {}
         self.resource_version = ""
         self.synced = False
+        self.state: State = "idle"
+        self.failures = 0
+        self.heard_at = clock.now()
         self._server = server
         self._clock = clock
         self._rng = rng
@@ -98,6 +105,22 @@ class Reflector:
         self._on_error = on_error
         self._listing = RetryBackoff(rng)
         self._watching = RetryBackoff(rng)
+        self._round: asyncio.Timeout | None = None
+
+    def reached(self, version: str) -> bool:
+        """Whether everything up to that version has been reported."""
+        return _number(self.resource_version) >= _number(version)
+
+    def relist(self) -> None:
+        """List again, now; a watch or a back-off under way ends.
+
+        Whoever reads `changes` awaits nothing else between two of them.
+        """
+        self._listing.reset()
+        self._watching.reset()
+        if self._round is not None and self._round.when() is None:
+            with contextlib.suppress(RuntimeError):  # it has ended
+                self._round.reschedule(asyncio.get_running_loop().time())
 
     def __aiter__(self) -> AsyncGenerator[Change, None]:
         return self.changes()
@@ -105,18 +128,24 @@ class Reflector:
     async def changes(self) -> AsyncGenerator[Change, None]:
         """Every change, for as long as anyone asks."""
         while True:
-            for change in self._replace(await self._list()):
-                yield change
-            if not self.synced:
-                self.synced = True
-                yield SYNCED
-            async with aclosing(self._follow()) as following:
-                async for change in following:
-                    yield change
+            try:
+                async with asyncio.timeout(None) as self._round:
+                    for change in self._replace(await self._list()):
+                        yield change
+                    if not self.synced:
+                        self.synced = True
+                        yield SYNCED
+                    async with aclosing(self._follow()) as following:
+                        async for change in following:
+                            yield change
+            except TimeoutError:
+                if self._round is None or not self._round.expired():
+                    raise
 
     async def _list(self) -> dict[str, KubeObject]:
         limit = self._page_size
         while True:
+            self.state = "listing"
             try:
                 items = await self._list_pages(limit)
             except ApiError as error:
@@ -125,6 +154,7 @@ class Reflector:
                 await self._wait(self._listing, error)
             else:
                 self._listing.reset()
+                self.heard_at = self._clock.now()
                 return items
 
     async def _list_pages(self, limit: int) -> dict[str, KubeObject]:
@@ -147,7 +177,7 @@ class Reflector:
     async def _follow(self) -> AsyncGenerator[Change, None]:
         """Changes since the list, until its version is no longer kept."""
         while True:
-            began, heard = self._clock.now(), False
+            began, heard, self.state = self._clock.now(), False, "watching"
             try:
                 async with aclosing(self._watch()) as events:
                     async for event in events:
@@ -175,6 +205,7 @@ class Reflector:
 
     def _absorb(self, event: WatchEvent) -> tuple[Change, ...]:
         self._watching.reset()
+        self.heard_at = self._clock.now()
         self.resource_version = event.resource_version
         if event.object is None:
             return ()
@@ -197,7 +228,14 @@ class Reflector:
         return (Change("updated", old=old, new=new),)
 
     async def _wait(self, backoff: RetryBackoff, error: ApiError) -> None:
+        self.state = "waiting"
+        self.failures += 1
         delay = max(backoff.next(), error.retry_after)
         if self._on_error is not None:
             self._on_error(error, delay)
         await self._clock.sleep(delay)
+
+
+def _number(version: str) -> int:
+    """Versions of one resource are numbers that grow; none is less than all."""
+    return int(version) if version.isdecimal() else -1

@@ -62,7 +62,7 @@ class World:
             self.fence,
             clock=self.clock,
             rng=random.Random(7),
-            told=self.said.append,
+            told=lambda news: self.said.append(news.sentence),
         )
 
     @property

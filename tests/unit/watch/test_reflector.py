@@ -1,5 +1,6 @@
 """A reflector against a server that answers from a script."""
 
+import asyncio
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -282,3 +283,65 @@ def test_changes_follow_from_what_is_known(events: list[WatchEvent], want: list[
     run = Run([page(3, A1)], [(events, None)])
 
     assert run.story[2:] == want
+
+
+class TestListingAgain:
+    """`relist` ends whatever is waited for."""
+
+    def play(
+        self, watches: list[tuple[list[WatchEvent], End]], ask_at: float, lasting: float = 1000.0
+    ) -> tuple[ScriptedServer, Reflector, list[str]]:
+        clock = VirtualClock()
+        server = ScriptedServer(clock, [page(3, A1), page(9, B1)], watches, lasting)
+        reflector = Reflector(cast("ApiServer", server), PODS, clock=clock, rng=random.Random(7))
+        story: list[str] = []
+
+        async def follow() -> None:
+            async for change in reflector.changes():
+                story.append(_short(change))  # noqa: PERF401 it never ends
+
+        async def main() -> None:
+            task = asyncio.ensure_future(follow())
+            await clock.sleep(ask_at)
+            reflector.relist()
+            await clock.sleep(0.1)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+        run_virtual(main(), clock)
+        return server, reflector, story
+
+    def test_a_watch_ends_and_what_changed_is_reported(self) -> None:
+        server, reflector, story = self.play([([], None), ([], None)], ask_at=10.0)
+
+        assert story == ["added a", "synced", "deleted a", "added b"]
+        assert server.times == [0.0, 0.0, 10.0, 10.0]
+        assert reflector.reached("9")
+        assert not reflector.reached("10")
+
+    def test_a_back_off_ends(self) -> None:
+        gone: list[tuple[list[WatchEvent], End]] = [([], Gone("old")), ([], None)]
+        server, reflector, story = self.play(gone, ask_at=0.5, lasting=0.0)
+
+        assert server.times[:3] == [0.0, 0.0, 0.5]
+        assert reflector.failures == 1 + 1  # the second watch ends as it begins
+        assert story[-1] == "added b"
+
+    def test_a_reader_that_is_cancelled_meanwhile_ends(self) -> None:
+        clock = VirtualClock()
+        server = ScriptedServer(clock, [page(3)], [([], None)], 1000.0)
+        reflector = Reflector(cast("ApiServer", server), PODS, clock=clock, rng=random.Random(7))
+
+        async def follow() -> None:
+            async for _ in reflector.changes():
+                pass
+
+        async def main() -> None:
+            task = asyncio.ensure_future(follow())
+            await clock.sleep(1.0)
+            reflector.relist()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        run_virtual(main(), clock)
