@@ -14,6 +14,7 @@ from moorage.api.decode import decode_as
 from moorage.app import config_bundle, config_text, profile_builder
 from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_text import ConfigText
+from moorage.app.input_files import STDIN, read_input, title_of
 from moorage.clock import Clock
 from moorage.config.field_errors import InputError
 from moorage.config.types import SchedulerConfiguration
@@ -40,6 +41,7 @@ class ConfigFiles:
     def __init__(self, named: Mapping[str, Iterable[str]], beside: Iterable[Path] = ()) -> None:
         self._paths = [(option, Path(path)) for option, paths in named.items() for path in paths]
         self._beside = list(beside)
+        self._piped: dict[Path, bytes] = {}
 
     def read(self) -> list[ConfigText]:
         """Every text; InputError where a file is not there."""
@@ -50,10 +52,19 @@ class ConfigFiles:
             if not found:
                 inside = ", or no manifests in it" if path.is_dir() else ""
                 problems.append(f"{option} {path}: no such file{inside}")
-            texts += [ConfigText(str(file), file.read_bytes()) for file in found]
+            texts += [ConfigText(title_of(file), self._content(file, option)) for file in found]
         if problems:
             raise InputError(problems)
         return texts
+
+    def _content(self, file: Path, option: str) -> bytes:
+        """What is in a file; a pipe can be read once, and is kept."""
+        found = self._piped.get(file)
+        if found is None:
+            found = read_input(file, option)
+            if not file.is_file():
+                self._piped[file] = found
+        return found
 
     def contents(self) -> list[str]:
         """Digests of the files whose content someone else reads."""
@@ -71,7 +82,7 @@ def _config_files(path: Path) -> list[Path]:
     if path.is_dir():
         inside = (file for file in path.iterdir() if not file.name.startswith("."))
         return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
-    return [path] if path.is_file() else []
+    return [path] if path.exists() or str(path) == STDIN else []
 
 
 def _stat(file: Path) -> tuple[int, int, int]:

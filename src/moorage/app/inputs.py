@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from moorage.app import config_bundle
+from moorage.app import config_bundle, input_files
 from moorage.app.built_in_plugins import describe_plugins
 from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import ConfigFiles, ConfigMapRef, ConfigMaps, ConfigSources
@@ -91,10 +91,8 @@ def read_configuration(file: str | None, known: Registry) -> Loaded:
     """
     if file is None:
         return load({"apiVersion": API_VERSION, "kind": KIND}, known=describe_plugins(known))
-    path = Path(file)
-    if not path.is_file():
-        raise InputError([f"--config {file}: no such file"])
-    found = config_bundle.load_bundle([ConfigText(file, path.read_bytes())], known)
+    text = ConfigText(input_files.title_of(file), input_files.read_input(file, "--config"))
+    found = config_bundle.load_bundle([text], known)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
     if found.canaries:

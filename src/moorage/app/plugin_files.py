@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Final
 
 from moorage.app import built_in_plugins as built_ins
+from moorage.app import input_files
 from moorage.app.built_in_plugins import BUILT_IN, ENTRY_POINT, installed
 from moorage.config.field_errors import InputError
 from moorage.framework.plugin import Plugin
@@ -72,11 +73,9 @@ class PluginSet:
         if not name.endswith(".py"):
             return _in_module(name)
         path = Path(name)
-        if not path.is_file():
-            raise InputError(["no such file"])
+        content = _source_code(path)
         if not self._allow_writable and (place := writable_by_others(path)):
             raise InputError([WRITABLE.format(place)])
-        content = path.read_bytes()
         key = name, hashlib.sha256(content).hexdigest()
         found = self._kept.get(key)
         if found is None:
@@ -105,6 +104,13 @@ def _read_only(place: Path) -> bool:
     return bool(os.statvfs(place).f_flag & os.ST_RDONLY)
 
 
+def _source_code(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError([input_files.os_problem(path, error).partition(": ")[2]]) from None
+
+
 def _in_module(name: str) -> Classes:
     module, _, wanted = name.partition(":")
     if not wanted:
@@ -123,7 +129,7 @@ def _in_file(path: Path, content: bytes, digest: str) -> Classes:
     sys.modules[module.__name__] = module
     try:
         exec(compile(content, str(path), "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[module.__name__]
         raise InputError([_where(error, path)]) from None
     found = [
@@ -142,7 +148,7 @@ def _in_file(path: Path, content: bytes, digest: str) -> Classes:
 def _imported(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
-    except Exception as error:
+    except BaseException as error:
         raise InputError([f"cannot import {module}: {type(error).__name__}: {error}"]) from None
 
 

@@ -4,6 +4,7 @@ import click
 
 from moorage.app import config_bundle, plugin_files
 from moorage.app.config_text import ConfigText
+from moorage.app.input_files import STDIN, read_input
 from moorage.cli.common import exit_on_bad_input
 from moorage.config import yaml_dump
 from moorage.config.plugin_validator import UnknownPlugins
@@ -20,7 +21,6 @@ def config_command() -> None:
     metavar="FILE...",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
 )
 @click.option(
     "--plugin",
@@ -73,5 +73,4 @@ def check_command(
 
 
 def _read(file: str) -> ConfigText:
-    with click.open_file(file, "rb") as stream:
-        return ConfigText("" if file == "-" else file, stream.read())
+    return ConfigText("" if file == STDIN else file, read_input(file))

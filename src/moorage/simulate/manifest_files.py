@@ -1,13 +1,15 @@
-"""Manifests from files and folders: every object with the place it was read from."""
+"""Manifests from files, folders and standard input: every object with its place."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import NoneType
 from typing import Any, NamedTuple
 
-import msgspec
-
-from moorage.config import yaml_documents
-from moorage.config.field_errors import ConfigError, InputError
+from moorage.app import input_files
+from moorage.config.field_errors import InputError
+from moorage.simulate import folder_contents
+from moorage.simulate.folder_contents import SUFFIXES
+from moorage.simulate.manifest_texts import documents_of
 
 
 class Manifest(NamedTuple):
@@ -33,68 +35,107 @@ class Manifest(NamedTuple):
         return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
-def read_manifests(paths: Iterable[str | Path]) -> list[Manifest]:
-    """Every object of files and folders, lists taken apart; all problems at once."""
-    found: list[Manifest] = []
-    problems: list[str] = []
+def read_manifests(paths: Iterable[str | Path], skipped: list[str] | None = None) -> list[Manifest]:
+    """Every object of files and folders, lists taken apart; all problems at once.
+
+    `skipped` is told, a line each, what was left out of folders and why.
+    """
+    reading = _Reading([] if skipped is None else skipped)
     for path in paths:
-        for file in _files(Path(path), problems):
-            try:
-                found.extend(_objects(file))
-            except InputError as error:
-                problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
-    return found
+        reading.read(path)
+    if reading.problems:
+        raise InputError(reading.problems)
+    return reading.found
 
 
-def _files(path: Path, problems: list[str]) -> list[Path]:
-    if path.is_dir():
-        files = sorted(
-            f for f in path.rglob("*") if f.suffix in yaml_documents.SUFFIXES and f.is_file()
-        )
-        if not files:
-            problems.append(
-                f"{path}: no manifests in this folder ({', '.join(yaml_documents.SUFFIXES)})"
+class _Reading:
+    """What was found so far, and what is wrong."""
+
+    def __init__(self, skipped: list[str]) -> None:
+        self.found: list[Manifest] = []
+        self.problems: list[str] = []
+        self._skipped = skipped
+        self._foreign: list[str] = []
+        self._seen: set[str] = set()
+
+    def read(self, path: str | Path) -> None:
+        if str(path) != input_files.STDIN and Path(path).is_dir():
+            self._read_folder(Path(path))
+        else:
+            self._read_file(path, is_named=True)
+
+    def _read_folder(self, folder: Path) -> None:
+        before = len(self.problems)
+        contents = folder_contents.read_folder(folder, self.problems)
+        self._skipped += contents.skipped
+        self._foreign.clear()
+        for file in contents.files:
+            self._read_file(file, is_named=False)
+        self._say_foreign()
+        nothing = not contents.files and len(self.problems) == before
+        if nothing or (self._foreign and len(self._foreign) == len(contents.files)):
+            why = "; ".join(contents.skipped) or "no manifests in this folder"
+            self.problems.append(f"{folder}: {why} ({', '.join(SUFFIXES)})")
+
+    def _say_foreign(self) -> None:
+        if self._foreign:
+            first, more = self._foreign[0], len(self._foreign) - 1
+            others = f" and {more} more" if more else ""
+            self._skipped.append(
+                f"{first}{others}: no Kubernetes object in it, skipped: a values.yaml goes with "
+                "`helm template`, a patch with `kustomize build`"
             )
-        return files
-    if not path.is_file():
-        problems.append(f"{path}: no such file or folder")
-        return []
-    return [path]
+
+    def _read_file(self, path: str | Path, is_named: bool) -> None:
+        title = input_files.title_of(path)
+        try:
+            documents = documents_of(input_files.read_input(path), title)
+            if not is_named and _is_foreign(documents):
+                self._foreign.append(title)
+                return
+            objects = list(_objects(documents, title))
+        except InputError as error:
+            self.problems.extend(error.problems)
+            return
+        if is_named and not objects:
+            self.problems.append(f"{title}: empty: there is no object in it")
+        self.found.extend(objects)
 
 
-def _objects(file: Path) -> Iterator[Manifest]:
-    for number, document in enumerate(_documents(file), start=1):
+def _is_foreign(documents: list[Any]) -> bool:
+    """Whether a file of a folder was never meant for Kubernetes."""
+    there = [document for document in documents if document is not None]
+    return bool(there) and not any(map(_looks_like_an_object, there))
+
+
+def _looks_like_an_object(document: Any) -> bool:
+    return isinstance(document, dict) and bool(
+        document.get("kind") or document.get("apiVersion") or document.get("metadata")
+    )
+
+
+def _objects(documents: list[Any], file: str) -> Iterator[Manifest]:
+    for number, document in enumerate(documents, start=1):
         if document is None:
             continue
         if not isinstance(document, dict):
-            kind = type(document).__name__
-            raise InputError([f"{file}, document {number}: not an object but a {kind}"])
-        yield from _items(document, str(file), number)
+            raise InputError([f"{file}, document {number}: not an object but {_name(document)}"])
+        yield from _items(document, file, number)
 
 
-def _documents(file: Path) -> list[Any]:
-    text = file.read_bytes()
-    if file.suffix == ".json":
-        try:
-            return [msgspec.json.decode(text)]
-        except msgspec.DecodeError as error:
-            raise InputError([f"{file}, document 1: not JSON: {error}"]) from None
-    try:
-        return yaml_documents.read_values(text, source=str(file))
-    except ConfigError as error:
-        raise InputError([str(error)]) from None
+def _name(document: Any) -> str:
+    names = {list: "a list", str: "a text", bool: "true or false"}
+    return names.get(type(document), "a number")
 
 
 def _items(document: dict[str, Any], file: str, number: int) -> Iterator[Manifest]:
     kind = str(document.get("kind") or "")
-    items = document.get("items")
-    if not kind.endswith("List") or not isinstance(items, list):
+    items = document.get("items", ())
+    if not kind.endswith("List") or not isinstance(items, list | tuple | NoneType):
         yield Manifest(document, file, number)
         return
     inherited = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
-    for index, item in enumerate(items):
+    for index, item in enumerate(items or ()):
         if not isinstance(item, dict):
             raise InputError([f"{file}, document {number}, items[{index}]: not an object"])
         yield Manifest({**(inherited if kind != "List" else {}), **item}, file, number, index)

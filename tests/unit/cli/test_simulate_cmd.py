@@ -133,7 +133,7 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
 def test_bad_input_is_one_clear_message_and_exit_code_2(
     tmp_path: Path, text: str, complaint: str
 ) -> None:
-    result = simulate(tmp_path, str(tmp_path), all_yaml=text)
+    result = simulate(tmp_path, str(tmp_path / "all.yaml"), all_yaml=text)
 
     assert result.exit_code == 2
     assert result.stdout == ""
