@@ -10,6 +10,7 @@ from moorage.feeds import prometheus_feed
 from moorage.feeds.feeds import Feeds, OpenReader
 from moorage.feeds.latency_readers import ConfigMapLatencies, FileLatencies
 from moorage.feeds.metrics_server import MetricsServerUsage
+from moorage.feeds.price_readers import ConfigMapPrices, FilePrices
 from moorage.feeds.prometheus_feed import PrometheusEnergy, PrometheusUsage
 from moorage.feeds.readings import Reader
 from moorage.feeds.strategy_state import StrategyReader
@@ -19,6 +20,8 @@ from moorage.policies.telemetry.metric_sources import (
     EnergySource,
     LatencyConfigMap,
     LatencyFile,
+    PriceConfigMap,
+    PriceFile,
     Source,
     StrategyConfigMap,
     UsageSource,
@@ -91,6 +94,10 @@ def network_readers(scheduler: Scheduler) -> OpenReader:
                 return ConfigMapLatencies(source, server, clock)
             case LatencyFile():
                 return FileLatencies(source, clock)
+            case PriceFile():
+                return FilePrices(source)
+            case PriceConfigMap():
+                return ConfigMapPrices(source, server)
             case StrategyConfigMap():
                 return StrategyReader(source, server)
         return None

@@ -11,6 +11,7 @@ from moorage.config.types import SchedulerConfiguration
 from moorage.feeds.strategy_state import StrategyWriter
 from moorage.observe.adaptive_strategies import Strategies, strategies_by_profile
 from moorage.observe.logs import Logs
+from moorage.observe.namespace_costs import NamespaceCosts
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.scheduler.scheduler import Scheduler
 from moorage.serve.configz import ActiveConfiguration
@@ -178,7 +179,9 @@ def strategy_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]
     async def tell(process: RunProcess) -> None:
         strategies = Strategies(lambda: process.scheduler.profiles)
         metrics.registry.register(strategies)
-        writer = StrategyWriter(process.scheduler.server, lambda: process.scheduler.lineup)
+        scheduler = process.scheduler
+        metrics.registry.register(NamespaceCosts(lambda: scheduler.profiles, scheduler.cache))
+        writer = StrategyWriter(scheduler.server, lambda: scheduler.lineup)
         async with asyncio.TaskGroup() as both:
             both.create_task(strategies.run(process.clock), name="strategies/tell")
             both.create_task(writer.run(process.clock), name="strategies/write")

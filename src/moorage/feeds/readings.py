@@ -4,6 +4,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from moorage.policies.business import price_table
+from moorage.policies.business.price_table import PriceTable
 from moorage.policies.telemetry import latency_measurements, node_measurements
 from moorage.policies.telemetry.node_measurements import Energy, Usage
 
@@ -68,6 +70,19 @@ class Latencies(msgspec.Struct, frozen=True):
     @property
     def values(self) -> object:
         return {pair: milliseconds for pair, (milliseconds, _) in self.found.items()}
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """What instances cost."""
+
+    table: PriceTable
+
+    def write(self, shared: dict[str, Any]) -> None:
+        shared[price_table.PRICES] = self.table
+
+    @property
+    def values(self) -> object:
+        return self.table.version
 
 
 class Reader(Protocol):

@@ -458,6 +458,12 @@ STRATEGY_WEIGHT: Final = Metric(
     "What a resource weighs for the pods of a namespace, by the strategy in force and its goal.",
     ("profile", "namespace", "goal", "resource"),
 )
+NAMESPACE_COST: Final = Metric(
+    "moorage_namespace_cost_per_hour",
+    "gauge",
+    "What the pods of a namespace cost per hour on the nodes they are on.",
+    ("namespace",),
+)
 
 CATALOGUE: Final[tuple[Metric, ...]] = tuple(
     value for value in list(globals().values()) if isinstance(value, Metric)

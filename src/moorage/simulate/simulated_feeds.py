@@ -16,12 +16,15 @@ from moorage.feeds import metrics_server
 from moorage.feeds.feeds import OpenReader
 from moorage.feeds.latency_readers import CONFIG_MAPS, ConfigMapLatencies, FileLatencies
 from moorage.feeds.metrics_server import NODE_METRICS, NodeMetrics
+from moorage.feeds.price_readers import ConfigMapPrices, FilePrices
 from moorage.feeds.readings import FeedError, Reader, Usages
 from moorage.feeds.strategy_state import StrategyReader
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.policies.telemetry.metric_sources import (
     LatencyConfigMap,
     LatencyFile,
+    PriceConfigMap,
+    PriceFile,
     Source,
     StrategyConfigMap,
     UsageSource,
@@ -72,6 +75,10 @@ def manifest_readers(
                 return ConfigMapLatencies(source, cluster, clock)
             case LatencyFile():
                 return FileLatencies(source, clock)
+            case PriceFile():
+                return FilePrices(source)
+            case PriceConfigMap(namespace, name) if f"{namespace}/{name}" in maps:
+                return ConfigMapPrices(source, cluster)
             case StrategyConfigMap(namespace, name) if f"{namespace}/{name}" in maps:
                 return StrategyReader(source, cluster)
         return None

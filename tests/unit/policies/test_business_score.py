@@ -107,4 +107,6 @@ def test_reliability_is_what_a_node_says_or_else_what_it_is() -> None:
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(args: dict[str, Any], want: list[str]) -> None:
-    assert BusinessScorePlugin.check(args) == want
+    prices = {"priceConfigMap": "", "priceFile": ""}
+
+    assert BusinessScorePlugin.check({**args, **prices}) == want

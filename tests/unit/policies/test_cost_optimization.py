@@ -43,9 +43,23 @@ def test_what_a_pod_costs(asking: object, want: float) -> None:
 
 
 def test_where_all_cost_the_same_all_score_100() -> None:
-    cluster = world(CostOptimizationPlugin(), node("a"), node("b").offering(cpu="64"))
+    twice = node("b").offering(cpu="8", memory="32Gi")
+    cluster = world(CostOptimizationPlugin(), node("a"), twice)
 
     assert scores(cluster, WEB) == {"a": 100, "b": 100}
+
+
+def test_without_any_price_nodes_are_told_apart_by_what_a_pod_leaves_unused() -> None:
+    """A pod takes an eighth of the cores of each; what stands idle beside it differs."""
+    nodes = (
+        node("compute").offering(cpu="16", memory="32Gi"),
+        node("memory").offering(cpu="16", memory="128Gi"),
+        node("gpu").offering({GPU: "4"}, cpu="16", memory="32Gi"),
+    )
+    found = scores(world(CostOptimizationPlugin(), *nodes), WEB)
+
+    assert found["compute"] == 100
+    assert found["compute"] > found["memory"] > found["gpu"]
 
 
 def test_an_instance_type_that_costs_twice_as_much_scores_half() -> None:
@@ -93,7 +107,7 @@ def test_a_node_that_offers_nothing_is_taken_at_its_list_price() -> None:
     empty = instance("a", "small").offering(cpu="0", memory="0")
     plugin = CostOptimizationPlugin(instance_prices={"small": 0.01})
 
-    assert scores(world(plugin, empty, node("b")), WEB) == {"a": 100, "b": 100}
+    assert scores(world(plugin, empty, node("b")), WEB) == {"a": 100, "b": 77}
 
 
 def test_batch_pods_fill_the_spot_node_first() -> None:

@@ -19,7 +19,7 @@ from moorage.framework.points import Score
 from moorage.framework.verdicts import MAX_SCORE
 from moorage.policies import label_values
 from moorage.policies.argument_types import Amount, Percent
-from moorage.policies.business import price_list
+from moorage.policies.business import price_list, price_table
 from moorage.policies.business.price_list import (
     INSTANCE_TYPE_LABEL,
     SPOT_LABELS,
@@ -27,6 +27,8 @@ from moorage.policies.business.price_list import (
     PriceList,
 )
 from moorage.policies.gpu import gpu_resources
+from moorage.policies.telemetry import metric_sources
+from moorage.policies.telemetry.metric_sources import Source
 
 _UNHEALTHY: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 
@@ -76,6 +78,8 @@ class BusinessScorePlugin(Score, frozen=True, dict=True):
     reliability_label: str = "moorage.io/reliability"
     spot_labels: tuple[str, ...] = SPOT_LABELS
     spot_reliability: Percent = 30
+    price_config_map: str = ""
+    price_file: str = ""
 
     aliases = ("BusinessScore",)
     depends = Depends.NODE
@@ -88,22 +92,27 @@ class BusinessScorePlugin(Score, frozen=True, dict=True):
         costs = [step["cost"] for step in args["costSteps"]]
         if costs != sorted(set(costs)):
             faults.append("costSteps: must be listed from the lowest cost to the highest")
-        return faults
+        return [*faults, *metric_sources.price_faults(args)]
+
+    def sources(self) -> tuple[Source, ...]:
+        return metric_sources.price_sources(self.price_config_map, self.price_file)
 
     @cached_property
     def prices(self) -> PriceList:
-        """The arguments as prices; being a spot instance counts for reliability only."""
+        """The arguments as prices; a spot instance costs what its
+        price is known to be, and counts for reliability."""
         return PriceList(
             self.cost_metrics,
             self.instance_prices,
             self.instance_type_label,
-            (),
+            self.spot_labels,
             1.0,
             gpu_resources.GPU_RESOURCE_NAMES,
         )
 
     def sign(self, cycle: Cycle) -> Hashable:
-        return self.prices.of_pod(cycle.incoming, cycle.table)
+        asked = self.prices.of_pod(cycle.incoming, cycle.table)
+        return asked, cycle.incoming.nonzero, price_table.price_table(cycle.shared).version
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         weights = self.weights
@@ -119,7 +128,8 @@ class BusinessScorePlugin(Score, frozen=True, dict=True):
         steps = self.cost_steps
         limits = np.array([step.cost for step in steps])
         answers = np.array([*(step.score for step in steps), self.dear_score], dtype=np.float64)
-        costs = self.prices.on_nodes(cycle.incoming, nodes)
+        known = price_table.price_table(cycle.shared)
+        costs = self.prices.on_nodes(cycle.incoming, nodes, known)
         found: Floats = answers[np.searchsorted(limits, costs, side="left")]
         return found
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from functools import cached_property
-from typing import Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 import numpy as np
@@ -13,9 +13,11 @@ from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
+from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable
 from moorage.policies.argument_types import Amount, Share
+from moorage.policies.business import price_table
 from moorage.policies.business.price_list import (
     INSTANCE_TYPE_LABEL,
     SPOT_LABELS,
@@ -23,6 +25,8 @@ from moorage.policies.business.price_list import (
     PriceList,
 )
 from moorage.policies.gpu import gpu_resources
+from moorage.policies.telemetry import metric_sources
+from moorage.policies.telemetry.metric_sources import Source
 
 TOO_EXPENSIVE: Final = "node(s) would cost the pod more than {} per hour"
 
@@ -34,9 +38,10 @@ _OVER_THRESHOLD = 1 << 62
 class CostOptimizationPlugin(Filter, Score, frozen=True, dict=True):
     """The cheapest node scores 100, one that costs twice as much 50.
 
-    What a pod costs per hour: what it asks for at `costMetrics` (per core, GB and GPU), times what
-    the node's instance type costs by `instancePrices` over what it would at those metrics. With
-    `preferSpotInstances`, nodes with one of `spotLabels` count at `spotPriceRatio` of that. A node
+    What a pod costs per hour: the largest part of the node that it asks for, of what the node
+    costs: by the table in `priceConfigMap` or `priceFile`, or else by `instancePrices`, or else by
+    what it offers at `costMetrics` (per core, GB and GPU). With `preferSpotInstances`, nodes with
+    one of `spotLabels` count at `spotPriceRatio` where no price of a spot instance is known. A node
     where the pod would cost more than `maxCostThreshold` scores 0 and, as a filter, is refused.
     """
 
@@ -48,9 +53,19 @@ class CostOptimizationPlugin(Filter, Score, frozen=True, dict=True):
     spot_labels: tuple[str, ...] = SPOT_LABELS
     spot_price_ratio: Share = 0.35
     gpu_resource_names: tuple[str, ...] = gpu_resources.GPU_RESOURCE_NAMES
+    price_config_map: str = ""
+    price_file: str = ""
 
     aliases = ("CostOptimization",)
     depends = Depends.NODE
+    carried: ClassVar[Carried] = {price_table.PRICES: None}
+
+    @classmethod
+    def check(cls, args: dict[str, Any]) -> list[str]:
+        return metric_sources.price_faults(args)
+
+    def sources(self) -> tuple[Source, ...]:
+        return metric_sources.price_sources(self.price_config_map, self.price_file)
 
     @cached_property
     def prices(self) -> PriceList:
@@ -65,11 +80,18 @@ class CostOptimizationPlugin(Filter, Score, frozen=True, dict=True):
         )
 
     def sign(self, cycle: Cycle) -> Hashable:
-        return self.prices.of_pod(cycle.incoming, cycle.table)
+        asked = self.prices.of_pod(cycle.incoming, cycle.table)
+        gpus = gpu_resources.requested_gpus(cycle.incoming, cycle.table, self.gpu_resource_names)
+        return asked, cycle.incoming.nonzero, gpus, price_table.price_table(cycle.shared).version
+
+    def costs(self, cycle: Cycle, nodes: Nodes) -> NDArray[np.float64]:
+        """What the pod costs on each node, per hour.  float64 (node)"""
+        known = price_table.price_table(cycle.shared)
+        return self.prices.on_nodes(cycle.incoming, nodes, known)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         if self.max_cost_threshold is not None:
-            costs = self.prices.on_nodes(cycle.incoming, nodes)
+            costs = self.costs(cycle, nodes)
             out[costs > self.max_cost_threshold] = 1
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
@@ -77,7 +99,7 @@ class CostOptimizationPlugin(Filter, Score, frozen=True, dict=True):
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         """Millionths of the price, at least one."""
-        costs = self.prices.on_nodes(cycle.incoming, nodes)
+        costs = self.costs(cycle, nodes)
         out[:] = np.clip(costs * _MICROS, 1, _OVER_THRESHOLD >> 8)
         if self.max_cost_threshold is not None:
             out[costs > self.max_cost_threshold] = _OVER_THRESHOLD

@@ -1,26 +1,31 @@
 """What it costs to run a pod on a node, per hour.
 
-1. By the metrics (a price per core, per GB and per GPU) a pod has a list price: the sum over what
-   it asks for.
-2. A node has one too, over what it offers; and where its instance type is in the price table, a
-   true price. True over list price is the node's ratio; without a true price it is 1.
-3. On a node that is a spot instance the ratio is lower, where spot instances are preferred.
-4. A pod costs its list price times the ratio of the node.
+1. A node's price is that of its instance in the price table (price_table.py); or else that of its
+   type in `instancePrices`; or else the sum of what it offers at the metrics: a price per core, per
+   GB and per GPU. Where the price is not that of a spot instance and the node is one, it is less
+   where spot instances are preferred.
+2. A pod pays for the largest part of the node that it asks for, of any resource: who takes half of
+   the cores pays half of the price, since what is left beside them is of little use to others. So a
+   pod without GPUs pays for those that it stands in front of.
 """
 
+import math
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.api.node import Node
 from moorage.api.resource_amounts import DEFAULT_MEMORY, DEFAULT_MILLI_CPU
 from moorage.cache import selector_masks
 from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import CPU, MEMORY, PodInfo
 from moorage.cache.table import NodeTable
 from moorage.config.types import ConfigStruct
+from moorage.policies import label_values
 from moorage.policies.argument_types import Amount
+from moorage.policies.business.price_table import NO_PRICES, ON_DEMAND, PriceTable, instance_of
 from moorage.policies.gpu import gpu_resources
 
 INSTANCE_TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
@@ -64,29 +69,73 @@ class PriceList(msgspec.Struct, frozen=True):
         asked = gpu_resources.requested_gpus(pod, table, self.gpu_names)
         return float(self._worth(cpu or DEFAULT_MILLI_CPU, memory or DEFAULT_MEMORY, asked))
 
-    def on_nodes(self, pod: PodInfo, nodes: Nodes) -> Floats:
+    def on_nodes(self, pod: PodInfo, nodes: Nodes, known: PriceTable = NO_PRICES) -> Floats:
         """What the pod costs on each node.  float64 (node)"""
-        return self.ratios(nodes) * self.of_pod(pod, nodes.table)
+        asked = self.of_pod(pod, nodes.table)
+        shares = self._shares(pod, nodes)
+        return np.where(np.isnan(shares), asked, self.prices(nodes, known) * shares)
 
-    def ratios(self, nodes: Nodes) -> Floats:
-        """What each node costs of its list price.  float64 (node)"""
-        prices = self._true_prices(nodes)
-        offered = nodes.allocatable
+    def prices(self, nodes: Nodes, known: PriceTable = NO_PRICES) -> Floats:
+        """What each node costs per hour.  float64 (node)"""
+        offered, spot = nodes.allocatable, is_spot(self.spot_labels, nodes)
         listed: Floats = self._worth(
             offered[CPU], offered[MEMORY], gpu_resources.offered_gpus(nodes, self.gpu_names)
         )
-        known = ~np.isnan(prices) & (listed > 0)
-        ratios = np.ones(nodes.count)
-        ratios[known] = prices[known] / listed[known]
-        ratios[is_spot(self.spot_labels, nodes)] *= self.spot_price_ratio
-        return ratios
+        typed = self._type_prices(nodes)
+        prices = np.where(np.isnan(typed), listed, typed)
+        prices[spot] *= self.spot_price_ratio
+        if not len(known):
+            return prices
+        table = self._table_prices(nodes, known)
+        return np.where(np.isnan(table), prices, table)
+
+    def _table_prices(self, nodes: Nodes, known: PriceTable) -> Floats:
+        """What the table says, NaN where it says nothing.  float64 (node)"""
+
+        def read(node: Node) -> float:
+            spot = any(node.labels.get(key) == value for key, value in self._spot_pairs)
+            instance = instance_of(node, self.instance_type_label, spot)
+            found = known.find(instance)
+            if math.isnan(found) and spot:
+                return known.find(instance._replace(purchase=ON_DEMAND)) * self.spot_price_ratio
+            return found
+
+        key = ("price", known.version, self.instance_type_label, self.spot_price_ratio)
+        return label_values.node_column(nodes.table, key, read)[nodes.rows]
+
+    @property
+    def _spot_pairs(self) -> list[tuple[str, str]]:
+        return [
+            (key, value) for key, _, value in (each.partition("=") for each in self.spot_labels)
+        ]
+
+    def _shares(self, pod: PodInfo, nodes: Nodes) -> Floats:
+        """The largest part of each node that the pod asks for; NaN where it has none."""
+        cpu, memory = pod.nonzero
+        gpus = gpu_resources.requested_gpus(pod, nodes.table, self.gpu_names)
+        parts = [
+            (cpu or DEFAULT_MILLI_CPU, nodes.allocatable[CPU]),
+            (memory or DEFAULT_MEMORY, nodes.allocatable[MEMORY]),
+        ]
+        if gpus:
+            parts.append((gpus, gpu_resources.offered_gpus(nodes, self.gpu_names)))
+        shares = np.full(nodes.count, np.nan)
+        for asked, offered in parts:
+            some = offered > 0
+            shares[some] = np.fmax(shares[some], asked / offered[some])
+        return shares
+
+    def share_of_node(self, pod: PodInfo, table: NodeTable, row: int) -> float:
+        """The largest part of one node that the pod asks for; 0 where the node has nothing."""
+        share = float(self._shares(pod, Nodes.some(table, [row]))[0])
+        return 0.0 if math.isnan(share) else share
 
     def _worth(self, cpu: Any, memory: Any, count: Any) -> Any:
         metrics = self.metrics
         per_core, per_gb = metrics.cpu / _MILLICORES, metrics.memory / _GB
         return cpu * per_core + memory * per_gb + count * metrics.gpu
 
-    def _true_prices(self, nodes: Nodes) -> Floats:
+    def _type_prices(self, nodes: Nodes) -> Floats:
         """The prices of the nodes' instance types, NaN where unknown.  float64 (node)"""
         types = nodes.table.label(self.instance_type_label).values.values
         by_type = [self.instance_prices.get(each or "", np.nan) for each in types]

@@ -23,7 +23,7 @@ from moorage.framework.plugin import Carried
 from moorage.framework.points import PreFilter, Reserve, Score
 from moorage.framework.verdicts import MAX_SCORE
 from moorage.policies.argument_types import Amount, Count, Percent, Share
-from moorage.policies.business import price_list
+from moorage.policies.business import price_list, price_table
 from moorage.policies.business.price_list import CostMetrics, PriceList
 from moorage.policies.load import (
     outcomes,
@@ -53,6 +53,7 @@ CONFIG_MAP: Final = "moorage-system/moorage-strategies"
 ANY_NAMESPACE: Final = "*"
 
 _SPOT_RATIO = 0.35
+_LEAST_COST = 1e-9
 _RESOURCES = 100
 _READ_SECONDS = 300.0
 _EVEN = 50
@@ -137,6 +138,8 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True
     outcome_delay: Duration = Duration.of_seconds(300)
     cost_metrics: CostMetrics = CostMetrics()
     instance_prices: dict[str, Amount] = msgspec.field(default_factory=dict)
+    price_config_map: str = ""
+    price_file: str = ""
     state_config_map: str = CONFIG_MAP
 
     aliases = ("AdaptiveScheduling",)
@@ -155,6 +158,7 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True
         namespace, _, name = args["stateConfigMap"].partition("/")
         if args["stateConfigMap"] and not (namespace and name):
             faults.append("stateConfigMap: NAMESPACE/NAME, or nothing")
+        faults += metric_sources.price_faults(args)
         return [*faults, *_rule_faults(args["strategies"])]
 
     def sources(self) -> tuple[Source, ...]:
@@ -165,7 +169,7 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True
         namespace, _, name = self.state_config_map.partition("/")
         if name:
             found.append(StrategyConfigMap(namespace, name, _READ_SECONDS))
-        return tuple(found)
+        return (*found, *metric_sources.price_sources(self.price_config_map, self.price_file))
 
     @cached_property
     def prices(self) -> PriceList:
@@ -213,7 +217,7 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True
             self._kinds(alone)[0],
             now=cycle.now,
             waited=0.0 if created is None else cycle.now - created.timestamp(),
-            cost=float(self.prices.on_nodes(cycle.incoming, alone)[0]),
+            cost=float(self._costs(cycle, alone)[0]),
             latency=math.nan if distances is None else float(distances[row]),
         )
 
@@ -224,7 +228,7 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True
         known = (strategy.cpu_weight, strategy.packing, strategy.cost, strategy.safety)
         rates = tuple(strategy.loss_rates.items()) if strategy.safety else ()
         rules = self.rules.get(self._strategy_name(cycle.pod.namespace))
-        cheapest = self._cheapest_ratio(cycle) if strategy.cost else 0
+        cheapest = self._cheapest(cycle) if strategy.cost else 0
         return known, rates, rules, cheapest, cycle.incoming.nonzero
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
@@ -232,8 +236,8 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True
         total = _RESOURCES * _by_resources(strategy, cycle, nodes)
         weight = float(_RESOURCES)
         if strategy.cost:
-            ratios = self.prices.ratios(nodes)
-            total += strategy.cost * self._cheapest_ratio(cycle) / np.maximum(ratios, 1e-9)
+            costs = np.maximum(self._costs(cycle, nodes), _LEAST_COST)
+            total += strategy.cost * self._cheapest(cycle) / costs
             weight += strategy.cost
         if strategy.safety:
             total += strategy.safety * self._safety(strategy, nodes)
@@ -249,10 +253,15 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True
     def _strategy_name(self, namespace: str) -> str:
         return namespace if namespace in self.strategies else ANY_NAMESPACE
 
-    def _cheapest_ratio(self, cycle: Cycle) -> float:
-        """What the cheapest node of all costs of its list price."""
-        ratios = self.prices.ratios(Nodes.all(cycle.table))[cycle.table.alive[: cycle.table.rows]]
-        return float(ratios.min(initial=1.0))
+    def _costs(self, cycle: Cycle, nodes: Nodes) -> NDArray[np.float64]:
+        """What the pod costs on each node, per hour.  float64 (node)"""
+        return self.prices.on_nodes(cycle.incoming, nodes, price_table.price_table(cycle.shared))
+
+    def _cheapest(self, cycle: Cycle) -> float:
+        """What the pod costs on the cheapest node of all."""
+        alive = cycle.table.alive[: cycle.table.rows]
+        costs = self._costs(cycle, Nodes.all(cycle.table))[alive]
+        return max(float(costs.min(initial=math.inf)), _LEAST_COST)
 
     def _safety(self, strategy: Strategy, nodes: Nodes) -> NDArray[np.float64]:
         """1 where no pod was lost on nodes of the kind, 0 where most were.  float64 (node)"""

@@ -166,6 +166,46 @@ class StrategyConfigMap(msgspec.Struct, frozen=True):
         return f"strategies/{self.namespace}/{self.config_map}"
 
 
+class PriceConfigMap(msgspec.Struct, frozen=True):
+    """Prices in a ConfigMap, each entry a table; goes to what `price_table` finds."""
+
+    namespace: str
+    config_map: str
+    seconds: float = 300.0
+
+    @property
+    def name(self) -> str:
+        return f"prices/{self.namespace}/{self.config_map}"
+
+
+class PriceFile(msgspec.Struct, frozen=True):
+    """Prices in a file."""
+
+    path: str
+    seconds: float = 300.0
+
+    @property
+    def name(self) -> str:
+        return f"prices/{self.path}"
+
+
+def price_sources(config_map: str, file: str) -> tuple[Source, ...]:
+    """Where a plugin's prices come from: `NAMESPACE/NAME` of a ConfigMap, or a file."""
+    namespace, _, name = config_map.partition("/")
+    found: list[Source] = [PriceConfigMap(namespace, name)] if name else []
+    return (*found, PriceFile(file)) if file else tuple(found)
+
+
+def price_faults(args: dict[str, Any]) -> list[str]:
+    """What is wrong with the arguments that name a table of prices."""
+    namespace, _, name = args["priceConfigMap"].partition("/")
+    if args["priceConfigMap"] and not (namespace and name):
+        return ["priceConfigMap: NAMESPACE/NAME, or nothing"]
+    if args["priceConfigMap"] and args["priceFile"]:
+        return ["priceFile: a table is in a file or in a ConfigMap, not in both"]
+    return []
+
+
 @runtime_checkable
 class ReadsMeasurements(Protocol):
     """A plugin that wants to be fed."""

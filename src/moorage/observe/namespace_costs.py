@@ -1,0 +1,81 @@
+"""What the pods of each namespace cost per hour, where a profile knows what nodes cost."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client.core import Metric as Family
+
+from moorage.cache.cache import Cache
+from moorage.cache.follower import Follower
+from moorage.cache.node_view import Nodes
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import PodChange
+from moorage.cycle.profile import Profile
+from moorage.observe import catalogue
+from moorage.observe.metric_families import gauge
+from moorage.policies.business import price_table
+from moorage.policies.business.cost_optimization import CostOptimizationPlugin
+from moorage.policies.business.price_list import PriceList
+
+
+class NamespaceCosts:
+    """The costs by a profile's CostOptimizationPlugin; nothing where no profile has one.
+
+    The parts of nodes that pods take are kept from scrape to scrape; only pods that came and went
+    are looked at.
+    """
+
+    def __init__(self, profiles: Callable[[], Mapping[str, Profile]], cache: Cache) -> None:
+        self._profiles = profiles
+        self._cache = cache
+        self._pods: Follower[PodChange] = Follower()
+        self._shares: dict[tuple[str, int], float] = defaultdict(float)
+        self._by: PriceList | None = None
+
+    def describe(self) -> tuple[Family, ...]:
+        """Nothing: what there is to tell is found out when it is asked for."""
+        return ()
+
+    def collect(self) -> Iterator[Family]:
+        """What namespaces cost now, for Prometheus."""
+        costs = sorted(self.by_namespace().items())
+        yield gauge(catalogue.NAMESPACE_COST, [((name,), cost) for name, cost in costs])
+
+    def by_namespace(self) -> dict[str, float]:
+        """What the pods of each namespace cost per hour."""
+        for profile in self._profiles().values():
+            plugin = profile.plugins.get(CostOptimizationPlugin.plugin_name())
+            if isinstance(plugin, CostOptimizationPlugin):
+                known = price_table.price_table(profile.shared)
+                return self._costs(plugin.prices, known)
+        return {}
+
+    def _costs(self, by: PriceList, known: price_table.PriceTable) -> dict[str, float]:
+        self._catch_up(by)
+        prices = by.prices(Nodes.all(self._cache.table), known).tolist()
+        found: dict[str, float] = defaultdict(float)
+        for (namespace, row), share in self._shares.items():
+            found[namespace] += prices[row] * share
+        return dict(found)
+
+    def _catch_up(self, by: PriceList) -> None:
+        table = self._cache.table
+        changes = self._pods.missed(table.pod_log)
+        if changes is None or by is not self._by:
+            self._by = by
+            self._shares.clear()
+            for row, pods in enumerate(table.pods):
+                for pod in pods.values():
+                    self._count(by, row, pod, 1)
+            return
+        for row, pod, sign in changes:
+            self._count(by, row, pod, sign)
+
+    def _count(self, by: PriceList, row: int, pod: PodInfo, sign: int) -> None:
+        key = (pod.pod.namespace, row)
+        self._shares[key] += sign * by.share_of_node(pod, self._cache.table, row)
+        if abs(self._shares[key]) < _NOTHING:
+            del self._shares[key]
+
+
+_NOTHING = 1e-9
