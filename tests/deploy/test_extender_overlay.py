@@ -7,8 +7,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from moorage.app.assembly import OPTIONAL
 from moorage.cli.main import main
-from moorage.scheduler.intake import FOLLOWED, OPTIONAL
+from moorage.scheduler.intake import FOLLOWED
 from tests.deploy.tools import DEPLOY, of_kind
 
 OVERLAY = "overlays/extender"

@@ -8,6 +8,7 @@ import yaml
 from click.testing import CliRunner
 
 from moorage.app import config_bundle
+from moorage.app.assembly import OPTIONAL
 from moorage.app.built_in_plugins import describe_installed, installed
 from moorage.app.config_text import ConfigText
 from moorage.cli.main import main
@@ -16,7 +17,7 @@ from moorage.config.types import SchedulerConfiguration
 from moorage.feeds.metrics_server import NODE_METRICS
 from moorage.gang.feature import DIALECTS
 from moorage.policies.network_latency import CONFIG_MAP
-from moorage.scheduler.intake import FOLLOWED, OPTIONAL
+from moorage.scheduler.intake import FOLLOWED
 from moorage.serve.request_authorizer import ACCESS_REVIEWS, TOKEN_REVIEWS
 from moorage.watch.api_resources import EVENTS, LEASES, NODES, PODS
 from tests.deploy.tools import DEPLOY, OVERLAYS, ROOT, Raw, objects, of_kind

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import yaml
 
 from moorage.app import built_in_plugins
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.cache.consistency import validate_cache
 from moorage.clock import SystemClock
@@ -163,7 +164,7 @@ async def running(
         float(loaded.pod_initial_backoff_seconds),
         float(loaded.pod_max_backoff_seconds),
     )
-    scheduler = Scheduler(
+    scheduler = assemble(
         server,
         build_profiles(loaded, known),
         clock=SystemClock(),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from moorage.gang.feature import Gangs
 from tests.integration import grouping
 from tests.integration.control_plane import ControlPlane
 from tests.integration.grouping import (
@@ -131,7 +132,7 @@ def test_a_group_deleted_while_it_waits_is_told_to_each_pod(lax: ControlPlane) -
         for index in range(3):
             await until_event(under_test, f"train-{index}", "waiting for PodGroup default/train")
         assert await bound(under_test, "train") == {}
-        assert len(under_test.scheduler.holds) == 0
+        assert len(under_test.scheduler.feature(Gangs).holds) == 0
         await under_test.request("POST", GROUPS, group("train", 3))
         await until_bound(under_test, "train", 3)
 

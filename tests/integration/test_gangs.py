@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from moorage.gang.feature import Gangs
 from moorage.observe.records import Bound
 from tests.integration.control_plane import ControlPlane
 from tests.integration.grouping import (
@@ -234,7 +235,7 @@ def test_small_pods_pass_a_group_that_waits_until_it_is_kept_room(groups: Contro
         await under_test.placed("passes")
 
         async def is_kept() -> bool:
-            return under_test.scheduler.holds.get("default/train") is not None
+            return under_test.scheduler.feature(Gangs).holds.get("default/train") is not None
 
         await eventually(is_kept, lambda: "no room is kept for the group")
         await under_test.create(pod("endless", cpu="1"))

@@ -2,7 +2,6 @@
 
 import pytest
 
-from moorage.scheduler.kubelet_rejections import NodeCooldown
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, play, scheduled_condition
 from tests.integration.making import OURS, node, pod, priority_class
@@ -91,9 +90,7 @@ def test_a_node_whose_kubelet_rejects_our_pod_is_left_alone_for_a_while(
         assert await under_test.placed("second") == {"second": "worse"}
         await under_test.condition("large", "Unschedulable")
 
-        NodeCooldown(scheduler.cache, scheduler.queue, seconds=0.5).begin(
-            "better", scheduler.clock.now()
-        )
+        scheduler.cache.resting["better"] = scheduler.clock.now() + 0.5
         scheduler.wake()
         assert await under_test.placed("large") == {"large": "better"}
 

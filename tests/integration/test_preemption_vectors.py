@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from moorage.api.cluster_objects import PodDisruptionBudget
+from moorage.api.pod import Pod
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, running, scheduled_condition
 from tests.integration.making import Raw
@@ -164,12 +165,13 @@ def is_marked(pod: Raw) -> bool:
 async def has_heard(under_test: Running, case: Raw) -> bool:
     """Whether the scheduler knows the case's cluster, the last word on each object included."""
     scheduler = under_test.scheduler
-    pods = [scheduler.following.pod(key(pod)) for pod in case["pods"]]
+    known_pods = scheduler.reflectors["pods"].known
+    pods = [known_pods.get(key(pod)) for pod in case["pods"]]
     budgets = scheduler.cache.objects.all(PodDisruptionBudget)
     allowed = {budget.key: budget.status.disruptions_allowed for budget in budgets}
     return (
         len(scheduler.cache.table) == len(case["nodes"])
-        and all(pod is not None and pod.status.phase == "Running" for pod in pods)
+        and all(isinstance(pod, Pod) and pod.status.phase == "Running" for pod in pods)
         and allowed
         == {
             key(budget): budget["status"]["disruptionsAllowed"]

@@ -29,6 +29,7 @@ from moorage.clock import virtual_runner
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Bind, Reserve
 from moorage.framework.verdicts import Rejection
+from moorage.gang.feature import Gangs
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_errors import Conflict, NotFound, Unreachable
 from moorage.watch.api_resources import NODES, PODS
@@ -191,7 +192,7 @@ class GangModel(RuleBasedStateMachine):
             on_nodes = {found.uid for _, found in scheduler.cache.pods()}
             there = {found.uid for found in self._pods()}
             assert self.reserved & there <= on_nodes, "reserved, though nobody is being bound"
-        for hold in scheduler.holds:
+        for hold in scheduler.feature(Gangs).holds:
             assert hold.group.waiting, f"room is kept for {hold.group}, of which nobody waits"
             assert not hold.group.is_incomplete, f"room is kept for {hold.group}"
 
@@ -214,7 +215,7 @@ class GangModel(RuleBasedStateMachine):
         )
 
     def _is_being_bound(self, name: str) -> bool:
-        known = self.world.scheduler.groups.get(f"default/{name}")
+        known = self.world.scheduler.feature(Gangs).groups.get(f"default/{name}")
         return known is not None and bool(self.world.scheduler.cache.assumed & known.waiting.keys())
 
     def _is_outranked(self, name: str) -> bool:
@@ -251,7 +252,7 @@ class GangModel(RuleBasedStateMachine):
             queued.info.pod.labels.get(POD_GROUP_LABEL, "") for queued in self.world.scheduler.queue
         }
         assert waiting <= incomplete, f"pods of {waiting - incomplete} are forgotten"
-        assert len(self.world.scheduler.holds) == 0, "room is kept though all run"
+        assert len(self.world.scheduler.feature(Gangs).holds) == 0, "room is kept though all run"
 
     def _pods(self, of: str = "") -> list[Pod]:
         pods = (found for found in self.world.cluster.objects(PODS) if isinstance(found, Pod))

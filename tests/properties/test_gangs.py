@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from moorage.gang.feature import Gangs
 from moorage.gang.group import Group
+from moorage.gang.lifecycle import Lifecycle
 from tests.properties.gang_model import GangModel
 
 
@@ -30,7 +30,7 @@ def test_no_interleaving_leaves_a_group_in_part_or_anything_behind() -> None:
     explore(40)
 
 
-def _let_nobody_go(self: Gangs, group: Group, now: float) -> None:
+def _let_nobody_go(self: Lifecycle, group: Group, now: float) -> None:
     """Pods of a group that has become ready stay where they are."""
 
 
@@ -42,7 +42,7 @@ def _one_is_enough(self: Group) -> int:
 @pytest.mark.parametrize(
     ("owner", "name", "mutant"),
     [
-        pytest.param(Gangs, "_let_go", _let_nobody_go, id="nobody is let go"),
+        pytest.param(Lifecycle, "_let_go", _let_nobody_go, id="nobody is let go"),
         pytest.param(Group, "minimum", property(_one_is_enough), id="pods go one by one"),
     ],
 )

@@ -10,24 +10,25 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from moorage.api.decode import decode_object
 from moorage.api.meta import KubeObject
 from moorage.app import built_in_plugins
+from moorage.bind.permits import WaitingPods
 from moorage.cache.cache import Cache
 from moorage.cycle import filtering
 from moorage.cycle.profile import Profile
 from moorage.explain import evaluator
 from moorage.framework.cycle import Cycle
+from moorage.framework.plugin import give_handles
 from moorage.framework.queued_pod import State
 from moorage.framework.verdicts import PluginError
 from moorage.queue.backoff import Backoff
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.event_handlers import EventHandlers
-from moorage.scheduler.profile_queue import queue_for
+from moorage.scheduler.queue_order import queue_for
 from moorage.watch.reflector import Change, ChangeType
 from tests.differential.dice import Dice
 from tests.differential.features import FEATURES
@@ -71,10 +72,6 @@ OneChange = tuple[KubeObject | None, KubeObject | None]
 Disturbance = list[OneChange]
 
 
-NOBODY_REJECTS: Any = None
-"""Running pods belong to another scheduler: whether a kubelet rejected them is its concern."""
-
-
 class World:
     """A cluster, the plugin that refuses the pod, and the queue it waits in."""
 
@@ -82,10 +79,9 @@ class World:
         self.cache: Cache = evaluator.cache_from_case(case)
         self.profile = profile
         profile.shared.clear()
+        give_handles(profile.plugins, self.cache, profile.shared)
         self.queue: SchedulingQueue = queue_for([profile], lambda: 0.0, Backoff())
-        self.handler = EventHandlers(
-            self.cache, self.queue, {NAME}, lambda pod: None, NOBODY_REJECTS, lambda: 0.0
-        )
+        self.handler = EventHandlers(self.cache, self.queue, {NAME}, WaitingPods(), lambda: 0.0)
         self.pod = decode(case["pod"], "pods")
         self.change(None, self.pod)
 

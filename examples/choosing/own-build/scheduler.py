@@ -13,13 +13,13 @@ from typing import Any
 
 from moorage.api.pod import Pod
 from moorage.app import built_in_plugins, plugin_files
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.cycle.profile import Profile
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Attempt
-from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import manifest_files
 from moorage.watch.api_resources import PODS
 
@@ -50,7 +50,7 @@ def profiles() -> dict[str, Profile]:
 
 
 async def schedule(cluster: MemoryCluster, clock: VirtualClock) -> None:
-    scheduler = Scheduler(cluster, profiles(), clock=clock, rng=FirstOfAll(), observers=(Book(),))
+    scheduler = assemble(cluster, profiles(), clock=clock, rng=FirstOfAll(), observers=(Book(),))
     running = asyncio.ensure_future(scheduler.run())
     await clock.sleep(SETTLED_SECONDS)
     running.cancel()

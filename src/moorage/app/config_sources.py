@@ -20,7 +20,7 @@ from moorage.config.field_errors import InputError
 from moorage.config.types import SchedulerConfiguration
 from moorage.config.yaml_documents import SUFFIXES
 from moorage.framework.plugin_registry import Registry
-from moorage.scheduler.reconfigure import Version
+from moorage.scheduler.version import Version
 from moorage.watch.api_errors import ApiError, Forbidden, NotFound, Unauthorized
 from moorage.watch.api_resources import RESOURCES
 from moorage.watch.api_server import ApiServer

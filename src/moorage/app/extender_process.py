@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from aiohttp import web
 
 from moorage.app import feed_builder, inputs
+from moorage.app.assembly import assemble
 from moorage.app.extender_profile import ExtenderOptions, ExtenderProfile
 from moorage.bind.plugin_client import PluginClient
 from moorage.cache.cache import Cache
@@ -24,7 +25,6 @@ from moorage.framework.cycle import Client
 from moorage.kube import in_cluster_config
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.observe.logs import say
-from moorage.scheduler.scheduler import Scheduler
 from moorage.serve.http_server import REFRESH_SECONDS
 from moorage.serve.secure_serving import CertificateError, Certificates, ServerTls
 
@@ -112,7 +112,7 @@ async def _cluster(options: ExtenderOptions, chosen: ExtenderProfile) -> AsyncIt
         return
     server = KubeApiServer(inputs.select_context(options.kubeconfig, options.context))
     clock = SystemClock()
-    scheduler = Scheduler(
+    scheduler = assemble(
         server, {NOBODY: chosen.whole}, clock=clock, rng=random.Random(), observers=(_FailureLog(),)
     )
     scheduler.active.clear()

@@ -60,7 +60,7 @@ def choose_profile(options: ExtenderOptions, known: Registry) -> ExtenderProfile
     resolved = resolve(configured, described)
     _check(options, resolved.plugins)
     guards = Guards(loaded.moorage.plugin_guard, configured.scheduler_name)
-    guards.clock = time.time
+    guards.attach(time.time)
     whole = profiles.build(resolved, known, guards=guards)
     chosen = out_of_tree_plugins.restrict_to_out_of_tree(resolved, whole, options.more)
     if not out_of_tree_plugins.served_verbs(chosen):

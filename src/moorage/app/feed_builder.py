@@ -36,7 +36,7 @@ class Scheduler(Protocol):
     """As much of a scheduler as feeds need."""
 
     @property
-    def lineup(self) -> Iterable[Profile]: ...
+    def in_force(self) -> Iterable[Profile]: ...
     @property
     def server(self) -> ApiServer: ...
     @property
@@ -71,7 +71,7 @@ def build_feeds(
         scheduler.wake()
 
     reading = network_readers(scheduler) if open is None else open
-    return Feeds(lambda: (*scheduler.lineup, *others), reading, scheduler.clock, arrived)
+    return Feeds(lambda: (*scheduler.in_force, *others), reading, scheduler.clock, arrived)
 
 
 def network_readers(scheduler: Scheduler) -> OpenReader:

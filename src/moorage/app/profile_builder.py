@@ -20,7 +20,9 @@ from moorage.guard.guards import Guards
 from moorage.queue.backoff import Backoff
 from moorage.rollout.canary import Canary
 from moorage.rollout.lease_sight import stand_ins
-from moorage.scheduler.reconfigure import Version
+from moorage.rollout.rollback import Canaries
+from moorage.rollout.standin import StandIns
+from moorage.scheduler.version import Version
 
 
 def build_version(
@@ -33,11 +35,13 @@ def build_version(
         digest,
         build_profiles(configuration, known, guard),
         backoff_of(configuration),
-        {
-            each.spec.scheduler_name: _canary(each, configuration, known, guard)
-            for each in found.canaries
+        features={
+            Canaries: {
+                each.spec.scheduler_name: _canary(each, configuration, known, guard)
+                for each in found.canaries
+            },
+            StandIns: stand_ins(configuration),
         },
-        stand_ins=stand_ins(configuration),
     )
 
 
@@ -54,13 +58,15 @@ def _canary(
     guard: PluginGuard,
 ) -> Canary:
     alone = msgspec.structs.replace(configuration, profiles=(given.spec.profile,))
-    return Canary(given, build_profiles(alone, known, guard)[given.spec.scheduler_name])
+    made = build_profiles(alone, known, guard, version=given.name)
+    return Canary(given, made[given.spec.scheduler_name])
 
 
 def build_profiles(
     configuration: SchedulerConfiguration,
     known: Mapping[str, type[Plugin]],
     guard: PluginGuard = DEFAULT_GUARD,
+    version: str = "",
 ) -> dict[str, Profile]:
     """Every profile of a configuration, ready to run; plugins that are not ours are guarded."""
     known = always_on.with_always_on(known)
@@ -74,6 +80,7 @@ def build_profiles(
                 if configured.percentage_of_nodes_to_score is None
                 else _percentage(configured.percentage_of_nodes_to_score),
                 Guards(guard, configured.scheduler_name),
+                version,
             )
             for configured in configuration.profiles
         }

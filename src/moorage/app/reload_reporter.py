@@ -6,6 +6,7 @@ from moorage.api.meta import KubeObject
 from moorage.app.config_text import ConfigText
 from moorage.bind.event_recorder import EventType
 from moorage.observe.records import Outcome, Reloaded
+from moorage.rollout.rollback import Canaries
 from moorage.scheduler.scheduler import Scheduler
 from moorage.serve.configz import ActiveConfiguration
 
@@ -22,14 +23,15 @@ class ReloadReporter:
     def __init__(
         self, scheduler: Scheduler, in_force: ActiveConfiguration, lease: KubeObject
     ) -> None:
-        self._desk = scheduler
+        self._scheduler = scheduler
+        self._canaries = scheduler.feature(Canaries)
         self._in_force = in_force
         self._lease = lease
         self._refused: Reloaded | None = None
         self.restart: tuple[str, ...] = ()
         """Settings that were changed, and need a restart to take effect."""
         facts = in_force.facts
-        facts["canaries"] = scheduler.canarying.shown
+        facts["canaries"] = self._canaries.shown
         facts["needsRestart"] = lambda: self.restart
         facts["refused"] = self._shown_refusal
 
@@ -54,11 +56,11 @@ class ReloadReporter:
             message,
             self.restart if outcome == "success" else (),
             warnings,
-            self._desk.canarying.percents(),
+            self._canaries.percents(),
         )
         self._refused = told if outcome == "refused" else None
-        self._desk.observers.reloaded(told)
-        if outcome != "unchanged" and self._desk.active.is_set():
+        self._scheduler.observers.reloaded(told)
+        if outcome != "unchanged" and self._scheduler.active.is_set():
             self._record(told, self.about(changed))
         return outcome
 
@@ -72,8 +74,8 @@ class ReloadReporter:
                 note += f"; these need a restart: {', '.join(told.restart)}"
         kind: EventType = "Warning" if refused or told.restart else "Normal"
         reason = "ConfigRefused" if refused else "ConfigReloaded"
-        controller = next(iter(self._desk.profiles))
-        self._desk.recorder.record(controller, about, kind, reason, "Reloading", note)
+        controller = self._scheduler.in_force.controller
+        self._scheduler.recorder.record(controller, about, kind, reason, "Reloading", note)
 
     def _shown_refusal(self) -> dict[str, Any] | None:
         if self._refused is None:

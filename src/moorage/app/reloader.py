@@ -22,9 +22,8 @@ from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin_registry import RegistryError
 from moorage.observe.records import Outcome
-from moorage.scheduler import reconfigure
-from moorage.scheduler.reconfigure import Extending
 from moorage.scheduler.scheduler import Scheduler
+from moorage.scheduler.version import Extending
 from moorage.serve.configz import ActiveConfiguration
 from moorage.watch.api_errors import ApiError
 
@@ -91,7 +90,7 @@ class Reloader:
         aside: InThread = asyncio.to_thread,
     ) -> None:
         self._sources = sources
-        self._desk = scheduler
+        self._scheduler = scheduler
         self._in_force = in_force
         self._interval = interval
         self._rng = rng
@@ -103,7 +102,7 @@ class Reloader:
         self._tried = ""
         texts = sources.read()
         self._seen = {text.source: text.fingerprint for text in texts}
-        scheduler.about = self._telling.about(texts)
+        scheduler.in_force.refer_to(self._telling.about(texts))
 
     def again(self) -> None:
         """Read again, whether or not anything has changed."""
@@ -124,7 +123,7 @@ class Reloader:
                 await self.look()
 
     async def _watch_files(self) -> None:
-        files, clock = self._sources.files, self._desk.clock
+        files, clock = self._sources.files, self._scheduler.clock
         read = before = self._signature
         while True:
             await clock.sleep(self._interval)
@@ -135,16 +134,16 @@ class Reloader:
             before = now
 
     async def _follow(self, ref: ConfigMapRef) -> None:
-        desk = self._desk
+        scheduler = self._scheduler
         follow = self._sources.config_maps.follow(
-            ref, desk.server, desk.clock, self._rng, self._failed
+            ref, scheduler.server, scheduler.clock, self._rng, self._failed
         )
         async with aclosing(follow) as changes:
             async for _ in changes:
                 self._wake.set()
 
     def _failed(self, what: str, error: ApiError) -> None:
-        self._desk.observers.failed(what, "", error)
+        self._scheduler.observers.failed(what, "", error)
 
     async def look(self, *, quiet: bool = False) -> Outcome | None:
         """Read, and act on it; None where everything is as it was when last looked at.
@@ -191,14 +190,14 @@ class Reloader:
             else:
                 done.set_result(None)
 
-        self._desk.deciding.later(do)
+        self._scheduler.gate.later(do)
         await done
 
     def _take_over(self, candidate: Candidate, changed: list[ConfigText]) -> None:
         found, before = candidate.whole.configuration, self._in_force.configuration
-        reconfigure.check(self._desk, candidate.version)
-        version = candidate.version._replace(extending=self._extending(found))
-        reconfigure.install(self._desk, version)
+        self._scheduler.check(candidate.version)
+        about, extending = self._telling.about(changed), self._extending(found)
+        version = candidate.version._replace(extending=extending, about=about)
+        self._scheduler.install(version)
         self._telling.restart = needs_restart(before, found)
-        self._desk.about = self._telling.about(changed)
         self._in_force.replace(keep_restart_only(before, found), version.digest)

@@ -10,7 +10,7 @@ from moorage.extender.async_bridge import DecisionThread
 from moorage.extender.http_extenders import HttpExtenders
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.observe.observers import Observers
-from moorage.scheduler.reconfigure import Extending
+from moorage.scheduler.version import Extending
 
 RETIRING_SECONDS: Final = 60.0
 """How long extenders that were replaced may still be asked to bind."""
@@ -19,33 +19,38 @@ RETIRING_SECONDS: Final = 60.0
 class RunExtenders:
     """Holds the extenders in use, and those that attempts under way may still ask."""
 
-    def __init__(self, configuration: SchedulerConfiguration, clock: Clock) -> None:
+    def __init__(
+        self, configuration: SchedulerConfiguration, clock: Clock, observers: Observers
+    ) -> None:
         self._clock = clock
         self._turns = DecisionThread()
         self._given = configuration.extenders
-        self._used = extender_builder.build_extenders(configuration.extenders, self._turns)
+        self._observers = observers
+        self._used = self._build(configuration)
         self._retired: list[HttpExtenders] = []
         self._retiring: set[asyncio.Future[None]] = set()
-        self.hears: Observers | None = None
 
     @property
     def in_use(self) -> Extending:
         """What a scheduler is to ask."""
         if self._used is None:
             return Extending(NO_EXTENDERS, None)
-        self._used.hears = self.hears
         return Extending(self._used, self._turns)
 
     def changed(self, configuration: SchedulerConfiguration) -> Extending | None:
         """What is to be asked from now on; None: as before. ConfigError where that cannot be."""
         if configuration.extenders == self._given:
             return None
-        made = extender_builder.build_extenders(configuration.extenders, self._turns)
+        made = self._build(configuration)
         if self._used is not None:
             self._retired.append(self._used)
             self._retiring.add(asyncio.ensure_future(self._retire(self._used)))
         self._used, self._given = made, configuration.extenders
         return self.in_use
+
+    def _build(self, configuration: SchedulerConfiguration) -> HttpExtenders | None:
+        given = configuration.extenders
+        return extender_builder.build_extenders(given, self._turns, self._observers)
 
     async def _retire(self, extenders: HttpExtenders) -> None:
         await self._clock.sleep(RETIRING_SECONDS)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from moorage import garbage
 from moorage.app import profile_builder
+from moorage.app.assembly import assemble
 from moorage.app.cache_comparison import CacheComparison
 from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import ConfigSources
@@ -36,8 +37,7 @@ from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.observe.logs import say
-from moorage.scheduler import reconfigure
-from moorage.scheduler.scheduler import Scheduler
+from moorage.observe.observers import Observers
 from moorage.serve.configz import ActiveConfiguration
 from moorage.watch.freshness import Behind, Freshness
 
@@ -80,20 +80,22 @@ class RunProcess:
             request_seconds=request_seconds,
             fence=fence,
         )
-        self._extenders = RunExtenders(configuration, self.clock)
+        heard = Observers(observers)
+        self._extenders = RunExtenders(configuration, self.clock, heard)
         version = profile_builder.build_version(found, known, self.in_force.generation, digest)
-        self.scheduler = scheduler = Scheduler(
+        self.scheduler = scheduler = assemble(
             self.server,
             version.profiles,
             clock=self.clock,
             rng=rng,
-            observers=observers,
+            observers=heard,
             backoff=(version.backoff.initial, version.backoff.maximum),
             instance=self.identity,
+            leads=self._may_attempt,
+            told=say,
+            monotonic=steady_time,
         )
-        self._extenders.hears = scheduler.observers
-        reconfigure.install(scheduler, version._replace(extending=self._extenders.in_use))
-        scheduler.standing.told, scheduler.standing.now = say, steady_time
+        scheduler.install(version._replace(extending=self._extenders.in_use))
         self.freshness = Freshness(
             self.server,
             scheduler.reflectors.values,
@@ -130,6 +132,13 @@ class RunProcess:
             await self.server.close()
             await self._extenders.close()
 
+    def _may_attempt(self) -> bool:
+        """Asked before each attempt: whether what is believed is current and, among replicas, the
+        lease ours."""
+        if self._leadership is None:
+            return self.freshness.is_current
+        return self._leadership.may_attempt()
+
     async def _until_stopped(self) -> int:
         work = [service(self) for service in self._services]
         work.append(self._work())
@@ -152,11 +161,9 @@ class RunProcess:
         """Follow, acquire, schedule; ends only with an error."""
         scheduler, leadership = self.scheduler, self._leadership
         if leadership is None:
-            scheduler.leads = lambda: self.freshness.is_current
             await until_first(scheduler.run(), self.freshness.run())
             return
         scheduler.active.clear()
-        scheduler.leads = leadership.may_attempt
         if self.in_force.configuration.delay_cache_until_active:
             await leadership.acquire()
         await until_first(scheduler.run(), leadership.run())

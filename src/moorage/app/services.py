@@ -13,6 +13,7 @@ from moorage.observe.adaptive_strategies import Strategies, strategies_by_profil
 from moorage.observe.logs import Logs
 from moorage.observe.namespace_costs import NamespaceCosts
 from moorage.observe.prometheus_metrics import Metrics
+from moorage.rollout.rollback import Canaries
 from moorage.scheduler.scheduler import Scheduler
 from moorage.serve.configz import ActiveConfiguration
 from moorage.serve.gate import Gate
@@ -48,7 +49,7 @@ def build_server(
         else ActiveConfiguration(configuration)
     )
     held.tell(metrics.configured)
-    metrics.configured(held.generation, held.digest, scheduler.canarying.percents())
+    metrics.configured(held.generation, held.digest, scheduler.feature(Canaries).percents())
     watchdog = LoopWatchdog(scheduler)
     metrics.follow(scheduler)
     metrics.lag = watchdog.lag
@@ -181,7 +182,7 @@ def strategy_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]
         metrics.registry.register(strategies)
         scheduler = process.scheduler
         metrics.registry.register(NamespaceCosts(lambda: scheduler.profiles, scheduler.cache))
-        writer = StrategyWriter(scheduler.server, lambda: scheduler.lineup)
+        writer = StrategyWriter(scheduler.server, lambda: scheduler.in_force)
         async with asyncio.TaskGroup() as both:
             both.create_task(strategies.run(process.clock), name="strategies/tell")
             both.create_task(writer.run(process.clock), name="strategies/write")

@@ -15,10 +15,9 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
 from moorage.gang import shortage, transaction
-from moorage.gang.attempt import alone
 from moorage.gang.directory import Directory
 from moorage.gang.holds import Holds
-from moorage.gang.plugin import GangScheduling
+from moorage.gang.plugin import NAME, GangScheduling, GroupView
 from moorage.gang.transaction import Misfit, Refused
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.placement import Placement, place, unplace
@@ -33,9 +32,8 @@ def group_directory(profiles: Mapping[str, Profile], pods: Sequence[Pod]) -> Dir
         groups.put_object(decode_as(workload_kinds.raw_group(name, size), PodGroup))
     for pod in pods if sizes else ():
         groups.put_pod(pod, 0.0)
-    for plugin in (plugin for profile in profiles.values() for plugin in profile.plugins.values()):
-        if isinstance(plugin, GangScheduling):
-            plugin.join(groups, Holds())
+    for profile in profiles.values():
+        profile.shared[NAME] = GroupView(groups, Holds())
     return groups
 
 
@@ -47,7 +45,7 @@ class GroupAttempts:
     ) -> None:
         self._cache = cache
         self._queue = queue
-        self._profile = alone(profile)
+        self._profile = profile.without_post_filter()
         self._groups = groups
 
     def decide(self, rng: random.Random) -> list[str]:

@@ -19,11 +19,12 @@ from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.framework.plugin import give_handles
 from moorage.gang.directory import Directory
 from moorage.queue.backoff import Backoff
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.placement import Placement, place
-from moorage.scheduler.profile_queue import queue_for
+from moorage.scheduler.queue_order import queue_for
 
 
 class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -77,7 +78,9 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
     start_s = time.perf_counter() - began
     arriving = [workload_kinds.pod(kind, index) for index in range(pods)]
     groups = group_attempts.group_directory(profiles, arriving)
-    queue = queue_for(profiles.values(), lambda: 0.0, Backoff(), groups)
+    for profile in profiles.values():
+        give_handles(profile.plugins, cache, profile.shared)
+    queue = queue_for(profiles.values(), lambda: 0.0, Backoff(), groups.ranked_as)
     return Bench(cache, queue, next(iter(profiles.values())), arriving, groups, start_s)
 
 

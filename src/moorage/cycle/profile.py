@@ -79,7 +79,7 @@ class Profile:
         self.resolved = resolved
         self.scheduler_name = resolved.scheduler_name
         self.version = version
-        """Which of several versions this is, while a canary runs beside the stable one."""
+        """Which of several versions this is, if it is not the stable one."""
         self.percentage_of_nodes_to_score = percentage
         self.plugins = dict(plugins)
         self.columns = ColumnCache()
@@ -207,6 +207,7 @@ def build(
     known: Mapping[str, type[Plugin]],
     percentage: int | None = None,
     guards: PluginGuards = NO_GUARDS,
+    version: str = "",
 ) -> Profile:
     """A profile from its configuration: every named plugin made from its arguments.
 
@@ -220,4 +221,4 @@ def build(
         for name in sorted(names)
         if name in known
     }
-    return Profile(resolved, plugins, percentage, guards)
+    return Profile(resolved, plugins, percentage, guards, version)

@@ -127,13 +127,18 @@ class HttpExtender:
 class HttpExtenders:
     """All extenders of a configuration; those that may be ignored are asked last.
 
-    `asking` is how decisions wait for answers; `hears` may be set to whoever is to be told of
-    calls, and of extenders that decisions went on without.
+    `asking` is how decisions wait for answers; `observer` is told of calls, and of extenders that
+    decisions went on without.
     """
 
-    def __init__(self, given: Iterable[config.Extender], asking: AsyncBridge) -> None:
+    def __init__(
+        self,
+        given: Iterable[config.Extender],
+        asking: AsyncBridge,
+        observer: ExtenderObserver | None = None,
+    ) -> None:
         self.asking = asking
-        self.hears: ExtenderObserver | None = None
+        self.observer = observer
         bodies = RequestBodies()
         made = [HttpExtender(each, bodies, asking, self._called) for each in given]
         self._extenders = sorted(made, key=lambda extender: extender.ignorable)
@@ -162,12 +167,12 @@ class HttpExtenders:
 
     def skipped(self, extender: Extender, verb: str, error: Exception) -> None:
         """Say that a decision goes on without an extender."""
-        if self.hears is not None:
-            self.hears.failed(f"extender/{extender.name}", "", error)
+        if self.observer is not None:
+            self.observer.failed(f"extender/{extender.name}", "", error)
 
     def _called(self, extender: str, verb: str, result: str, seconds: float) -> None:
-        if self.hears is not None:
-            self.hears.called(extender, verb, result, seconds)
+        if self.observer is not None:
+            self.observer.called(extender, verb, result, seconds)
 
     async def close(self) -> None:
         """Close the connections that were opened on this event loop."""

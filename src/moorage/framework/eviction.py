@@ -1,8 +1,10 @@
 """Eviction as plugins see it: who may be evicted for a pod, who is leaving, who is spared."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from moorage.api.pod import Pod
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
 
@@ -52,3 +54,9 @@ def potential_victims(cycle: Cycle, row: int) -> list[PodInfo]:
     else:
         pods = [info for info in pods if info.priority < cycle.incoming.priority]
     return pods if spares is None else [info for info in pods if not spares(cycle, info)]
+
+
+def started(pod: Pod) -> float:
+    """Seconds since the epoch, infinite where the pod has not started."""
+    start = pod.status.start_time
+    return math.inf if start is None else start.timestamp()

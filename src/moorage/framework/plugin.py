@@ -1,28 +1,37 @@
 """Plugin, the base class of every plugin: a struct of the plugin's arguments."""
 
 from collections.abc import Callable, Hashable, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import msgspec
 
+from moorage.cache.cache import Cache
 from moorage.cache.column_cache import Depends
 from moorage.cache.podinfo import Feature
 from moorage.framework.argument_names import yaml_name
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import ANY_EVENT, EventHint
+from moorage.framework.handle import NO_HANDLE, Handle, HandleError
 
 Carried = Mapping[str, Callable[[], Any] | None]
 Needs = Mapping[str, str]
 
 
 class Plugin(
-    msgspec.Struct, frozen=True, kw_only=True, rename=yaml_name, forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    dict=True,
+    rename=yaml_name,
+    forbid_unknown_fields=True,
 ):
     """A plugin *is* its decoded `pluginConfig.args`: fields are arguments, methods are hooks.
 
     The class line lists the extension points; the class name is the plugin's name. Plugins hold
     no state: what one attempt needs goes in `cycle.state`, what outlives it in `cycle.shared`.
+    What the scheduler offers beside a cycle is in `handle`.
     """
 
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -34,6 +43,15 @@ class Plugin(
     """Which of my points go by what another of them has noted, in the configuration's names:
     `{"filter": "preFilter", "score": "preScore"}`. Where a profile enables the first without the
     second, the preference is left out, or its attempts fail."""
+
+    more_room_helps: ClassVar[bool] = True
+    """Whether a pod that I refuse may be let in when there is more room. Without that, no room is
+    kept free for it, however long it waits: a quota, say, keeps it from running."""
+
+    @cached_property
+    def handle(self) -> Handle:
+        """The scheduler I run in: its cache, its clock, the pods that wait on Permit, events."""
+        raise HandleError(NO_HANDLE.format(type(self).__name__))
 
     @classmethod
     def plugin_name(cls) -> str:
@@ -78,3 +96,19 @@ class Plugin(
         as a single one.
         """
         return None
+
+
+def give_handle(plugin: Plugin, handle: Handle) -> None:
+    """What `plugin.handle` is from now on; for whoever runs the plugin's profile."""
+    plugin.__dict__["handle"] = handle
+
+
+def give_handles(
+    plugins: Mapping[str, Plugin],
+    cache: Cache,
+    shared: dict[str, Any],
+    now: Callable[[], float] = float,
+) -> None:
+    """Handles for plugins that run in no scheduler: nobody waits, and nothing is recorded."""
+    for name, plugin in plugins.items():
+        give_handle(plugin, Handle(name, cache, now, shared))

@@ -3,10 +3,14 @@
 How it is done is not the engine's business: a profile is built of the classes it is given.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from moorage.framework.plugin import Plugin
+
+Now = Callable[[], float]
+Sleep = Callable[[float], Coroutine[Any, Any, None]]
+Tell = Callable[[Any], None]
 
 
 class GuardedHook(Protocol):
@@ -38,15 +42,7 @@ class GuardedPlugin(Protocol):
 
 
 class PluginGuards(Protocol):
-    """Whoever watches the plugins of a profile.
-
-    `tell` hears when one is switched off or on, `clock` tells the time, and `sleep` lets it pass:
-    the scheduler sets them.
-    """
-
-    tell: Any
-    clock: Any
-    sleep: Any
+    """Whoever watches the plugins of a profile."""
 
     @property
     def settings(self) -> Any:
@@ -57,19 +53,24 @@ class PluginGuards(Protocol):
         """The class that takes a plugin's place."""
         ...
 
+    def attach(self, now: Now, sleep: Sleep | None = None, tell: Tell | None = None) -> None:
+        """The profile is in force: the time is `now`, `sleep` lets it pass, and `tell` hears when
+        a plugin is switched off or on."""
+        ...
+
     def __iter__(self) -> Iterator[GuardedPlugin]: ...
 
 
 class NoGuards:
     """Nobody watches."""
 
-    tell: Any = None
-    clock: Any = None
-    sleep: Any = None
     settings: Any = None
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
         return plugin
+
+    def attach(self, now: Now, sleep: Sleep | None = None, tell: Tell | None = None) -> None:
+        pass
 
     def __iter__(self) -> Iterator[GuardedPlugin]:
         return iter(())

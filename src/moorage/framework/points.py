@@ -32,11 +32,21 @@ class PreEnqueue(Plugin, frozen=True):
 
 
 class QueueSort(Plugin, frozen=True):
-    """Orders the active queue. Exactly one, the same in every profile."""
+    """Orders the active queue. Exactly one, the same in every profile.
+
+    One that goes by the cluster (`self.handle.cache`) sets `resort_seconds`: if nodes or pods on
+    them have changed, the queue is then sorted anew that often, and no pod's place is older.
+    """
+
+    resort_seconds: ClassVar[float] = 0.0
 
     def sort_key(self, queued: QueuedPod) -> Any:
         """Called when a pod enters the active queue; the smallest key is attempted first."""
         raise NotImplementedError
+
+    def begin_sort(self) -> None:
+        """Called before the queue is sorted anew: `sort_key` is then asked about every active
+        pod, in the order in which they stand."""
 
 
 class PreFilter(Plugin, frozen=True):

@@ -9,17 +9,23 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from moorage.bind import binder
+from moorage.bind.permits import PodsInPreBind, WaitingPods
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
 from moorage.framework.verdicts import Rejection, SchedulingError
 from moorage.gang.group import Group
+from moorage.gang.lifecycle import Lifecycle
+from moorage.gang.reservation import Reservations
+from moorage.gang.settings import GangSettings
+from moorage.gang.status import GangStatus
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.outcome import Outcome
 from moorage.scheduler.placement import Placement
+from moorage.scheduler.tasks import Bindings
 from moorage.watch.api_errors import ServerError, TooManyRequests
-
-if TYPE_CHECKING:
-    from moorage.gang.feature import Gangs
-    from moorage.scheduler.scheduler import Scheduler
 
 AT_ONCE: Final = 32
 """Binds under way at the same time: those whose fate is open when one fails."""
@@ -35,14 +41,36 @@ class GangBinder:
     """The pods of one group that were placed together, on their way to their nodes."""
 
     def __init__(
-        self, scheduler: "Scheduler", ganging: "Gangs", group: Group, placed: list[Placement]
+        self,
+        group: Group,
+        placed: list[Placement],
+        *,
+        cache: Cache,
+        queue: SchedulingQueue,
+        clock: Clock,
+        waiting: WaitingPods,
+        preparing: PodsInPreBind,
+        outcome: Outcome,
+        bindings: Bindings,
+        settings: GangSettings,
+        lifecycle: Lifecycle,
+        reservations: Reservations,
+        status: GangStatus,
     ) -> None:
-        self._desk = scheduler
-        self._ganging = ganging
         self._group = group
         self._placed = placed
-        self._patience = ganging.patience(group)
-        self._deadline = scheduler.clock.now() + self._patience
+        self._cache = cache
+        self._queue = queue
+        self._clock = clock
+        self._waiting = waiting
+        self._preparing = preparing
+        self._outcome = outcome
+        self._bindings = bindings
+        self._lifecycle = lifecycle
+        self._reservations = reservations
+        self._status = status
+        self._patience = settings.patience(group)
+        self._deadline = clock.now() + self._patience
         self._bound: set[str] = set()
         self._failed: dict[str, Failure] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -52,7 +80,7 @@ class GangBinder:
         await self._each(self._permit)
         if self._is_enough():
             for placement in self._held():
-                self._desk.queue.done(placement.queued.info.uid)
+                self._queue.done(placement.queued.info.uid)
             await self._each(self._prepare)
         self._drop_lost()
         if self._is_enough():
@@ -61,7 +89,7 @@ class GangBinder:
 
     def _drop_lost(self) -> None:
         """Give up pods whose nodes are gone by now: an API server would bind them all the same."""
-        table = self._desk.cache.table
+        table = self._cache.table
         for placement in self._held():
             row = table.row_of.get(placement.node.name)
             if row is None or not table.alive[row]:
@@ -86,8 +114,8 @@ class GangBinder:
         tasks: dict[asyncio.Future[Any], Placement] = {
             asyncio.ensure_future(step(placement)): placement for placement in self._held()
         }
-        left = self._deadline - self._desk.clock.now()
-        timer: asyncio.Future[Any] = asyncio.ensure_future(self._desk.clock.sleep(max(left, 0.0)))
+        left = self._deadline - self._clock.now()
+        timer: asyncio.Future[Any] = asyncio.ensure_future(self._clock.sleep(max(left, 0.0)))
         pending = set(tasks)
         try:
             while pending and self._is_enough():
@@ -117,12 +145,11 @@ class GangBinder:
 
     async def _permit(self, placement: Placement) -> Rejection | None:
         _, _, cycle, node, _, waits = placement
-        desk = self._desk
-        return await binder.wait_for_permits(cycle, node, waits, desk.waiting, desk.clock)
+        return await binder.wait_for_permits(cycle, node, waits, self._waiting, self._clock)
 
     async def _prepare(self, placement: Placement) -> Rejection | None:
         work = binder.run_pre_bind(placement.profile, placement.cycle, placement.node)
-        return await self._desk.preparing.run(_uid(placement), work)
+        return await self._preparing.run(_uid(placement), work)
 
     async def _commit(self, placement: Placement) -> None:
         async with self._slots:
@@ -132,42 +159,43 @@ class GangBinder:
                 try:
                     await binder.run_bind(placement.profile, placement.cycle, placement.node)
                 except SchedulingError as error:
-                    late = self._desk.clock.now() >= self._deadline
+                    late = self._clock.now() >= self._deadline
                     if delay is None or late or not _may_pass(error):
                         self._failed[_uid(placement)] = error
                         return
-                    await self._desk.clock.sleep(delay)
+                    await self._clock.sleep(delay)
                 else:
                     self._bound.add(_uid(placement))
-                    self._desk.ending.bound(placement)
+                    self._outcome.bound(placement)
                     return
 
     def _end(self) -> None:
         """Release what is not bound, tell, and let the group be tried again."""
-        desk, released = self._desk, [p for p in self._placed if _uid(p) not in self._bound]
+        released = [p for p in self._placed if _uid(p) not in self._bound]
         bound = len(self._elsewhere()) + len(self._bound)
         whole = bound >= self._group.minimum
         if not whole:
-            self._ganging.unfinished(self._group, bound, released)
+            self._lifecycle.back_off(self._group, retry=True)
+            if bound:
+                self._reservations.keep(self._group, released)
         for placement in released:
-            desk.ending.undo(placement)
+            self._outcome.undo(placement)
         for placement in released:
             self._put_back(placement)
-        self._ganging.holding.review(self._group)
+        self._reservations.review(self._group)
         if whole:
-            self._ganging.telling.scheduled(self._group)
-        desk.binding -= len(self._placed)
-        desk.wake()
+            self._status.scheduled(self._group)
+        self._bindings.end(len(self._placed))
 
     def _put_back(self, placement: Placement) -> None:
-        desk, (queued, profile, cycle, _, _, _) = self._desk, placement
+        queued, profile, cycle, _, _, _ = placement
         failure = self._failed.get(_uid(placement))
         if isinstance(failure, Rejection):
-            desk.ending.unschedulable(queued, cycle, profile, failure)
+            self._outcome.unschedulable(queued, cycle, profile, failure)
         elif failure is not None:
-            desk.ending.failed(queued, cycle, profile, failure)
+            self._outcome.failed(queued, cycle, profile, failure)
         else:
-            desk.ending.put_back(queued, (), (), error=True)
+            self._outcome.put_back(queued, (), (), error=True)
 
 
 def _uid(placement: Placement) -> str:

@@ -53,6 +53,17 @@ class Directory:
         key = f"{pod.namespace}/{found[0]}"
         return (self._groups.get(key) or Group(key)).refusal()
 
+    def ranked_as(self, queued: QueuedPod) -> QueuedPod:
+        """The pod to be sorted in place of this one: itself, unless its group is waiting."""
+        group = self.of(queued.info.pod) if self.in_use else None
+        if group is None or group.minimum < 1 or group.arrived is None or group.is_replacing:
+            return queued
+        info = PodInfo(queued.info.pod, queued.info.cls)
+        info.priority = group.priority
+        stand_in = QueuedPod(info, group.arrived)
+        stand_in.stands_for = queued
+        return stand_in
+
     def put_object(self, obj: PodGroup) -> Group:
         """Follow a PodGroup that was added or has changed."""
         group = self._open(obj.key)
@@ -120,15 +131,3 @@ class Directory:
     def _close(self, group: Group) -> None:
         if group.is_empty:
             self._groups.pop(group.key, None)
-
-
-def ranked_as(groups: Directory, queued: QueuedPod) -> QueuedPod:
-    """The pod to be sorted in place of this one: itself, unless its group is waiting."""
-    group = groups.of(queued.info.pod) if groups.in_use else None
-    if group is None or group.minimum < 1 or group.arrived is None or group.is_replacing:
-        return queued
-    info = PodInfo(queued.info.pod, queued.info.cls)
-    info.priority = group.priority
-    stand_in = QueuedPod(info, group.arrived)
-    stand_in.stands_for = queued
-    return stand_in

@@ -12,7 +12,7 @@ no pod is moved. Pods of a class are taken to be alike.
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,7 @@ from moorage.cycle import filtering
 from moorage.cycle.filtering import Filtering, Mask
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
-from moorage.framework.queued_pod import QueuedPod
-from moorage.gang import transaction
-from moorage.gang.group import Group
 from moorage.gang.holds import Hold, Room, total
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
-
 
 Amounts = NDArray[np.int64]
 Ends = Callable[[PodInfo], float]
@@ -196,22 +189,3 @@ def _fill(
             pods -= taken[row]
             last = max(last, ready[row])
     return taken, last
-
-
-def missing(desk: "Scheduler", group: Group) -> list[QueuedPod]:
-    """The pods that are still to be placed: no more than the group needs."""
-    queued = (desk.queue.find(uid) for uid in group.waiting if uid not in desk.cache.assumed)
-    waiting = transaction.in_order((q for q in queued if q is not None), desk.cache.table)
-    return waiting[: group.minimum - desk.ganging.scheduled(group)]
-
-
-def needs(desk: "Scheduler", group: Group) -> list[Need]:
-    """What the pods need that are still to be placed, class by class."""
-    pods = missing(desk, group)
-    samples = {queued.info.cls: queued for queued in pods}
-    made = []
-    for cls, count in Counter(queued.info.cls for queued in pods).items():
-        profile = desk.profiles[cls.sample.spec.scheduler_name]
-        rows = eligible(profile, desk.cycle(samples[cls], profile))
-        made.append(Need(count, dict(cls.requests), rows))
-    return made

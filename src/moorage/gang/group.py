@@ -1,5 +1,7 @@
 """One group: its object, its pods, and how far it has come."""
 
+from collections.abc import Container
+
 from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
 
@@ -85,6 +87,10 @@ class Group:
     def is_incomplete(self) -> bool:
         """Whether pods have yet to be created."""
         return self.members < self.minimum and not self.is_replacing
+
+    def scheduled(self, assumed: Container[str]) -> int:
+        """How many of its pods are on a node, or about to be: `assumed` are uids."""
+        return len(self.placed) + sum(uid in assumed for uid in self.waiting)
 
     def add(self, pod: Pod, now: float) -> None:
         if pod.spec.node_name:

@@ -9,8 +9,7 @@
 Pods that name no group never notice.
 """
 
-from functools import cached_property
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -34,10 +33,20 @@ DOMAIN: Final = "GangScheduling/domain"
 """Where `cycle.state` has the names of the nodes that an attempt at a packed group may use."""
 _HELD: Final = "GangScheduling/held"
 
+
+class GroupView(NamedTuple):
+    """The groups and the rooms held for them; under the plugin's name in `cycle.shared`."""
+
+    directory: Directory
+    holds: Holds
+
+
+NO_GROUPS: Final = GroupView(Directory(), Holds())
+
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True, dict=True):
+class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
     """All of a group's pods, or none.
 
     `enabled: false` makes the labels mean nothing. `permitWaitingTimeSeconds` stands in for a
@@ -53,32 +62,19 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True, dict=True):
     reservation_after_seconds: Seconds = 300.0
     incomplete_after_seconds: Seconds = 10.0
 
-    @cached_property
-    def directory(self) -> Directory:
-        """The groups; the scheduler gives all its profiles the same."""
-        return Directory()
-
-    @cached_property
-    def holds(self) -> Holds:
-        """The rooms held for groups; shared by all profiles, too."""
-        return Holds()
-
-    def join(self, directory: Directory, holds: Holds) -> None:
-        """Look at these groups and rooms from now on."""
-        self.__dict__.update(directory=directory, holds=holds)
-
     def pre_enqueue(self, pod: Pod) -> Rejection | None:
         if not self.enabled:
             return None
-        refusal = self.directory.refusal(pod)
+        refusal = self._groups().refusal(pod)
         return None if refusal is None else unresolvable(refusal)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> NodeNames | Skip | None:
-        group = self.directory.of(pod) if self.enabled else None
+        groups, holds = cycle.shared.get(NAME, NO_GROUPS)
+        group = groups.of(pod) if self.enabled else None
         domain = cycle.state.get(DOMAIN)
         if domain is None and group is not None:
             domain = topology.joined_nodes(group, cycle.table)
-        held = self.holds.over(pod, group, cycle.now) if len(self.holds) else []
+        held = holds.over(pod, group, cycle.now) if len(holds) else []
         if held:
             cycle.state[_HELD] = held
         if domain is not None:
@@ -134,18 +130,23 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True, dict=True):
         While the group backs off the pod is gated, and let go when that ends. A pod of no group was
         kept off a held room, of which there may be less now.
         """
-        group = self.directory.of(pod)
+        groups = self._groups()
+        group = groups.of(pod)
         if group is None:
-            return Hint.SKIP if self.directory.refusal(pod) else Hint.QUEUE
+            return Hint.SKIP if groups.refusal(pod) else Hint.QUEUE
         if group.refusal() is not None and not group.backing_off:
             return Hint.SKIP
         return Hint.QUEUE if next(iter(group.waiting), pod.uid) == pod.uid else Hint.SKIP
+
+    def _groups(self) -> Directory:
+        view: GroupView = self.handle.shared.get(NAME, NO_GROUPS)
+        return view.directory
 
 
 def _asked(group: PodGroup) -> tuple[object, ...]:
     return group.spec, group.annotations
 
 
-class Coscheduling(GangScheduling, QueueSort, frozen=True, dict=True):
+class Coscheduling(GangScheduling, QueueSort, frozen=True):
     def sort_key(self, queued: QueuedPod) -> tuple[int, float]:
         return -queued.info.priority, queued.timestamp

@@ -7,21 +7,21 @@ rest, whoever else is kept what.
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
+from moorage.clock import Clock
 from moorage.framework.events import Action, ClusterEvent, Resource
 from moorage.framework.verdicts import SchedulingError
 from moorage.gang import foresight, holds
-from moorage.gang.foresight import needs
+from moorage.gang.directory import Directory
 from moorage.gang.group import Group
-from moorage.gang.holds import Hold, Room
+from moorage.gang.holds import Hold, Holds, Room
+from moorage.gang.place import GangPlacer
+from moorage.observe.observers import Observers
+from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.placement import Placement
-from moorage.tenancy.quotas import NAME as CAPACITY
-
-if TYPE_CHECKING:
-    from moorage.gang.feature import Gangs
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.scheduler.profiles import Profiles
 
 ROOM_RELEASED = ClusterEvent(Resource.WILDCARD, Action.ALL, "RoomReleased")
 
@@ -29,9 +29,25 @@ ROOM_RELEASED = ClusterEvent(Resource.WILDCARD, Action.ALL, "RoomReleased")
 class Reservations:
     """Decides who is kept which room."""
 
-    def __init__(self, scheduler: "Scheduler", ganging: "Gangs") -> None:
-        self._desk = scheduler
-        self._ganging = ganging
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        clock: Clock,
+        profiles: Profiles,
+        observers: Observers,
+        groups: Directory,
+        rooms: Holds,
+        placer: GangPlacer,
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._clock = clock
+        self._profiles = profiles
+        self._observers = observers
+        self._groups = groups
+        self._rooms = rooms
+        self._placer = placer
         self._starving = ""
 
     def keep(self, group: Group, released: list[Placement]) -> None:
@@ -43,62 +59,67 @@ class Reservations:
             pods[node] += 1
             rooms.setdefault(node, Counter()).update(dict(placement.cycle.incoming.requests))
         held = {node: Room(pods[node], rooms[node]) for node in pods}
-        self._desk.holds.put(Hold(group, held))
+        self._rooms.put(Hold(group, held))
 
     def release(self, group: Group) -> None:
         """Keep nothing for a group any longer; who was kept off may try again."""
         if self._starving == group.key:
             self._starving = ""
-        if self._desk.holds.drop(group.key):
-            desk = self._desk
-            desk.queue.move(ROOM_RELEASED, None, None, desk.clock.now())
+        if self._rooms.drop(group.key):
+            self._queue.move(ROOM_RELEASED, None, None, self._clock.now())
 
     def review(self, group: Group) -> None:
         """Release what is kept for a group that cannot use it, or has what it needs."""
-        if self._desk.holds.get(group.key) is not None and not self._needs(group):
+        if self._rooms.get(group.key) is not None and not self._needs(group):
             self.release(group)
 
     def _needs(self, group: Group) -> bool:
         if not group.objects or not group.waiting or group.minimum < 1 or group.is_incomplete:
             return False
-        return self._ganging.scheduled(group) < group.minimum
+        return group.scheduled(self._cache.assumed) < group.minimum
 
     def starve(self, group: Group) -> bool:
         """A group has waited long: keep the room it will have first, if it is its turn.
 
         False where it no longer waits, or is kept its room already for having been bound in part.
-        Room is of no use to a group that its quota keeps from running.
+        Room is of no use to a group that was refused for another reason than a lack of it.
         """
         if not self._needs(group):
             return False
-        known, first = self._desk.holds.get(group.key), self._desk.groups.get(self._starving)
+        known, first = self._rooms.get(group.key), self._groups.get(self._starving)
         if known is not None and first is not group:
             return False
         if first is not None and holds.rank(first) < holds.rank(group):
             return True
         if first is not None and first is not group:
             self.release(first)
-        foreseen = None if CAPACITY in group.refused_by else self._foresee(group)
+        foreseen = self._foresee(group) if self._room_helps(group) else None
         if foreseen is None:
             self.release(group)
         else:
             self._starving = group.key
-            self._desk.holds.put(Hold(group, foreseen.rooms, foreseen.start))
+            self._rooms.put(Hold(group, foreseen.rooms, foreseen.start))
         return True
 
+    def _room_helps(self, group: Group) -> bool:
+        """Whether all plugins that refused the group may think otherwise if there is room."""
+        names = {pod.spec.scheduler_name for pod in group.waiting.values()}
+        profiles = [self._profiles.by_name[name] for name in names if name in self._profiles]
+        plugins = (p.plugins.get(name) for p in profiles for name in group.refused_by)
+        return all(plugin is None or plugin.more_room_helps for plugin in plugins)
+
     def _foresee(self, group: Group) -> foresight.Foresight | None:
-        desk = self._desk
-        table, now = desk.cache.table, desk.clock.now()
+        table, now = self._cache.table, self._clock.now()
         own = {*group.placed, *group.waiting}
-        others = [hold for hold in desk.holds if hold.group is not group]
+        others = [hold for hold in self._rooms if hold.group is not group]
 
         def ends(info: PodInfo) -> float:
             return math.inf if info.uid in own else _end(info, now)
 
         try:
-            return foresight.foresee(table, needs(desk, group), ends, now, others)
+            return foresight.foresee(table, self._placer.needs(group), ends, now, others)
         except SchedulingError as error:
-            desk.observers.failed(group.key, "", error)
+            self._observers.failed(group.key, "", error)
             return None
 
 

@@ -5,18 +5,22 @@ may have hundreds.
 """
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from moorage.api.meta import KubeObject
 from moorage.api.podgroup import PodGroup
-from moorage.bind.event_recorder import EventType
+from moorage.bind.event_recorder import EventRecorder, EventType
+from moorage.clock import Clock
 from moorage.framework.queued_pod import QueuedPod
 from moorage.gang.group import Group
+from moorage.observe.observers import Observers
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.report import Reporter
+from moorage.scheduler.tasks import Start
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import Resource
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.watch.api_server import ApiServer
 
 PODS_EVERY_SECONDS: Final = 60.0
 INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
@@ -28,8 +32,25 @@ NO_MINIMUM: Final = (
 class GangStatus:
     """Says what is new, to whom it may concern."""
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
+    def __init__(
+        self,
+        queue: SchedulingQueue,
+        clock: Clock,
+        server: ApiServer,
+        profiles: Profiles,
+        recorder: EventRecorder,
+        reporter: Reporter,
+        observers: Observers,
+        start: Start,
+    ) -> None:
+        self._queue = queue
+        self._clock = clock
+        self._server = server
+        self._profiles = profiles
+        self._recorder = recorder
+        self._reporter = reporter
+        self._observers = observers
+        self._start = start
         self._resources: dict[str, Resource] = {}
         self._said: dict[str, str] = {}
         self._written: dict[str, tuple[str, str]] = {}
@@ -62,13 +83,13 @@ class GangStatus:
 
     def pod(self, uid: str) -> None:
         """Say why a pod may not even be attempted."""
-        queued = self._desk.queue.find(uid)
+        queued = self._queue.find(uid)
         if queued is not None and queued.gated_reason:
             self._say(queued.info.pod, "Warning", "FailedScheduling", queued.gated_reason)
 
     def unschedulable(self, group: Group, members: list[QueuedPod], message: str) -> None:
         """Say why a group was put back, to it and to its pods."""
-        desk, now, found = self._desk, self._desk.clock.now(), group.object
+        now, found = self._clock.now(), group.object
         if found is None:
             return
         self._say(found, "Warning", "FailedScheduling", message)
@@ -77,7 +98,7 @@ class GangStatus:
             return
         self._pods_told[found.uid] = now
         for queued in members:
-            desk.reporting.not_scheduled(queued.info.pod, "Unschedulable", message)
+            self._reporter.not_scheduled(queued.info.pod, "Unschedulable", message)
 
     def timed_out(self, group: Group, seconds: float) -> None:
         """Say that a group should have been scheduled by now."""
@@ -101,8 +122,8 @@ class GangStatus:
         if self._said.get(about.uid) == note:
             return
         self._said[about.uid] = note
-        controller = next(iter(self._desk.profiles))
-        self._desk.recorder.record(controller, about, type_, reason, "Scheduling", note)
+        controller = self._profiles.controller
+        self._recorder.record(controller, about, type_, reason, "Scheduling", note)
 
     def _write(self, group: PodGroup, phase: str, reason: str, message: str) -> None:
         """Patch the status, where it would say something new."""
@@ -111,20 +132,20 @@ class GangStatus:
             return
         self._written[group.uid] = reason, message
         write = self._patch(group, resource, phase, reason, message)
-        self._desk.start(write, f"status/{group.key}")
+        self._start(write, f"status/{group.key}")
 
     async def _patch(
         self, group: PodGroup, resource: Resource, phase: str, reason: str, message: str
     ) -> None:
         own = resource.group == "scheduling.k8s.io"
         condition = _condition(
-            INITIALLY_SCHEDULED if own else "Scheduled", reason, message, self._desk.clock.now()
+            INITIALLY_SCHEDULED if own else "Scheduled", reason, message, self._clock.now()
         )
         status: dict[str, Any] = {"conditions": [condition]}
         if not own:
             status["phase"] = phase
         try:
-            await self._desk.server.patch(
+            await self._server.patch(
                 resource,
                 group.namespace,
                 group.name,
@@ -135,7 +156,7 @@ class GangStatus:
         except NotFound:
             return
         except ApiError as error:
-            self._desk.observers.failed(group.key, "", error)
+            self._observers.failed(group.key, "", error)
 
 
 def _is_basic(group: PodGroup) -> bool:

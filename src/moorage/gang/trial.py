@@ -1,6 +1,7 @@
 """Where a group would go if others were not there: tried on the table, reserving nothing."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from moorage.cycle import attempt, filtering
 from moorage.cycle.attempt import Unschedulable
@@ -12,9 +13,7 @@ from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import SchedulingError
 from moorage.gang.plugin import DOMAIN
 from moorage.gang.transaction import Refused
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.scheduler.attempt import Cycles
 
 
 class Tried(NamedTuple):
@@ -29,9 +28,9 @@ class Trial:
     """Tries pods on the table without reserving anything; a `Plan` of where a gang would go."""
 
     def __init__(
-        self, scheduler: "Scheduler", profiles: dict[str, Profile], by_quota: bool = False
+        self, cycles: Cycles, profiles: Mapping[str, Profile], by_quota: bool = False
     ) -> None:
-        self._desk = scheduler
+        self._cycles = cycles
         self._profiles = profiles
         self._by_quota = by_quota
         self.placed: list[Tried] = []
@@ -39,7 +38,7 @@ class Trial:
     def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> Tried | Refused:
         """Count a pod where it would go."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
-        cycle = self._desk.cycle(queued, profile)
+        cycle = self._cycles.begin(queued, profile)
         cycle.extenders = NO_EXTENDERS  # a trial, as kube-scheduler's, asks plugins only
         if nodes is not None:
             cycle.state[DOMAIN] = nodes

@@ -18,12 +18,11 @@ from moorage.cache.cache import Cache
 from moorage.cache.disruption_budgets import Budgets
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
-from moorage.framework.eviction import EvictableRule
+from moorage.framework.eviction import EvictableRule, started
 from moorage.gang import foresight
 from moorage.gang.directory import Directory
 from moorage.gang.foresight import Need
 from moorage.gang.group import Group
-from moorage.preemption.victims import started
 
 Spares = Callable[[PodInfo], bool]
 

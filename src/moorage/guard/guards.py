@@ -3,12 +3,13 @@
 import asyncio
 import functools
 import types
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from moorage.config.moorage_configuration import PluginGuard
 from moorage.framework import points
 from moorage.framework.plugin import Plugin
+from moorage.framework.plugin_guards import Now, Sleep, Tell
 from moorage.framework.verdicts import SKIP
 from moorage.guard import async_hooks, hook_wrappers, node_hooks, queueing_hooks
 from moorage.guard.breaker_events import (
@@ -23,6 +24,7 @@ from moorage.guard.plugin_guard import BINDING, Guard
 WRAPPERS: dict[str, Wrapper] = {
     "pre_enqueue": hook_wrappers.pre_enqueue,
     "sort_key": queueing_hooks.sort_key,
+    "begin_sort": queueing_hooks.begin_sort,
     "pre_filter": hook_wrappers.wrap_hook("PreFilter"),
     "add_pod": hook_wrappers.wrap_hook("PreFilter"),
     "remove_pod": hook_wrappers.wrap_hook("PreFilter"),
@@ -82,19 +84,22 @@ def is_custom(plugin: type[Plugin]) -> bool:
 
 
 class Guards:
-    """Wraps plugins of one profile, and knows how they do.
-
-    `clock` tells breakers the time, `sleep` lets it pass, and `tell` hears of them: all are the
-    scheduler's to set.
-    """
+    """Wraps plugins of one profile, and knows how they do."""
 
     def __init__(self, settings: PluginGuard, profile: str) -> None:
         self.settings = settings
         self._profile = profile
         self.guards: dict[str, Guard] = {}
-        self.clock: Callable[[], float] = float
-        self.sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
-        self.tell: BreakerListener = ignore_breaker_event
+        self._time: Now = float
+        self._pass_time: Sleep = asyncio.sleep
+        self._tell: BreakerListener = ignore_breaker_event
+
+    def attach(self, now: Now, sleep: Sleep | None = None, tell: Tell | None = None) -> None:
+        """The profile is in force: the time is `now`, `sleep` lets it pass, and `tell` hears when
+        a plugin is switched off or on."""
+        self._time = now
+        self._pass_time = self._pass_time if sleep is None else sleep
+        self._tell = self._tell if tell is None else tell
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
         """The class to make the plugin of: one of ours as it is, anyone else's guarded."""
@@ -115,13 +120,13 @@ class Guards:
         return plugin if made is type(plugin) else made(**fields)
 
     def _now(self) -> float:
-        return self.clock()
+        return self._time()
 
     async def _sleep(self, seconds: float) -> None:
-        await self.sleep(seconds)
+        await self._pass_time(seconds)
 
     def _told(self, change: SwitchedOff | SwitchedOn) -> None:
-        self.tell(change)
+        self._tell(change)
 
     def __iter__(self) -> Iterator[Guard]:
         return iter(self.guards.values())

@@ -120,3 +120,14 @@ def sort_key(guard: Guard, function: Function) -> Function:
         return GuardedSortKey(guard, hook, True, value, queued.timestamp)
 
     return call
+
+
+def begin_sort(guard: Guard, function: Function) -> Function:
+    """`begin_sort`: one that fails leaves the queue to be sorted as it is."""
+    hook = guard.hook("QueueSort", QUEUEING)
+
+    def call(self: Any) -> None:
+        with suppress(PluginError):
+            guard.call(hook, None, function, self)
+
+    return call

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sized
 from operator import length_hint
 from typing import Final, Protocol
 
-import msgspec
 import numpy as np
 from prometheus_client.core import Metric as Family
 
@@ -41,37 +40,6 @@ def guard_families(plugins: Iterable[GuardedPlugin]) -> Iterator[Family]:
     yield counter(catalogue.GUARD_SECONDS, [(labels, hook.seconds) for labels, hook in hooks])
 
 
-class PreemptionCounts(msgspec.Struct, frozen=True):
-    """What a scheduler has done to make room, and what is under way.
-
-    `evictions` by (way, result); `disruptions_spent` are those that budgets do not show yet, and
-    `disruptions_expired` those that they never showed.
-    """
-
-    evictions: Mapping[tuple[str, str], int]
-    leaving: int
-    loops_cut: int
-    pairs_stopped: int
-    nominations_given_up: int
-    disruptions_spent: int
-    disruptions_expired: int
-    nodes_resting: int
-    rejections: int
-
-
-def preemption_families(room: PreemptionCounts) -> Iterator[Family]:
-    """The metrics of it."""
-    yield counter(catalogue.EVICTIONS, room.evictions.items())
-    yield gauge(catalogue.VICTIMS_LEAVING, unlabelled(room.leaving))
-    yield counter(catalogue.LOOPS_CUT, unlabelled(room.loops_cut))
-    yield gauge(catalogue.PAIRS_STOPPED, unlabelled(room.pairs_stopped))
-    yield counter(catalogue.NOMINATIONS_GIVEN_UP, unlabelled(room.nominations_given_up))
-    yield gauge(catalogue.DISRUPTIONS_SPENT, unlabelled(room.disruptions_spent))
-    yield counter(catalogue.DISRUPTIONS_EXPIRED, unlabelled(room.disruptions_expired))
-    yield gauge(catalogue.NODES_RESTING, unlabelled(room.nodes_resting))
-    yield counter(catalogue.REJECTIONS, unlabelled(room.rejections))
-
-
 class Recorder(Protocol):
     """Whoever sends events."""
 
@@ -101,12 +69,6 @@ class Active(Protocol):
     def is_set(self) -> bool: ...
 
 
-class StandinStates(Protocol):
-    """Who is stood in for."""
-
-    def state(self) -> Mapping[str, bool]: ...
-
-
 class MetricsSource(Protocol):
     """The part of a scheduler that metrics read."""
 
@@ -128,9 +90,9 @@ class MetricsSource(Protocol):
     def profiles(self) -> Mapping[str, Profile]: ...
     @property
     def reflectors(self) -> Mapping[str, Reflector]: ...
-    @property
-    def standing(self) -> StandinStates: ...
-    def room(self) -> PreemptionCounts: ...
+    def families(self) -> Iterable[Family]:
+        """What its features measure."""
+        ...
 
 
 def scheduler_families(source: MetricsSource) -> Iterator[Family]:
@@ -150,11 +112,10 @@ def scheduler_families(source: MetricsSource) -> Iterator[Family]:
     yield counter(catalogue.EVENTS_SENT, unlabelled(source.recorder.sent))
     yield counter(catalogue.EVENTS_DROPPED, unlabelled(source.recorder.dropped))
     yield gauge(catalogue.ACTIVE, unlabelled(source.active.is_set()))
-    yield gauge(catalogue.STANDING_IN, [((n,), on) for n, on in source.standing.state().items()])
     yield gauge(catalogue.SYNCED, unlabelled(source.synced))
     yield gauge(catalogue.OBSERVERS_OFF, unlabelled(len(source.observers.switched_off)))
     yield gauge(catalogue.FOLLOWED, known)
-    yield from preemption_families(source.room())
+    yield from source.families()
 
 
 _STATS: Final = (("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("max", 1.0))

@@ -7,8 +7,8 @@ written anew after the victim was seen to be leaving, when the victim turns out 
 none of that has happened for too long.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -16,12 +16,12 @@ from moorage.api import selectors
 from moorage.api.cluster_objects import PodDisruptionBudget
 from moorage.api.pod import Pod
 from moorage.api.selectors import SelectorError
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
 from moorage.scheduler.alarms import Alarms
+from moorage.scheduler.intake import KnownObjects
 from moorage.watch.api_resources import POD_DISRUPTION_BUDGETS
 from moorage.watch.reflector import Change
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
 
 LONGEST_SECONDS: Final = 60.0
 
@@ -41,15 +41,17 @@ class Entry:
 class BudgetLedger:
     """Entries by budget; `expired` counts those that were struck off only for their age."""
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
+    def __init__(self, cache: Cache, clock: Clock, known: KnownObjects) -> None:
+        self._objects = cache.objects
+        self._clock = clock
+        self._known = known
         self._entries: dict[str, dict[str, Entry]] = {}
-        self.alarms = Alarms()
+        self._alarms = Alarms()
         self.expired = 0
 
-    def spend(self, victims: list[Pod]) -> None:
+    def spend(self, victims: Sequence[Pod]) -> None:
         """Take victims from every budget that protects them."""
-        objects, now = self._desk.cache.objects, self._desk.clock.now()
+        objects, now = self._objects, self._clock.now()
         for budget in list(objects.all(PodDisruptionBudget)):
             taken = [victim for victim in victims if _protects(budget, victim)]
             for victim in taken:
@@ -57,9 +59,9 @@ class BudgetLedger:
                 entries[victim.uid] = Entry(victim, now)
             if taken:
                 objects.put(_without(budget, [Entry(victim, now) for victim in taken]))
-                self.alarms.set(budget.key, now + LONGEST_SECONDS)
+                self._alarms.set(budget.key, now + LONGEST_SECONDS)
 
-    def refund(self, victims: list[Pod]) -> None:
+    def refund(self, victims: Sequence[Pod]) -> None:
         """These stay: what was taken for them is given back."""
         for key, entries in list(self._entries.items()):
             staying = entries.keys() & {victim.uid for victim in victims}
@@ -70,20 +72,24 @@ class BudgetLedger:
 
     def tick(self, now: float) -> None:
         """Strike off what is too old."""
-        for key in self.alarms.due(now):
+        for key in self._alarms.due(now):
             self._restate(key)
             left = self._entries.get(key, {}).values()
             if left:
                 oldest = min(entry.since for entry in left)
-                self.alarms.set(key, oldest + LONGEST_SECONDS)
+                self._alarms.set(key, oldest + LONGEST_SECONDS)
+
+    def next_due(self) -> float | None:
+        """When the next entry is too old."""
+        return self._alarms.next()
 
     def _restate(self, key: str) -> None:
         """Believe of a budget what was last heard, but for what is spent since."""
-        heard = self._desk.reflectors[POD_DISRUPTION_BUDGETS.plural].known.get(key)
+        heard = self._known.get(POD_DISRUPTION_BUDGETS, key)
         entries = self._entries.get(key, {})
         kept = self._keep(key, entries.values())
         if isinstance(heard, PodDisruptionBudget):
-            self._desk.cache.objects.put(_without(heard, kept))
+            self._objects.put(_without(heard, kept))
 
     def adjust(self, change: Change) -> Change:
         """A change as it is to be believed: budgets without what is spent already."""
@@ -94,7 +100,7 @@ class BudgetLedger:
         elif isinstance(sample, PodDisruptionBudget):
             if change.new is None:
                 self._entries.pop(sample.key, None)
-                self.alarms.clear(sample.key)
+                self._alarms.clear(sample.key)
             elif sample.key in self._entries:
                 return msgspec.structs.replace(change, new=self._adjusted(sample))
         return change
@@ -105,14 +111,14 @@ class BudgetLedger:
 
     def _keep(self, key: str, entries: Iterable[Entry]) -> list[Entry]:
         """Keep of a budget's entries these, as far as they are not too old."""
-        now, these = self._desk.clock.now(), list(entries)
+        now, these = self._clock.now(), list(entries)
         kept = [entry for entry in these if now - entry.since < LONGEST_SECONDS]
         self.expired += len(these) - len(kept)
         if kept:
             self._entries[key] = {entry.uid: entry for entry in kept}
         else:
             self._entries.pop(key, None)
-            self.alarms.clear(key)
+            self._alarms.clear(key)
         return kept
 
     def _leaves(self, uid: str) -> None:

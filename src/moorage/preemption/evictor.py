@@ -10,16 +10,18 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.bind import status_patches
+from moorage.bind.event_recorder import EventRecorder
+from moorage.bind.permits import PodsInPreBind, WaitingPods
+from moorage.clock import Clock
+from moorage.observe.observers import Observers
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import PODS
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.watch.api_server import ApiServer
 
 IN_MEMORY = " (in scheduler memory)."
 Result = Literal["evicted", "gone", "failed"]
@@ -42,8 +44,21 @@ class Order(NamedTuple):
 class Evictor:
     """Carries out orders; `counts` has what became of victims, by (way, result)."""
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
+    def __init__(
+        self,
+        server: ApiServer,
+        clock: Clock,
+        recorder: EventRecorder,
+        observers: Observers,
+        waiting: WaitingPods,
+        preparing: PodsInPreBind,
+    ) -> None:
+        self._server = server
+        self._clock = clock
+        self._recorder = recorder
+        self._observers = observers
+        self._waiting = waiting
+        self._preparing = preparing
         self.counts: Counter[tuple[str, str]] = Counter()
 
     async def carry_out(
@@ -59,7 +74,6 @@ class Evictor:
 
     async def evict(self, order: Order, victim: Pod) -> bool:
         """Mark one victim, delete it, say so; False where the API server refuses."""
-        desk = self._desk
         note = f"Preempted by {order.what} {order.preemptor.uid} on node {order.node}"
         if self._calls_back(victim):
             way, result, note = "memory", "evicted", note + IN_MEMORY
@@ -70,21 +84,21 @@ class Evictor:
             )
         self.counts[way, result] += 1
         if result == "evicted":
-            desk.recorder.record(
+            self._recorder.record(
                 order.scheduler, victim, "Normal", "Preempted", "Preempting", note, order.preemptor
             )
         return result != "failed"
 
     def _calls_back(self, victim: Pod) -> bool:
         """Send back a victim that is not bound yet; False where there is no such victim."""
-        waiting = self._desk.waiting.get(victim.uid)
+        waiting = self._waiting.get(victim.uid)
         if waiting is None:
-            return self._desk.preparing.call_back(victim.uid)
+            return self._preparing.call_back(victim.uid)
         waiting.preempt()
         return True
 
     async def _remove(self, order: Order, victim: Pod) -> Result:
-        server, now = self._desk.server, self._desk.clock.now()
+        server, now = self._server, self._clock.now()
         patch = status_patches.disruption_target_patch(victim, order.scheduler, now, order.what)
         try:
             if order.by_api:
@@ -95,6 +109,6 @@ class Evictor:
         except NotFound:
             return "gone"
         except ApiError as error:
-            self._desk.observers.failed(victim.key, "", error)
+            self._observers.failed(victim.key, "", error)
             return "failed"
         return "evicted"

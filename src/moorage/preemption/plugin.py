@@ -9,16 +9,18 @@ other pods are attempted. Until it is done, the pod is kept out of the queue.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, NamedTuple
 
 import msgspec
 
 from moorage.api.pod import Pod
+from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.extenders import ExtenderError
+from moorage.framework.plugin import Carried
 from moorage.framework.points import PostFilter, PreEnqueue
 from moorage.framework.verdicts import Nominated, Rejection, unresolvable, unschedulable
 from moorage.preemption import candidates, eligibility, extender_candidates
@@ -27,6 +29,8 @@ from moorage.preemption.underway import WAITING, Underway
 from moorage.preemption.victims import Victims
 
 NO_CANDIDATE = "no candidate node for preemption"
+UNDERWAY: Final = "DefaultPreemption/underway"
+"""Where `cycle.shared` has the preemptions that are being carried out."""
 
 
 class Outcome(NamedTuple):
@@ -37,7 +41,7 @@ class Outcome(NamedTuple):
     chosen: list[str]
 
 
-class DefaultPreemption(PostFilter, PreEnqueue, frozen=True, dict=True):
+class DefaultPreemption(PostFilter, PreEnqueue, frozen=True):
     """Beside kube-scheduler's arguments, what it does not have.
 
     `evictionAPI`: victims are evicted, not deleted, so that budgets have the last word.
@@ -53,16 +57,12 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True, dict=True):
     nomination_seconds: float = 0.0
     loop_guard: int = 10
 
-    @cached_property
-    def underway(self) -> Underway:
-        """Preemptions of this plugin's that the edge is carrying out."""
-        return Underway()
-
-    def inherit(self, before: "DefaultPreemption") -> None:
-        self.__dict__["underway"] = before.underway
+    carried: ClassVar[Carried] = MappingProxyType({UNDERWAY: Underway})
 
     def pre_enqueue(self, pod: Pod) -> Rejection | None:
-        return unresolvable(WAITING) if self.underway.holds(pod.uid) else None
+        underway: Underway | None = self.handle.shared.get(UNDERWAY)
+        held = underway is not None and underway.holds(pod.uid)
+        return unresolvable(WAITING) if held else None
 
     def post_filter(
         self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis
@@ -84,6 +84,12 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True, dict=True):
     def events(self) -> tuple[EventHint, ...]:
         victim_gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
         return (EventHint(victim_gone, leave_it_to_the_others),)
+
+
+def underway_of(profile: Profile) -> Underway:
+    """The preemptions for pods of a profile that are being carried out."""
+    found: Underway = profile.shared.setdefault(UNDERWAY, Underway())
+    return found
 
 
 def leave_it_to_the_others(pod: Pod, old: Any, new: Any) -> Hint:

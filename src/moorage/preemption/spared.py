@@ -6,18 +6,19 @@ so that it can look again then.
 """
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from moorage.api.cluster_objects import PriorityClass
 from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import SPARES
 from moorage.preemption.loop_guard import LoopGuard, owner
 from moorage.preemption.plugin import DefaultPreemption
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.report import Reporter
 
 SPARED_UNTIL: Final = "DefaultPreemption/spared-until"
 """Where `cycle.state` has when the first of those who were spared may be evicted."""
@@ -31,8 +32,12 @@ CIRCLE: Final = (
 class SparedPods:
     """Tells the preemption of every profile whom to spare, while there is anyone to spare."""
 
-    def __init__(self, scheduler: "Scheduler", guard: LoopGuard) -> None:
-        self._desk = scheduler
+    def __init__(
+        self, cache: Cache, profiles: Profiles, reporter: Reporter, guard: LoopGuard
+    ) -> None:
+        self._objects = cache.objects
+        self._profiles = profiles
+        self._reporter = reporter
         self._guard = guard
         self._version = -1
         self._by_class: dict[str, float] = {}
@@ -41,30 +46,28 @@ class SparedPods:
         """Let every profile know whether there is anyone to spare."""
         self._read_classes()
         stopped = not self._guard.is_quiet(now)
-        for profile in self._desk.lineup:
+        for profile in self._profiles:
             for plugin in profile.plugins.values():
                 if isinstance(plugin, DefaultPreemption):
                     asked = plugin.minimum_runtime_seconds or self._by_class or stopped
                     profile.shared[SPARES] = self._rule(plugin) if asked else None
 
-    def note(self, pod: Pod, victims: list[Pod], now: float, settings: DefaultPreemption) -> None:
-        """Count evictions; a circle that is closed too often is cut and told."""
-        limit = settings.loop_guard
+    def note(self, pod: Pod, victims: Iterable[Pod], now: float, limit: int) -> None:
+        """Count evictions; a circle that is closed `limit` times is cut and told."""
         for victim in victims:
             if self._guard.note(pod, victim, now, limit):
                 window = self._guard.window
                 note = CIRCLE.format(owner(pod), owner(victim), limit, window, window)
-                self._desk.reporting.event(pod, "Warning", "PreemptionLoop", "Preempting", note)
+                self._reporter.event(pod, "Warning", "PreemptionLoop", "Preempting", note)
         self.review(now)
 
     def _read_classes(self) -> None:
-        objects = self._desk.cache.objects
-        version = objects.version(PriorityClass)
+        version = self._objects.version(PriorityClass)
         if version == self._version:
             return
         self._version = version
         self._by_class = {}
-        for found in objects.all(PriorityClass):
+        for found in self._objects.all(PriorityClass):
             seconds = _seconds(found.annotations.get(MINIMUM_RUNTIME, ""))
             if seconds is not None:
                 self._by_class[found.name] = seconds

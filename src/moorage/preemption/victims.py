@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from moorage.api.pod import Pod
 from moorage.cache.podinfo import PodInfo
+from moorage.framework.eviction import started
 from moorage.framework.verdicts import Rejection, unresolvable
 from moorage.preemption import go_sort
 
@@ -22,12 +23,6 @@ class Ranking(NamedTuple):
         """Some of the positions, sorted anew."""
         order = go_sort.order([self.keys[position] for position in positions])
         return [positions[place] for place in order]
-
-
-def started(pod: Pod) -> float:
-    """Seconds since the epoch, infinite where the pod has not started."""
-    start = pod.status.start_time
-    return math.inf if start is None else start.timestamp()
 
 
 def rank(pods: Iterable[PodInfo]) -> Ranking:

@@ -92,7 +92,6 @@ class Canary:
     def __init__(self, given: ProfileCanary, profile: Profile) -> None:
         self.given = given
         self.profile = profile
-        profile.version = given.name
         self.given_up = ""
         """Why it has been given up; nothing while it runs."""
         window = given.spec.rollback.window
@@ -106,6 +105,10 @@ class Canary:
     def percent(self) -> float:
         """The share of pods it decides for now."""
         return 0.0 if self.given_up else self.given.spec.percent
+
+    def give_up(self, reason: str) -> None:
+        """Let it decide for no more pods."""
+        self.given_up = reason
 
     def takes(self, pod: Pod) -> bool:
         """Whether a pod is the canary's."""

@@ -1,32 +1,82 @@
 """Canaries are watched: results beside the stable version's, and an end when they do worse."""
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
 
+from moorage.api.pod import Pod
+from moorage.bind.event_recorder import EventRecorder
 from moorage.config.profile_canary import STABLE
+from moorage.cycle import profile_handover
+from moorage.cycle.profile import Profile
+from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Bound, Result, RolledBack
 from moorage.rollout.canary import Canary
-from moorage.scheduler import reconfigure
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.scheduler.feature import Feature
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.reconfigure import Reconfiguration
+from moorage.scheduler.version import Version
 
 GIVEN_UP: Final = (
     "version {} of profile {} is given up: {}; all pods are the stable version's again"
 )
 
 
-class CanaryWatch:
-    """Counts what becomes of pods, by version, and gives up canaries that fail."""
+class Canaries(Feature):
+    """Lets canaries decide for their share of pods, counts what becomes of them, by version, and
+    gives up those that fail. To be told of attempts it is an observer, too."""
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
+    def __init__(
+        self,
+        profiles: Profiles,
+        observers: Observers,
+        recorder: EventRecorder,
+        reconfiguration: Reconfiguration,
+    ) -> None:
+        self._profiles = profiles
+        self._observers = observers
+        self._recorder = recorder
+        self._reconfiguration = reconfiguration
+        self._canaries: dict[str, Canary] = {}
         self._suspects: list[Canary] = []
         self._placed: set[str] = set()
         """Attempts whose pod is being bound: should that fail, they are told of again."""
 
+    def configure(
+        self, version: Version, profiles: Mapping[str, Profile], changed: frozenset[str]
+    ) -> Collection[str]:
+        """Run the canaries of a version, those that stay with what was counted of them."""
+        before = self._canaries
+        after = {
+            name: _succeed(before.get(name), canary, unchanged=name not in changed)
+            for name, canary in _given(version).items()
+        }
+        for name, canary in after.items():
+            profile_handover.hand_over_state(profiles[name], canary.profile)
+        self._canaries = after
+        return {name for name in {*before, *after} if before.get(name) is not after.get(name)}
+
+    def profile_for(self, pod: Pod) -> Profile | None:
+        if not self._canaries:
+            return None
+        canary = self._canaries.get(pod.spec.scheduler_name)
+        return canary.profile if canary is not None and canary.takes(pod) else None
+
+    def version_of(self, profile: Profile) -> str:
+        if profile.version or profile.scheduler_name not in self._canaries:
+            return profile.version
+        return STABLE
+
+    def variants(self) -> Iterable[Profile]:
+        return [each.profile for each in self._canaries.values() if not each.given_up]
+
+    def variants_of(self, version: Version) -> Iterable[Profile]:
+        return [each.profile for each in _given(version).values()]
+
     def attempted(self, attempt: Attempt) -> None:
-        """An attempt at a pod of a profile that has a canary ended."""
-        canary = self._desk.lineup.canaries.get(attempt.profile)
+        """An attempt ended; those at pods of a profile that has a canary count."""
+        if not attempt.version:
+            return
+        canary = self._canaries.get(attempt.profile)
         results = None if canary is None else canary.results.get(attempt.version)
         if canary is None or results is None:
             return
@@ -40,42 +90,62 @@ class CanaryWatch:
         self._suspect(canary, attempt.version)
 
     def bound(self, bound: Bound) -> None:
-        """A pod of a profile that has a canary was bound."""
+        """A pod was bound; those of a profile that has a canary count."""
+        if not bound.version:
+            return
         self._placed.discard(bound.attempt)
-        canary = self._desk.lineup.canaries.get(bound.profile)
+        canary = self._canaries.get(bound.profile)
         results = None if canary is None else canary.results.get(bound.version)
         if canary is not None and results is not None:
             results.ended(bound.uid, failed=False)
             self._suspect(canary, bound.version)
+
+    def tick(self, now: float) -> None:
+        """Give up whom there is reason to."""
+        while self._suspects:
+            canary = self._suspects.pop()
+            if self._canaries.get(canary.scheduler_name) is canary:
+                reason = canary.judge()
+                if reason:
+                    self._give_up(canary, reason)
+
+    def percents(self) -> tuple[tuple[str, str, float], ...]:
+        """Every canary: its profile, its name, and the share of pods it decides for."""
+        found = self._canaries.items()
+        return tuple((name, each.given.name, each.percent) for name, each in found)
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Every canary, for `/configz`."""
+        return [canary.shown() for canary in self._canaries.values()]
 
     def _suspect(self, canary: Canary, version: str) -> None:
         """What fails is given up between two attempts, not within one."""
         if version != STABLE and not canary.given_up and canary.judge():
             self._suspects.append(canary)
 
-    def tick(self) -> None:
-        """Give up whom there is reason to."""
-        while self._suspects:
-            canary = self._suspects.pop()
-            if self._desk.lineup.canaries.get(canary.scheduler_name) is canary:
-                reason = canary.judge()
-                if reason:
-                    self._give_up(canary, reason)
-
     def _give_up(self, canary: Canary, reason: str) -> None:
-        desk, name = self._desk, canary.scheduler_name
-        canary.given_up = reason
-        reconfigure.rejoin(desk, {name})
+        name, about = canary.scheduler_name, self._profiles.about
+        canary.give_up(reason)
+        self._reconfiguration.rejoin({name})
         note = GIVEN_UP.format(canary.given.name, name, reason)
-        desk.observers.rolled_back(RolledBack(name, canary.given.name, reason))
-        if desk.about is not None:
-            desk.recorder.record(name, desk.about, "Warning", "CanaryRolledBack", "Reloading", note)
+        self._observers.rolled_back(RolledBack(name, canary.given.name, reason))
+        if about is not None:
+            self._recorder.record(name, about, "Warning", "CanaryRolledBack", "Reloading", note)
 
-    def percents(self) -> tuple[tuple[str, str, float], ...]:
-        """Every canary: its profile, its name, and the share of pods it decides for."""
-        canaries = self._desk.lineup.canaries
-        return tuple((name, each.given.name, each.percent) for name, each in canaries.items())
 
-    def shown(self) -> list[dict[str, Any]]:
-        """Every canary, for `/configz`."""
-        return [canary.shown() for canary in self._desk.lineup.canaries.values()]
+def _given(version: Version) -> Mapping[str, Canary]:
+    found: Mapping[str, Canary] = version.features.get(Canaries, {})
+    return found
+
+
+def _succeed(before: Canary | None, after: Canary, *, unchanged: bool) -> Canary:
+    """A canary that stays the same stays given up, and beside the same version goes on counting."""
+    if before is None or before.given != after.given:
+        return after
+    if not profile_handover.is_same_profile(before.profile, after.profile):
+        return after
+    if unchanged:
+        return before
+    if before.given_up:
+        after.give_up(before.given_up)
+    return after

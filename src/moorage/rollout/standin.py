@@ -7,23 +7,27 @@
    where the other was quicker, the API server refuses, and the pod is let go then.
 """
 
-import asyncio
-import copy
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from moorage.bind.event_recorder import EventType, lease_reference
-from moorage.clock import within
+from prometheus_client.core import Metric as Family
+
+from moorage.bind.event_recorder import EventRecorder, EventType, lease_reference
+from moorage.clock import Clock, within
 from moorage.cycle.profile import Profile
+from moorage.observe import catalogue
+from moorage.observe.metric_families import gauge
 from moorage.rollout.lease_sight import LeaseSight, StandIn
-from moorage.scheduler import reconfigure
+from moorage.scheduler.feature import Feature
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.reconfigure import Reconfiguration
+from moorage.scheduler.tasks import Later, Start
+from moorage.scheduler.version import Version
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import LEASES
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.watch.api_server import ApiServer
 
 LOOK_SECONDS: Final = 2.0
 LOOK_SECONDS_STANDING_IN: Final = 0.5
@@ -32,70 +36,97 @@ ANSWER_SECONDS: Final = 5.0
 Told = Callable[[int, str], None]
 
 
-class StandIns:
-    """Who is stood in for; `told` hears of every change, with its importance."""
+def silent(level: int, sentence: str) -> None:
+    """Nobody is told."""
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
+
+class StandIns(Feature):
+    """Who is stood in for. `told` hears of every change, with its importance; `monotonic` is a
+    clock that nobody sets."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        server: ApiServer,
+        profiles: Profiles,
+        recorder: EventRecorder,
+        reconfiguration: Reconfiguration,
+        start: Start,
+        later: Later,
+        is_active: Callable[[], bool],
+        *,
+        told: Told = silent,
+        monotonic: Callable[[], float] | None = None,
+    ) -> None:
+        self._clock = clock
+        self._server = server
+        self._profiles = profiles
+        self._recorder = recorder
+        self._reconfiguration = reconfiguration
+        self._start = start
+        self._later = later
+        self._is_active = is_active
+        self._told = told
+        self._now = clock.now if monotonic is None else monotonic
         self._stand_ins: tuple[StandIn, ...] = ()
         self._taken: dict[str, Profile] = {}
         self._started = False
-        self.now: Callable[[], float] = scheduler.clock.now
-        """A clock that nobody sets."""
-        self.told: Told = lambda level, sentence: None
 
-    def stand_in(self, stand_ins: tuple[StandIn, ...]) -> None:
+    def configured(self, version: Version) -> None:
         """Another configuration is in force, and knows nothing of whom we stand in for."""
-        before, self._stand_ins = self._stand_ins, stand_ins
-        for one in stand_ins:
+        before, self._stand_ins = self._stand_ins, version.features.get(StandIns, ())
+        for one in self._stand_ins:
             if one in before and one.scheduler in self._taken:
                 self._put_in_force(one)
             elif self._started and one not in before:
-                self._desk.start(self._watch(one), f"stand-in/{one.scheduler}")
-        kept = {one.scheduler for one in stand_ins}
+                self._start(self._watch(one), f"stand-in/{one.scheduler}")
+        kept = {one.scheduler for one in self._stand_ins}
         self._taken = {name: taken for name, taken in self._taken.items() if name in kept}
 
-    def start(self, tasks: asyncio.TaskGroup) -> None:
+    def start(self) -> None:
         """Begin to watch."""
         self._started = True
         for one in self._stand_ins:
-            tasks.create_task(self._watch(one), name=f"stand-in/{one.scheduler}")
+            self._start(self._watch(one), f"stand-in/{one.scheduler}")
 
     def state(self) -> dict[str, bool]:
         """Whom there is to stand in for, and whether that is so now."""
         return {one.scheduler: one.scheduler in self._taken for one in self._stand_ins}
 
+    def families(self) -> Iterable[Family]:
+        yield gauge(catalogue.STANDING_IN, [((name,), on) for name, on in self.state().items()])
+
     async def _watch(self, one: StandIn) -> None:
         sight, trouble = LeaseSight(absence_counts=one.absence_counts), ""
         while one in self._stand_ins:
             trouble = await self._look(one, sight, trouble)
-            expired = sight.has_expired(self.now())
-            self._desk.deciding.later(partial(self._settle, one, sight, expired))
+            expired = sight.has_expired(self._now())
+            self._later(partial(self._settle, one, sight, expired))
             standing = one.scheduler in self._taken
-            await self._desk.clock.sleep(LOOK_SECONDS_STANDING_IN if standing else LOOK_SECONDS)
+            await self._clock.sleep(LOOK_SECONDS_STANDING_IN if standing else LOOK_SECONDS)
 
     async def _look(self, one: StandIn, sight: LeaseSight, trouble: str) -> str:
         """Read the Lease; what is in the way of that is told once, and returned."""
-        asking = self._desk.server.get(LEASES, one.namespace, one.lease)
+        asking = self._server.get(LEASES, one.namespace, one.lease)
         found = ""
         try:
-            lease = await within(self._desk.clock, ANSWER_SECONDS, asking)
-            sight.seen(lease.get("spec") or {}, self.now())
+            lease = await within(self._clock, ANSWER_SECONDS, asking)
+            sight.seen(lease.get("spec") or {}, self._now())
         except NotFound:
-            sight.seen(None, self.now())
+            sight.seen(None, self._now())
             found = "there is no such Lease" + ("" if one.absence_counts else _NOBODY_KNOWS)
         except (ApiError, TimeoutError) as error:
             sight.unseen()
             found = f"it cannot be read: {error}{_NOBODY_KNOWS}"
         if found and found != trouble:
-            self.told(logging.WARNING, f"Lease {one.namespace}/{one.lease}: {found}")
+            self._told(logging.WARNING, f"Lease {one.namespace}/{one.lease}: {found}")
         return found
 
     def _settle(self, one: StandIn, sight: LeaseSight, expired: bool) -> None:
         """Between two attempts: have what there should be."""
         if one not in self._stand_ins:
             return
-        profiles, name = self._desk.lineup.profiles, one.scheduler
+        profiles, name = self._profiles.by_name, one.scheduler
         ours = name in self._taken and profiles.get(name) is self._taken[name]
         if expired and name not in profiles and one.profile in profiles:
             self._take(one, sight)
@@ -112,30 +143,28 @@ class StandIns:
 
     def _put_in_force(self, one: StandIn) -> None:
         """The profile under another name, with everything it has computed."""
-        desk, profiles = self._desk, self._desk.lineup.profiles
+        profiles = self._profiles.by_name
         if one.scheduler in profiles or one.profile not in profiles:
             return
-        acting = copy.copy(profiles[one.profile])
-        acting.scheduler_name, acting.version = one.scheduler, ""
-        profiles[one.scheduler] = self._taken[one.scheduler] = acting
-        reconfigure.rejoin(desk, {one.scheduler})
-        reconfigure.look_up(desk, {one.scheduler})
+        self._taken[one.scheduler] = profiles[one.profile].named(one.scheduler)
+        self._profiles.add(one.scheduler, self._taken[one.scheduler])
+        self._reconfiguration.rejoin({one.scheduler})
+        self._reconfiguration.look_up({one.scheduler})
 
     def _give_back(self, one: StandIn, sight: LeaseSight) -> None:
-        desk = self._desk
-        del desk.lineup.profiles[one.scheduler], self._taken[one.scheduler]
-        reconfigure.rejoin(desk, ())
-        reconfigure.let_go(desk, {one.scheduler})
+        self._profiles.remove(one.scheduler)
+        del self._taken[one.scheduler]
+        self._reconfiguration.rejoin(())
+        self._reconfiguration.let_go({one.scheduler})
         holder = f"has been renewed by {sight.holder}" if sight.holder else "cannot be judged"
         self._say(one, "Normal", "GivenBack", f"gives back the pods of {one.scheduler}", holder)
 
     def _say(self, one: StandIn, type_: EventType, reason: str, what: str, why: str) -> None:
-        desk = self._desk
         sentence = f"profile {one.profile} {what}: Lease {one.namespace}/{one.lease} {why}"
-        self.told(logging.WARNING if type_ == "Warning" else logging.INFO, sentence)
-        if desk.active.is_set():
+        self._told(logging.WARNING if type_ == "Warning" else logging.INFO, sentence)
+        if self._is_active():
             lease = lease_reference(one.namespace, one.lease)
-            desk.recorder.record(one.profile, lease, type_, reason, "StandIn", sentence)
+            self._recorder.record(one.profile, lease, type_, reason, "StandIn", sentence)
 
 
 _NOBODY_KNOWS: Final = ", so nobody stands in"

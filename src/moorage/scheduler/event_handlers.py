@@ -5,20 +5,16 @@ profiles is theirs, and left alone otherwise. A pod that has finished is as good
 """
 
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING
 
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
+from moorage.bind.permits import WaitingPods
 from moorage.cache.cache import Cache
 from moorage.framework.events import ASSIGNED_POD_ADD, Action, ClusterEvent, Resource
 from moorage.queue import change_events
 from moorage.queue.scheduling_queue import SchedulingQueue
-from moorage.scheduler.kubelet_rejections import is_rejection
 from moorage.watch.reflector import Change
-
-if TYPE_CHECKING:
-    from moorage.scheduler.kubelet_rejections import KubeletRejections
 
 ASSIGNED_POD_DELETE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
 
@@ -31,15 +27,13 @@ class EventHandlers:
         cache: Cache,
         queue: SchedulingQueue,
         schedulers: Container[str],
-        on_pod_gone: Callable[[Pod], None],
-        rejecting: "KubeletRejections",
+        waiting: WaitingPods,
         now: Callable[[], float],
     ) -> None:
         self._cache = cache
         self._queue = queue
         self._schedulers = schedulers
-        self._on_pod_gone = on_pod_gone
-        self._rejecting = rejecting
+        self._waiting = waiting
         self._now = now
 
     def apply(self, change: Change) -> None:
@@ -47,7 +41,6 @@ class EventHandlers:
         sample = change.new if change.new is not None else change.old
         if isinstance(sample, Pod):
             self._pod(_live(change.old), _live(change.new))
-            self._ended(change)
         elif isinstance(sample, Node):
             self._node(change.old, change.new)
         elif sample is not None:
@@ -63,15 +56,6 @@ class EventHandlers:
             self._pod_assigned(old, new)
         elif new.spec.scheduler_name in self._schedulers:
             self._pod_waiting(old, new)
-
-    def _ended(self, change: Change) -> None:
-        """A pod of ours that has finished, or is not heard of any more, may have been rejected."""
-        old, new = change.old, change.new
-        if isinstance(new, Pod):
-            if is_rejection(new) and new.spec.scheduler_name in self._schedulers:
-                self._rejecting.rejected(new)
-        elif isinstance(old, Pod) and old.spec.scheduler_name in self._schedulers:
-            self._rejecting.vanished(old)
 
     def _pod_assigned(self, old: Pod | None, new: Pod) -> None:
         if old is None or not old.spec.node_name:
@@ -97,7 +81,9 @@ class EventHandlers:
     def _pod_gone(self, old: Pod) -> None:
         self._cache.nominations.remove(old.uid)
         self._cache.remove_pod(old.uid)
-        self._on_pod_gone(old)
+        waiting = self._waiting.get(old.uid)
+        if waiting is not None:
+            waiting.reject("", "the pod was deleted")
         if old.spec.node_name:
             self._tell(old, None)
             return

@@ -1,26 +1,30 @@
 """Intake: one reflector task per resource; each change is handed on once, in order.
 
+There is one path for every change, wherever it comes from: features may have something else
+believed than what was heard (`adjust`), and hear of it before and after cache and queue do.
+
 Resources that a server need not have are followed in the first version that it serves. That all
 are synced says that each has been listed, or is known not to be there.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+import random
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.clock import Clock
-from moorage.gang.feature import DIALECTS
+from moorage.observe.observers import Observers
+from moorage.scheduler.event_handlers import EventHandlers
+from moorage.scheduler.feature import Features, Hook
+from moorage.scheduler.loop import AttemptGate
+from moorage.scheduler.tasks import Start, Wake
 from moorage.watch.api_errors import ApiError, Forbidden, NotFound
-from moorage.watch.api_resources import PODS, PRIORITY_CLASSES, RESOURCES, Resource
+from moorage.watch.api_resources import PODS, RESOURCES, Resource
 from moorage.watch.api_server import ApiServer
 from moorage.watch.reflector import Change, Reflector
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
-
 
 ASK_AGAIN_SECONDS: Final = 30.0
 
@@ -72,88 +76,144 @@ FOLLOWED = tuple(
     if plural not in {"events", "leases", "configmaps", "podgroups", "elasticquotas"}
 )
 
-OPTIONAL = (*DIALECTS, (RESOURCES["elasticquotas"],))
-"""Resources that are followed where they are served, each in the first version that is."""
+
+class KnownObjects:
+    """Every object as it was last heard of, whatever is believed of it."""
+
+    def __init__(self, reflectors: Mapping[str, Reflector]) -> None:
+        self._reflectors = reflectors
+
+    def get(self, resource: Resource, key: str) -> KubeObject | None:
+        return self._reflectors[resource.plural].known.get(key)
+
+    def pod(self, key: str) -> Pod | None:
+        """A pod, whether it runs, waits or has finished."""
+        known = self.get(PODS, key)
+        return known if isinstance(known, Pod) else None
+
+    def pods(self) -> list[Pod]:
+        known = self._reflectors[PODS.plural].known.values()
+        return [pod for pod in known if isinstance(pod, Pod)]
+
+
+Believe = Callable[[Change, Resource], None]
+"""Takes in a change; to be called between attempts."""
 
 
 class Intake:
     """Hears of changes, and lets everyone know whom they concern."""
 
-    def __init__(self, scheduler: "Scheduler", followed: Iterable[Resource]) -> None:
-        self._desk = scheduler
+    def __init__(
+        self,
+        server: ApiServer,
+        clock: Clock,
+        rng: random.Random,
+        observers: Observers,
+        handlers: EventHandlers,
+        features: Features,
+        gate: AttemptGate,
+        wake: Wake,
+        followed: Iterable[Resource],
+    ) -> None:
+        self._server = server
+        self._clock = clock
+        self._rng = rng
+        self._observers = observers
+        self._handlers = handlers
+        self._features = features
+        self._gate = gate
+        self._wake = wake
+        self._hooks: dict[str, tuple[Hook, Hook, Hook]] = {}
         self.reflectors = {resource.plural: self._reflector(resource) for resource in followed}
-        named = {reflector.resource for reflector in self.reflectors.values()}
-        self._optional = [versions for versions in OPTIONAL if not set(versions) & named]
-        self._unsynced = len(self.reflectors) + len(self._optional)
+        self.known = KnownObjects(self.reflectors)
+        self._unsynced: int | None = None
 
     @property
     def synced(self) -> bool:
         """Whether every resource has been listed once."""
         return self._unsynced == 0
 
-    def pod(self, key: str) -> Pod | None:
-        """A pod as it was last heard of, whether it runs, waits or has finished."""
-        known = self.reflectors[PODS.plural].known.get(key)
-        return known if isinstance(known, Pod) else None
-
-    def start(self, tasks: asyncio.TaskGroup) -> None:
+    def start(self, start: Start) -> None:
         """Begin to follow."""
+        named = {reflector.resource for reflector in self.reflectors.values()}
+        optional = [each for each in self._features.optional if not set(each) & named]
+        self._unsynced = len(self.reflectors) + len(optional)
         for plural, reflector in self.reflectors.items():
-            tasks.create_task(self._follow(reflector), name=f"watch/{plural}")
-        for versions in self._optional:
-            name = f"watch/{versions[0].qualified}"
-            tasks.create_task(self._follow_where_served(versions), name=name)
+            start(self._follow(reflector), f"watch/{plural}")
+        for versions in optional:
+            start(self._follow_where_served(versions), f"watch/{versions[0].qualified}")
+
+    def believe(self, change: Change, resource: Resource) -> None:
+        """Take in a change: features first, then cache and queue, then features again."""
+        hooks = self._hooks.get(resource.plural)
+        if hooks is None:
+            hooks = self._hooks[resource.plural] = self._bind(resource.plural)
+        adjust, before, after = hooks
+        for hook in adjust:
+            change = hook(change)
+        for hook in before:
+            hook(change, resource)
+        self._handlers.apply(change)
+        for hook in after:
+            hook(change, resource)
+
+    def _bind(self, plural: str) -> tuple[Hook, Hook, Hook]:
+        features = self._features
+        return features.adjust(plural), features.before(plural), features.after(plural)
 
     async def _follow(self, reflector: Reflector) -> None:
         async for change in reflector.changes():
             self._hear(change, reflector.resource)
-            self._unsynced -= change.type == "synced"
+            if change.type == "synced":
+                self._listed_one()
 
     async def _follow_where_served(self, versions: tuple[Resource, ...]) -> None:
-        desk, known = self._desk, False
+        known = False
         following = optional_changes(
-            desk.server, versions, self._reflector, desk.clock, self._failed
+            self._server, versions, self._reflector, self._clock, self._failed
         )
         async for resource, change in following:
             if change is None:
-                desk.ganging.served(resource, known=False)
+                self._listed(resource, served=False)
             else:
                 self._hear(change, resource)
             if not known and (change is None or change.type == "synced"):
                 known = True
-                self._unsynced -= 1
-                desk.wake()
+                self._listed_one()
+                self._wake()
+
+    def _listed_one(self) -> None:
+        if self._unsynced:
+            self._unsynced -= 1
 
     def _hear(self, change: Change, resource: Resource) -> None:
-        self._desk.deciding.later(partial(self._heard, change, resource))
+        self._gate.later(partial(self._heard, change, resource))
 
     def _heard(self, change: Change, resource: Resource) -> None:
-        desk = self._desk
         if change.type == "synced":
-            desk.ganging.served(resource, known=True)
+            self._listed(resource, served=True)
         else:
             try:
-                desk.ganging.apply(desk.ledger.adjust(change), resource)
-                desk.quoting.see(change)
+                self.believe(change, resource)
             except Exception as error:  # one object that breaks us must not stop the others
-                desk.observers.failed(_key(change), "", error)
-            if change.old is None and isinstance(change.new, Pod):
-                desk.preempting.guard.arrived(change.new)
-            if resource == PRIORITY_CLASSES:
-                desk.preempting.reconsider()
-        desk.wake()
+                self._observers.failed(_key(change), "", error)
+        self._wake()
+
+    def _listed(self, resource: Resource, *, served: bool) -> None:
+        for listed in self._features.listed:
+            listed(resource, served)
 
     def _reflector(self, resource: Resource) -> Reflector:
         return Reflector(
-            self._desk.server,
+            self._server,
             resource,
-            clock=self._desk.clock,
-            rng=self._desk.rng,
+            clock=self._clock,
+            rng=self._rng,
             on_error=partial(self._failed, resource),
         )
 
     def _failed(self, resource: Resource, error: ApiError, delay: float = 0.0) -> None:
-        self._desk.observers.failed(f"watch/{resource.plural}", "", error)
+        self._observers.failed(f"watch/{resource.plural}", "", error)
 
 
 def _key(change: Change) -> str:

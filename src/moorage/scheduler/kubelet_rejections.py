@@ -4,21 +4,32 @@ An API server that is asked for unfinished pods shows one that has failed as del
 before. So one that vanishes before it ever ran is looked up.
 """
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from prometheus_client.core import Metric as Family
 
 from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.clock import Clock
 from moorage.framework.events import Action, ClusterEvent, Resource
+from moorage.observe import catalogue
+from moorage.observe.metric_families import counter, gauge, unlabelled
+from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.feature import Feature
+from moorage.scheduler.intake import Believe
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.report import Reporter
+from moorage.scheduler.tasks import Later, Start
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import NODES, PODS
+from moorage.watch.api_resources import Resource as ApiResource
+from moorage.watch.api_server import ApiServer
 from moorage.watch.reflector import Change
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
-
 
 REST_SECONDS: Final = 30.0
 _RESTED: Final = ClusterEvent(Resource.NODE, Action.UPDATE)
@@ -32,19 +43,52 @@ def is_rejection(pod: Pod) -> bool:
     return refused and bool(pod.spec.node_name)
 
 
-class NodeCooldown:
-    """Which nodes are at rest, and until when; the engine reads it in `Cache.resting`."""
+LOOKS: Final = 8
+"""How many pods are looked up at once; where more vanish, not all of them are."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, seconds: float = REST_SECONDS) -> None:
+
+class KubeletRejections(Feature):
+    """Hears of pods that were rejected, and lets their nodes rest; the engine reads which do in
+    `Cache.resting`."""
+
+    hears = ("pods",)
+
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        clock: Clock,
+        server: ApiServer,
+        profiles: Profiles,
+        reporter: Reporter,
+        observers: Observers,
+        start: Start,
+        later: Later,
+        believe: Believe,
+        seconds: float = REST_SECONDS,
+    ) -> None:
         self._cache = cache
         self._queue = queue
+        self._clock = clock
+        self._server = server
+        self._profiles = profiles
+        self._reporter = reporter
+        self._observers = observers
+        self._start = start
+        self._later = later
+        self._believe = believe
         self._seconds = seconds
+        self._looks = 0
         self.rejections = 0
 
-    def begin(self, node: str, now: float) -> None:
-        """Leave a node alone from now on, for a while."""
-        self.rejections += 1
-        self._cache.resting[node] = now + self._seconds
+    def after(self, change: Change, resource: ApiResource) -> None:
+        """A pod of ours that has finished, or is not heard of any more, may have been rejected."""
+        old, new = change.old, change.new
+        if isinstance(new, Pod):
+            if is_rejection(new) and new.spec.scheduler_name in self._profiles:
+                self._rejected(new)
+        elif isinstance(old, Pod) and old.spec.scheduler_name in self._profiles:
+            self._vanished(old)
 
     def tick(self, now: float) -> None:
         """Nodes that have rested take pods again, and pods they refused are tried again."""
@@ -52,62 +96,52 @@ class NodeCooldown:
             del self._cache.resting[node]
             self._queue.move(_RESTED, None, None, now)
 
-    def next_wake(self) -> float | None:
+    def next_due(self) -> float | None:
         """When the next node has rested."""
         return min(self._cache.resting.values(), default=None)
 
+    def families(self) -> Iterable[Family]:
+        yield gauge(catalogue.NODES_RESTING, unlabelled(len(self._cache.resting)))
+        yield counter(catalogue.REJECTIONS, unlabelled(self.rejections))
 
-LOOKS: Final = 8
-"""How many pods are looked up at once; where more vanish, not all of them are."""
-
-
-class KubeletRejections:
-    """Hears of pods that were rejected."""
-
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
-        self._looks = 0
-
-    def vanished(self, pod: Pod) -> None:
+    def _vanished(self, pod: Pod) -> None:
         """A pod of ours is not heard of any more: find out whether its kubelet rejected it."""
         waited = pod.spec.node_name and pod.status.phase in ("", "Pending")
         if waited and not pod.is_terminating and self._looks < LOOKS:
             self._looks += 1
-            self._desk.start(self._look_up(pod), f"look/{pod.key}")
+            self._start(self._look_up(pod), f"look/{pod.key}")
 
-    def rejected(self, pod: Pod) -> None:
+    def _rejected(self, pod: Pod) -> None:
         """Leave the pod's node alone, say so, and read the node again."""
-        desk, node = self._desk, pod.spec.node_name
-        desk.cooling.begin(node, desk.clock.now())
+        node = pod.spec.node_name
+        self.rejections += 1
+        self._cache.resting[node] = self._clock.now() + self._seconds
         why = f"{pod.status.reason}: node {node} rejected the pod and is left alone for a while"
-        desk.reporting.event(pod, "Warning", "NodeRejected", "Scheduling", why)
-        desk.start(self._reread(node), f"reread/{node}")
+        self._reporter.event(pod, "Warning", "NodeRejected", "Scheduling", why)
+        self._start(self._reread(node), f"reread/{node}")
 
     async def _look_up(self, pod: Pod) -> None:
-        desk = self._desk
         try:
-            found = decode_as(await desk.server.get(PODS, pod.namespace, pod.name), Pod)
+            found = decode_as(await self._server.get(PODS, pod.namespace, pod.name), Pod)
         except NotFound:
             return
         except ApiError as error:
-            desk.observers.failed(pod.key, "", error)
+            self._observers.failed(pod.key, "", error)
             return
         finally:
             self._looks -= 1
         if found.uid == pod.uid and is_rejection(found):
-            self.rejected(found)
+            self._rejected(found)
 
     async def _reread(self, name: str) -> None:
-        desk = self._desk
         try:
-            node = decode_as(await desk.server.get(NODES, "", name), Node)
+            node = decode_as(await self._server.get(NODES, "", name), Node)
         except ApiError as error:
-            desk.observers.failed(f"Node {name}", "", error)
+            self._observers.failed(f"Node {name}", "", error)
             return
-        desk.deciding.later(lambda: self._believe(node))
+        self._later(partial(self._take_in, node))
 
-    def _believe(self, node: Node) -> None:
-        desk = self._desk
-        row = desk.cache.table.row_of.get(node.name)
+    def _take_in(self, node: Node) -> None:
+        row = self._cache.table.row_of.get(node.name)
         if row is not None:
-            desk.handler.apply(Change("updated", desk.cache.table.node(row), node))
+            self._believe(Change("updated", self._cache.table.node(row), node), NODES)

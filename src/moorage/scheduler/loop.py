@@ -6,12 +6,12 @@ loop, or when the first of those times has come.
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from moorage.clock import Clock
 from moorage.extender.async_bridge import DecisionThread
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.feature import Features
 
 
 class AttemptGate:
@@ -52,74 +52,73 @@ LEASE_LOOK_SECONDS: Final = 0.1
 
 
 class Loop:
-    """Attempts pods while the scheduler is active."""
+    """Makes attempts, and has done in between what is due.
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
-        self._wake = asyncio.Event()
+    `active` is set while attempts may be made, and `leads` is asked before each: one who slept
+    through the end of his lease has to hear it. `woken` ends sleep.
+    """
 
-    def wake(self) -> None:
-        """Look again."""
-        self._wake.set()
+    def __init__(
+        self,
+        attempt: Callable[[], bool],
+        gate: AttemptGate,
+        queue: SchedulingQueue,
+        clock: Clock,
+        features: Features,
+        *,
+        active: asyncio.Event,
+        woken: asyncio.Event,
+        leads: Callable[[], bool],
+    ) -> None:
+        self._attempt = attempt
+        self._gate = gate
+        self._queue = queue
+        self._clock = clock
+        self._features = features
+        self._active = active
+        self._woken = woken
+        self._leads = leads
 
-    async def settled(self) -> None:
-        """Return when no pod is being bound."""
-        while self._desk.binding:
-            self._wake.clear()
-            await self._wake.wait()
+    async def until(self, check: Callable[[], bool]) -> None:
+        """Return when something is so, looking again whenever the loop is woken."""
+        while not check():
+            self._woken.clear()
+            await self._woken.wait()
 
-    async def run(self) -> None:
-        desk = self._desk
-        while not desk.synced:
-            await self._wake.wait()
-            self._wake.clear()
+    async def run(self, synced: Callable[[], bool]) -> None:
+        """Attempt pods for ever, once everything is known."""
+        await self.until(synced)
         while True:
-            await desk.active.wait()
-            if not desk.leads():
-                await desk.clock.sleep(LEASE_LOOK_SECONDS)
+            await self._active.wait()
+            if not self._leads():
+                await self._clock.sleep(LEASE_LOOK_SECONDS)
                 continue
-            self._tick(desk.clock.now())
-            if await desk.deciding.run(desk.schedule_one):
+            now = self._clock.now()
+            for tick in self._features.tick:
+                tick(now)
+            if await self._gate.run(self._attempt):
                 await asyncio.sleep(0)
             else:
                 await self._rest()
 
-    def _tick(self, now: float) -> None:
-        """Have done what is due."""
-        desk = self._desk
-        desk.ganging.tick(now)
-        desk.preempting.tick(now)
-        desk.quoting.tick(now)
-        desk.cooling.tick(now)
-        desk.canarying.tick()
-        desk.ledger.tick(now)
-        desk.ordering.tick(now)
-
     async def _rest(self) -> None:
         """Sleep until something changes or something is due."""
-        self._wake.clear()
+        self._woken.clear()
         due, alarm = self._next_due(), None
         if due is not None:
-            pause = max(0.0, due - self._desk.clock.now())
+            pause = max(0.0, due - self._clock.now())
             alarm = asyncio.ensure_future(self._wake_after(pause))
         try:
-            await self._wake.wait()
+            await self._woken.wait()
         finally:
             if alarm is not None:
                 alarm.cancel()
 
     def _next_due(self) -> float | None:
-        desk = self._desk
-        times = (
-            desk.queue.next_wake(desk.clock.now()),
-            desk.ganging.alarms.next(),
-            desk.preempting.next_wake(),
-            desk.quoting.alarms.next(),
-            desk.cooling.next_wake(),
-            desk.ledger.alarms.next(),
-        )
+        times = [self._queue.next_wake(self._clock.now())]
+        times += [next_due() for next_due in self._features.next_due]
         return min((time for time in times if time is not None), default=None)
 
     async def _wake_after(self, seconds: float) -> None:
-        await self._desk.clock.sleep(seconds)
-        self._wake.set()
+        await self._clock.sleep(seconds)
+        self._woken.set()

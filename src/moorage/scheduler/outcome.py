@@ -1,48 +1,76 @@
 """The outcome of an attempt: the pod is bound, or goes back to the queue with its reason."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from moorage.bind import binder, status_patches
+from moorage.bind.permits import PodsInPreBind, WaitingPods
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import NoNodesError, PluginError, Rejection, SchedulingError
+from moorage.observe.observers import Observers
 from moorage.observe.records import Result
+from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.event_handlers import ASSIGNED_POD_DELETE
+from moorage.scheduler.feature import Features
+from moorage.scheduler.intake import KnownObjects
 from moorage.scheduler.placement import Placement, unplace
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.report import Reporter
+from moorage.scheduler.tasks import Bindings
 
 
 class Outcome:
     """Ends attempts. Whoever begins one hands the pod to exactly one of these."""
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        clock: Clock,
+        profiles: Profiles,
+        known: KnownObjects,
+        reporter: Reporter,
+        observers: Observers,
+        waiting: WaitingPods,
+        preparing: PodsInPreBind,
+        bindings: Bindings,
+        features: Features,
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._clock = clock
+        self._profiles = profiles
+        self._known = known
+        self._reporter = reporter
+        self._observers = observers
+        self._waiting = waiting
+        self._preparing = preparing
+        self._bindings = bindings
+        self._features = features
 
     def skip(self, queued: QueuedPod) -> None:
         """Let go a pod that needs no attempt."""
         pod = queued.info.pod
         if pod.is_terminating:
             note = f"skip schedule deleting pod: {pod.key}"
-            self._desk.reporting.event(pod, "Warning", "FailedScheduling", "Scheduling", note)
-        self._desk.queue.done(pod.uid)
+            self._reporter.event(pod, "Warning", "FailedScheduling", "Scheduling", note)
+        self._queue.done(pod.uid)
 
     async def bind(self, placement: Placement) -> None:
         """Wait until a placed pod is permitted, and bind it; undo the placement if that fails."""
-        desk = self._desk
         queued, profile, cycle, node, _, waits = placement
         try:
-            refused = await binder.wait_for_permits(cycle, node, waits, desk.waiting, desk.clock)
+            refused = await binder.wait_for_permits(cycle, node, waits, self._waiting, self._clock)
             if refused is None:
-                desk.queue.done(queued.info.uid)
+                self._queue.done(queued.info.uid)
                 preparing = binder.run_pre_bind(profile, cycle, node)
-                refused = await desk.preparing.run(queued.info.uid, preparing)
+                refused = await self._preparing.run(queued.info.uid, preparing)
             if refused is None:
                 await binder.run_bind(profile, cycle, node)
         except SchedulingError as error:
@@ -56,28 +84,27 @@ class Outcome:
             else:
                 self.bound(placement)
         finally:
-            desk.binding -= 1
-            desk.wake()
+            self._bindings.end()
 
     def bound(self, placement: Placement) -> None:
         """The pod is bound: say so, and let PostBind plugins know."""
         cycle = placement.cycle
-        self._desk.reporting.bound(placement)
+        self._reporter.bound(placement)
         try:
             binder.run_post_bind(placement.profile, cycle, placement.node)
         except SchedulingError as error:
             cycle.timer.step("", "Error")
-            self._desk.observers.failed(cycle.pod.key, cycle.attempt, error)
+            self._observers.failed(cycle.pod.key, cycle.attempt, error)
 
     def undo(self, placement: Placement) -> None:
         """Take a placed pod off its node; others may fit there now."""
-        desk, cycle = self._desk, placement.cycle
+        cycle = placement.cycle
         for error in unplace(placement.profile, cycle, placement.node):
-            desk.observers.failed(cycle.pod.key, cycle.attempt, error)
+            self._observers.failed(cycle.pod.key, cycle.attempt, error)
         pod = cycle.pod
         spec = msgspec.structs.replace(pod.spec, node_name=placement.node.name)
         left = msgspec.structs.replace(pod, spec=spec)
-        desk.queue.move(ASSIGNED_POD_DELETE, left, None, desk.clock.now())
+        self._queue.move(ASSIGNED_POD_DELETE, left, None, self._clock.now())
 
     def failed(
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, error: SchedulingError
@@ -86,7 +113,7 @@ class Outcome:
         plugin, point = (error.plugin, error.point) if isinstance(error, PluginError) else ("", "")
         message, empty = str(error), isinstance(error, NoNodesError)
         result = Result.UNSCHEDULABLE if empty else Result.ERROR
-        self._desk.reporting.attempted(
+        self._reporter.attempted(
             queued, cycle, profile, result, message=message, plugin=plugin, point=point
         )
         if self.put_back(queued, (), (), error=True):
@@ -102,7 +129,7 @@ class Outcome:
         else:
             rejected, pending = {why.plugin}, set()
             message, nominated = f"0/1 nodes are available: 1 {why.message}.", None
-        self._desk.reporting.attempted(
+        self._reporter.attempted(
             queued,
             cycle,
             profile,
@@ -112,8 +139,10 @@ class Outcome:
             victims=len(nominated.victims) if nominated else 0,
         )
         if nominated is not None:
-            self._desk.preempting.make_room(cycle, profile, nominated)
-        self._desk.preempting.look_again(cycle)
+            for make_room in self._features.nominated:
+                make_room(cycle, profile, nominated)
+        for hear in self._features.put_back:
+            hear(cycle)
         queued.seen_as = None if cycle.pod is queued.info.pod else cycle.pod
         if self.put_back(queued, rejected, pending):
             self._say_why(cycle, "Unschedulable", message)
@@ -127,15 +156,14 @@ class Outcome:
         error: bool = False,
     ) -> bool:
         """Back to the queue, as the pod is now; False: it is gone, bound or no longer ours."""
-        desk = self._desk
-        known = desk.following.pod(queued.info.pod.key)
-        ours = known is not None and known.spec.scheduler_name in desk.profiles
+        known = self._known.pod(queued.info.pod.key)
+        ours = known is not None and known.spec.scheduler_name in self._profiles
         if known is None or not ours or known.uid != queued.info.uid or known.spec.node_name:
-            desk.queue.done(queued.info.uid)
+            self._queue.done(queued.info.uid)
             return False
-        queued.latest = desk.cache.info(known)
-        desk.queue.put_back(queued, rejected_by, pending, error, desk.clock.now())
+        queued.latest = self._cache.info(known)
+        self._queue.put_back(queued, rejected_by, pending, error, self._clock.now())
         return True
 
     def _say_why(self, cycle: Cycle, reason: status_patches.Reason, message: str) -> None:
-        self._desk.reporting.not_scheduled(cycle.pod, reason, message, cycle)
+        self._reporter.not_scheduled(cycle.pod, reason, message, cycle)

@@ -2,35 +2,78 @@
 
 from collections.abc import Iterator, Mapping
 
+from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.cycle.profile import Profile
-from moorage.rollout.canary import Canary
+from moorage.queue.backoff import Backoff
+from moorage.scheduler.feature import Features
+from moorage.scheduler.version import Version
 
 
 class Profiles:
-    """What one configuration brought: its generation, its digest, its profiles and canaries.
+    """What one configuration brought: its generation, its digest, its profiles, its back-off.
 
-    `profiles` is one mapping for as long as the scheduler lives; who holds it sees every change.
+    `by_name` is one mapping for as long as the scheduler lives; who holds it sees every change.
     """
 
-    def __init__(self, profiles: Mapping[str, Profile]) -> None:
+    def __init__(
+        self, profiles: Mapping[str, Profile], backoff: Backoff, features: Features
+    ) -> None:
         self.generation = 1
         self.digest = ""
-        self.profiles = dict(profiles)
-        self.canaries: dict[str, Canary] = {}
+        self.by_name = dict(profiles)
+        self.backoff = backoff
+        self.about: KubeObject | None = None
+        """What events about the configuration refer to."""
+        self._features = features
 
     def of(self, pod: Pod) -> Profile:
         """The profile that decides for a pod."""
-        name = pod.spec.scheduler_name
-        if self.canaries:
-            canary = self.canaries.get(name)
-            if canary is not None and canary.takes(pod):
-                return canary.profile
-        return self.profiles[name]
+        for profile_for in self._features.profile_for:
+            found: Profile | None = profile_for(pod)
+            if found is not None:
+                return found
+        return self.by_name[pod.spec.scheduler_name]
+
+    def version_of(self, profile: Profile) -> str:
+        """Which of several versions of a profile this is; nothing where there is only one."""
+        for version_of in self._features.version_of:
+            found: str = version_of(profile)
+            if found:
+                return found
+        return ""
+
+    @property
+    def controller(self) -> str:
+        """In whose name events are recorded that concern no pod."""
+        return next(iter(self.by_name))
+
+    def __contains__(self, scheduler_name: object) -> bool:
+        return scheduler_name in self.by_name
 
     def __iter__(self) -> Iterator[Profile]:
         """Every profile that decides for some pod."""
-        yield from self.profiles.values()
-        for canary in self.canaries.values():
-            if not canary.given_up:
-                yield canary.profile
+        yield from self.by_name.values()
+        for variants in self._features.variants:
+            yield from variants()
+
+    def replace(self, version: Version, profiles: Mapping[str, Profile]) -> None:
+        """Put another configuration in force, with these of its profiles."""
+        self.by_name.clear()
+        self.by_name.update(profiles)
+        self.generation, self.digest = version.generation, version.digest
+        self.backoff = version.backoff
+        if version.about is not None:
+            self.about = version.about
+
+    def refer_to(self, about: KubeObject) -> None:
+        """Let events about the configuration refer to this."""
+        self.about = about
+
+    def add(self, name: str, profile: Profile) -> None:
+        """Let a profile decide for the pods of one more scheduler."""
+        self.by_name[name] = profile
+
+    def remove(self, name: str) -> None:
+        """Let nobody decide for the pods of a scheduler any more."""
+        del self.by_name[name]

@@ -1,49 +1,64 @@
 """What the scheduler says: to observers, in events, and in the status of pods."""
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moorage.api.pod import Pod
 from moorage.bind import status_patches
+from moorage.bind.event_recorder import EventRecorder
+from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
 from moorage.guard.breaker_events import PluginSwitchedOff, SwitchedOff, SwitchedOn
 from moorage.observe.logs import say
+from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Bound, Result
 from moorage.scheduler.placement import Placement
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.tasks import Start
 from moorage.watch.api_errors import ApiError, NotFound
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
+from moorage.watch.api_server import ApiServer
 
 
 class Reporter:
     """Tells what became of pods; never holds up the loop."""
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
+    def __init__(
+        self,
+        clock: Clock,
+        server: ApiServer,
+        profiles: Profiles,
+        observers: Observers,
+        recorder: EventRecorder,
+        start: Start,
+    ) -> None:
+        self._clock = clock
+        self._server = server
+        self._profiles = profiles
+        self._observers = observers
+        self._recorder = recorder
+        self._start = start
 
     def attempted(
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, result: Result, **more: Any
     ) -> None:
         """An attempt has ended."""
-        ended = Attempt(
-            id=cycle.attempt,
-            pod=cycle.pod.key,
-            uid=cycle.pod.uid,
-            profile=profile.scheduler_name,
-            result=result,
-            time=cycle.now,
-            seconds=self._desk.clock.now() - cycle.now,
-            attempts=queued.attempts,
-            generation=cycle.generation,
-            version=profile.version,
-            **more,
+        self._observers.attempted(
+            Attempt(
+                id=cycle.attempt,
+                pod=cycle.pod.key,
+                uid=cycle.pod.uid,
+                profile=profile.scheduler_name,
+                result=result,
+                time=cycle.now,
+                seconds=self._clock.now() - cycle.now,
+                attempts=queued.attempts,
+                generation=cycle.generation,
+                version=self._profiles.version_of(profile),
+                **more,
+            )
         )
-        self._desk.observers.attempted(ended)
-        if profile.version:
-            self._desk.canarying.attempted(ended)
 
     def placed(self, placement: Placement) -> None:
         """An attempt has ended well: the pod is assumed on a node."""
@@ -62,36 +77,35 @@ class Reporter:
     def bound(self, placement: Placement) -> None:
         """The API server has taken the binding."""
         queued, profile, cycle, node, _, _ = placement
-        pod, now = cycle.pod, self._desk.clock.now()
+        pod, now = cycle.pod, self._clock.now()
         note = f"Successfully assigned {pod.key} to {node.name}"
         self.event(pod, "Normal", "Scheduled", "Binding", note, cycle)
-        ended = Bound(
-            attempt=cycle.attempt,
-            pod=pod.key,
-            uid=pod.uid,
-            profile=profile.scheduler_name,
-            node=node.name,
-            time=now,
-            attempts=queued.attempts,
-            since_added=now - queued.entered,
-            since_ready=now - (queued.first_attempt or queued.entered),
-            seconds=now - cycle.now,
-            flushed=queued.flushed,
-            generation=cycle.generation,
-            version=profile.version,
+        self._observers.bound(
+            Bound(
+                attempt=cycle.attempt,
+                pod=pod.key,
+                uid=pod.uid,
+                profile=profile.scheduler_name,
+                node=node.name,
+                time=now,
+                attempts=queued.attempts,
+                since_added=now - queued.entered,
+                since_ready=now - (queued.first_attempt or queued.entered),
+                seconds=now - cycle.now,
+                flushed=queued.flushed,
+                generation=cycle.generation,
+                version=self._profiles.version_of(profile),
+            )
         )
-        self._desk.observers.bound(ended)
-        if profile.version:
-            self._desk.canarying.bound(ended)
 
     def not_scheduled(
         self, pod: Pod, reason: status_patches.Reason, message: str, cycle: Cycle | None = None
     ) -> None:
         """A pod waits on: why, in an event and in its status."""
         self.event(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle)
-        patch = status_patches.not_scheduled_patch(pod, reason, message, self._desk.clock.now())
+        patch = status_patches.not_scheduled_patch(pod, reason, message, self._clock.now())
         if patch is not None:
-            self._desk.start(self.patch_status(pod, patch), f"status/{pod.key}")
+            self._start(self.patch_status(pod, patch), f"status/{pod.key}")
 
     def event(
         self,
@@ -104,7 +118,7 @@ class Reporter:
     ) -> None:
         """An event about a pod, in the name of its profile; and of the attempt it tells of."""
         attempt, generation = ("", 0) if cycle is None else (cycle.attempt, cycle.generation)
-        self._desk.recorder.record(
+        self._recorder.record(
             pod.spec.scheduler_name,
             pod,
             type_,
@@ -118,18 +132,19 @@ class Reporter:
     async def patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
         """Write to a pod's status; that the pod is gone is fine."""
         try:
-            await self._desk.server.patch_pod_status(pod.namespace, pod.name, patch, pod.uid)
+            await self._server.patch_pod_status(pod.namespace, pod.name, patch, pod.uid)
         except NotFound:
             pass
         except ApiError as error:
-            self._desk.observers.failed(pod.key, "", error)
+            self._observers.failed(pod.key, "", error)
 
 
 class BreakerReporter:
     """Hears of breakers; the event is about the pod whose attempt was the last to fail."""
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
+    def __init__(self, observers: Observers, reporter: Reporter) -> None:
+        self._observers = observers
+        self._reporter = reporter
 
     def __call__(self, change: SwitchedOff | SwitchedOn) -> None:
         if isinstance(change, SwitchedOn):
@@ -137,8 +152,6 @@ class BreakerReporter:
             return
         pod = change.pod
         about = pod.key if isinstance(pod, Pod) else ""
-        self._desk.observers.failed(about, "", PluginSwitchedOff(change.message))
+        self._observers.failed(about, "", PluginSwitchedOff(change.message))
         if isinstance(pod, Pod):
-            self._desk.reporting.event(
-                pod, "Warning", "PluginSwitchedOff", "Scheduling", change.message
-            )
+            self._reporter.event(pod, "Warning", "PluginSwitchedOff", "Scheduling", change.message)

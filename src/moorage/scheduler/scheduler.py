@@ -5,50 +5,50 @@
 3. A pod that fits nowhere, or whose attempt failed, goes back to the queue with its reason; its
    status and an event say so.
 4. While nothing is ready the loop sleeps until something changes or a back-off ends.
+
+What goes beyond that are features (`moorage.scheduler.feature`), made by whoever composes them.
 """
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from moorage.api.meta import KubeObject
-from moorage.api.pod import Pod
+from prometheus_client.core import Metric as Family
+
 from moorage.bind.event_recorder import EventRecorder
 from moorage.bind.permits import PodsInPreBind, WaitingPods
 from moorage.bind.plugin_client import PluginClient
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
-from moorage.cycle import attempt
-from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.extender.async_bridge import DecisionThread
-from moorage.framework.cycle import Cycle
 from moorage.framework.extenders import NO_EXTENDERS, Extenders
-from moorage.framework.queued_pod import QueuedPod
-from moorage.framework.verdicts import PluginError, Rejection, SchedulingError
-from moorage.gang.directory import Directory
-from moorage.gang.feature import Gangs
-from moorage.gang.holds import Holds
+from moorage.framework.verdicts import PluginError
 from moorage.observe.observers import Observers
-from moorage.observe.state_metrics import PreemptionCounts
-from moorage.preemption.budget_ledger import BudgetLedger
-from moorage.preemption.feature import Preemption
 from moorage.queue.backoff import Backoff
-from moorage.rollout.rollback import CanaryWatch
-from moorage.rollout.standin import StandIns
+from moorage.scheduler.attempt import Attempts, Cycles
 from moorage.scheduler.event_handlers import EventHandlers
+from moorage.scheduler.feature import F, Feature, Features
+from moorage.scheduler.handles import Handles
 from moorage.scheduler.intake import FOLLOWED, Intake
-from moorage.scheduler.kubelet_rejections import KubeletRejections, NodeCooldown
 from moorage.scheduler.loop import AttemptGate, Loop
 from moorage.scheduler.outcome import Outcome
-from moorage.scheduler.placement import Placement, place
-from moorage.scheduler.profile_queue import QueueOrder, attach, queue_for
+from moorage.scheduler.ports import Ports
 from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.queue_order import queue_for
+from moorage.scheduler.reconfigure import Reconfiguration
 from moorage.scheduler.report import BreakerReporter, Reporter
-from moorage.tenancy.feature import ElasticQuotas
+from moorage.scheduler.tasks import Bindings, Tasks
+from moorage.scheduler.version import Version
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import ApiServer
+from moorage.watch.reflector import Reflector
+
+
+def no_features(ports: Ports) -> Iterable[Feature]:
+    """Pods are scheduled one by one, and nothing else."""
+    return ()
 
 
 class Scheduler:
@@ -65,156 +65,192 @@ class Scheduler:
         *,
         clock: Clock,
         rng: random.Random,
-        observers: Iterable[Any] = (),
+        features: Callable[[Ports], Iterable[Feature]] = no_features,
+        observers: Iterable[Any] | Observers = (),
         backoff: tuple[float, float] = (1.0, 10.0),
         followed: Iterable[Resource] = FOLLOWED,
         instance: str = "moorage",
         extenders: Extenders = NO_EXTENDERS,
         turns: DecisionThread | None = None,
+        leads: Callable[[], bool] = lambda: True,
     ) -> None:
-        self.server = server
-        self.lineup = Profiles(profiles)
-        self.profiles = self.lineup.profiles
-        self.backoff = Backoff(*backoff)
-        self.about: KubeObject | None = None
-        """What events about the configuration refer to."""
-        self.clock = clock
-        self.rng = rng
-        self.cache = Cache()
-        self.guard_telling = BreakerReporter(self)
-        attach(self.lineup, self.cache, clock, self.guard_telling)
-        self.groups, self.holds = Directory(self.profiles), Holds()
-        self.queue = queue_for(
-            self.lineup, clock.now, self.backoff, self.groups, self._plugin_failed
-        )
-        self.extenders, self.deciding = extenders, AttemptGate(turns)
-        self.ordering = QueueOrder(self.lineup, self.cache, self.queue)
-        self.waiting, self.preparing = WaitingPods(), PodsInPreBind()
-        self.observers = Observers(observers)
+        self.server, self.clock = server, clock
+        self.cache, self.waiting = Cache(), WaitingPods()
+        self.observers = observers if isinstance(observers, Observers) else Observers(observers)
         self.recorder = EventRecorder(server, clock, instance=instance)
-        self.reporting = Reporter(self)
-        self.ending = Outcome(self)
-        self.cooling = NodeCooldown(self.cache, self.queue)
-        self.handler = EventHandlers(
+        self.gate = AttemptGate(turns)
+        self.active, self._woken = asyncio.Event(), asyncio.Event()
+        self.active.set()
+        self._tasks, self._features = Tasks(), Features()
+        self._bindings, preparing = Bindings(self.wake), PodsInPreBind()
+        self.in_force = Profiles(profiles, Backoff(*backoff), self._features)
+        reporter = Reporter(
+            clock, server, self.in_force, self.observers, self.recorder, self._tasks.start
+        )
+        tell = BreakerReporter(self.observers, reporter)
+        handles = Handles(self.cache, clock, self.waiting, self.recorder, tell)
+        handles.give(self.in_force)
+        self.queue = queue_for(
+            self.in_force,
+            clock.now,
+            self.in_force.backoff,
+            self._features.rank,
+            self._plugin_failed,
+        )
+        self._cycles = Cycles(
+            self.cache,
+            clock,
+            rng,
+            self.in_force,
+            PluginClient(server, clock),
+            self.observers,
+            extenders,
+        )
+        self._intake = Intake(
+            server,
+            clock,
+            rng,
+            self.observers,
+            EventHandlers(self.cache, self.queue, self.profiles, self.waiting, clock.now),
+            self._features,
+            self.gate,
+            self.wake,
+            followed,
+        )
+        outcome = Outcome(
             self.cache,
             self.queue,
-            self.profiles,
-            self._pod_gone,
-            KubeletRejections(self),
-            clock.now,
+            clock,
+            self.in_force,
+            self._intake.known,
+            reporter,
+            self.observers,
+            self.waiting,
+            preparing,
+            self._bindings,
+            self._features,
         )
-        self.client = PluginClient(server, clock)
-        self.binding = 0
-        self.following = Intake(self, followed)
-        self.reflectors = self.following.reflectors
-        self.active = asyncio.Event()
-        self.active.set()
-        self.leads: Callable[[], bool] = lambda: True
-        """Asked before each attempt: one who slept through the end of his lease has to hear it."""
-        self._loop = Loop(self)
-        self.attempts = 0
-        self.canarying = CanaryWatch(self)
-        self.ganging = Gangs(self)
-        self.preempting = Preemption(self)
-        self.ledger = BudgetLedger(self)
-        self.quoting = ElasticQuotas(self)
-        self.standing = StandIns(self)
-        self._tasks: asyncio.TaskGroup | None = None
+        self._reconfiguration = Reconfiguration(
+            self.in_force,
+            self.queue,
+            clock,
+            self._cycles,
+            self.gate,
+            handles,
+            self._features,
+            self._intake.known,
+            self._intake.believe,
+            self.wake,
+        )
+        attempts = Attempts(
+            self.queue,
+            self.cache,
+            clock,
+            self.in_force,
+            self._cycles,
+            outcome,
+            reporter,
+            self._bindings,
+            self._tasks.start,
+            self._features,
+        )
+        self._loop = Loop(
+            attempts.schedule_one,
+            self.gate,
+            self.queue,
+            clock,
+            self._features,
+            active=self.active,
+            woken=self._woken,
+            leads=leads,
+        )
+        ports = Ports(
+            cache=self.cache,
+            queue=self.queue,
+            clock=clock,
+            server=server,
+            profiles=self.in_force,
+            observers=self.observers,
+            recorder=self.recorder,
+            reporter=reporter,
+            cycles=self._cycles,
+            outcome=outcome,
+            known=self._intake.known,
+            believe=self._intake.believe,
+            bindings=self._bindings,
+            waiting=self.waiting,
+            preparing=preparing,
+            reconfiguration=self._reconfiguration,
+            features=self._features,
+            start=self._tasks.start,
+            wake=self.wake,
+            later=self.gate.later,
+            is_active=self.active.is_set,
+        )
+        self._features.join(features(ports))
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The profiles in force, by schedulerName."""
+        return self.in_force.by_name
+
+    @property
+    def reflectors(self) -> Mapping[str, Reflector]:
+        """Who follows each resource, by its plural name."""
+        return self._intake.reflectors
 
     @property
     def synced(self) -> bool:
         """Whether every resource has been listed once."""
-        return self.following.synced
+        return self._intake.synced
 
-    def room(self) -> PreemptionCounts:
-        """How room was made for pods, and what is still under way."""
-        return self.preempting.room()
+    @property
+    def attempts(self) -> int:
+        """How many attempts were made."""
+        return self._cycles.count
+
+    @property
+    def binding(self) -> int:
+        """How many pods are being bound."""
+        return self._bindings.count
+
+    def families(self) -> Iterator[Family]:
+        """What features measure."""
+        for families in self._features.families:
+            yield from families()
+
+    def feature(self, kind: type[F]) -> F:
+        """The feature of a kind; LookupError where it was left out."""
+        found = self._features.find(kind)
+        if found is None:
+            raise LookupError(f"this scheduler was made without {kind.__name__}")
+        return found
+
+    def install(self, version: Version) -> frozenset[str]:
+        """Put another configuration in force; the names of the profiles that have changed."""
+        return self._reconfiguration.install(version)
+
+    def check(self, version: Version) -> None:
+        """Raise what plugins would raise if that version took over."""
+        self._reconfiguration.check(version)
 
     async def run(self) -> None:
         """Schedule for ever; ends by cancellation, or with the error of a task that broke."""
-        async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
-            self.following.start(tasks)
-            self.standing.start(tasks)
-            tasks.create_task(self.recorder.run(), name="events")
-            tasks.create_task(self._loop.run(), name="schedule")
+        async with asyncio.TaskGroup() as group:
+            self._tasks.open(group)
+            self._intake.start(self._tasks.start)
+            for start in self._features.start:
+                start()
+            self._tasks.start(self.recorder.run(), "events")
+            self._tasks.start(self._loop.run(lambda: self.synced), "schedule")
 
     async def settled(self) -> None:
         """Return when no pod is being bound."""
-        await self._loop.settled()
-
-    def start(self, work: Any, name: str) -> None:
-        """Begin something that the loop does not wait for."""
-        if self._tasks is None:
-            raise RuntimeError("the scheduler is not running")
-        self._tasks.create_task(work, name=name)
+        await self._loop.until(lambda: self.binding == 0)
 
     def wake(self) -> None:
         """Let the loop look again."""
-        self._loop.wake()
-
-    def schedule_one(self) -> bool:
-        """One attempt, if a pod is ready: pop, decide, assume. No `await` in here.
-
-        Where extenders are asked, this is not the event loop's own thread.
-        """
-        queued = self.queue.pop(self.clock.now())
-        if queued is None:
-            return False
-        pod = queued.info.pod
-        if pod.is_terminating or pod.uid in self.cache.assumed:
-            self.ending.skip(queued)
-            return True
-        if self.ganging.schedule(queued):
-            return True
-        profile = self.lineup.of(pod)
-        cycle = self.cycle(queued, profile)
-        try:
-            outcome = attempt.run(profile, cycle)
-            cycle.timer.step("")
-            placed: Placement | Rejection | Unschedulable = (
-                place(profile, cycle, queued, outcome) if isinstance(outcome, Decision) else outcome
-            )
-        except Exception as error:  # a bug of ours costs an attempt too, not the process
-            cycle.timer.step("", "Error")
-            self.ending.failed(queued, cycle, profile, _as_scheduling_error(error))
-            return True
-        if isinstance(placed, Placement):
-            self.reporting.placed(placed)
-            self.start(self.ending.bind(placed), f"bind/{pod.key}")
-            self.binding += 1
-        else:
-            self.ending.unschedulable(queued, cycle, profile, placed)
-        return True
-
-    def cycle(self, queued: QueuedPod, profile: Profile) -> Cycle:
-        """What one attempt at a pod sees and keeps."""
-        self.attempts += 1
-        return Cycle(
-            self.cache,
-            queued.info,
-            random=self.rng,
-            now=self.clock.now(),
-            attempt=f"{self.attempts:x}",
-            generation=self.lineup.generation,
-            shared=profile.shared,
-            client=self.client,
-            timer=self.observers.timer(profile.scheduler_name),
-            extenders=self.extenders,
-        )
+        self._woken.set()
 
     def _plugin_failed(self, error: PluginError) -> None:
         self.observers.failed("", "", error)
-
-    def _pod_gone(self, pod: Pod) -> None:
-        waiting = self.waiting.get(pod.uid)
-        if waiting is not None:
-            waiting.reject("", "the pod was deleted")
-
-
-def _as_scheduling_error(error: Exception) -> SchedulingError:
-    if isinstance(error, SchedulingError):
-        return error
-    wrapped = SchedulingError(f"internal error: {type(error).__name__}: {error}")
-    wrapped.__cause__ = error
-    return wrapped

@@ -10,12 +10,12 @@ import msgspec
 
 from moorage.api import resource_amounts
 from moorage.api.node import Node
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import backoff_of, build_profiles
 from moorage.clock import VirtualClock, run_virtual
 from moorage.kpi import summary
 from moorage.kpi.meter import Meter, Moment
 from moorage.observe.records import Attempt, Result
-from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.pod_lifecycle import PodLifecycle
 from moorage.simulate.run_limits import SETTLED_SECONDS
@@ -91,7 +91,7 @@ class _Run:
             configuration.profiles[0].scheduler_name,
         )
         backoff = backoff_of(configuration)
-        self._scheduler = Scheduler(
+        self._scheduler = assemble(
             self._server,
             build_profiles(configuration, candidate.plugins(), loaded.moorage.plugin_guard),
             clock=clock,

@@ -10,6 +10,7 @@ import msgspec
 
 from moorage.api.pod import Pod
 from moorage.app import feed_builder
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.field_errors import InputError
@@ -103,13 +104,13 @@ def simulate(
     backoff = (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds)
 
     asking = BlockingBridge()
-    extenders = extender_builder.build_extenders(_that_do_not_bind(configuration.extenders), asking)
+    story = AttemptLog(restless=limits.attempts_in_vain * (len(pods_in(cluster)) + 10))
+    extenders = extender_builder.build_extenders(
+        _that_do_not_bind(configuration.extenders), asking, story
+    )
 
     async def main() -> Simulation:
-        story = AttemptLog(restless=limits.attempts_in_vain * (len(pods_in(cluster)) + 10))
-        if extenders is not None:
-            extenders.hears = story
-        scheduler = Scheduler(
+        scheduler = assemble(
             cluster,
             profiles,
             clock=clock,

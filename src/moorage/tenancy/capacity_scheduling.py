@@ -11,7 +11,7 @@ A pod in a namespace without a quota is neither refused nor may it evict pods of
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +101,8 @@ _OVER_MAX, _OVER_TOTAL = 1, 1 << 16
 
 
 class CapacityScheduling(PreFilter, Filter, frozen=True):
+    more_room_helps: ClassVar[bool] = False
+
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Skip | None:
         books = quotas.of(cycle)
         if not books.quotas:

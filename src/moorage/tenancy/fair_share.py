@@ -8,17 +8,16 @@
 
 Pods ahead in the queue are counted because a pod gets its place when it enters: a tenant that
 brings a thousand pods at once has them lined up behind each other, and others in between. As pods
-come and go on nodes, the scheduler lines up everyone anew every few seconds.
+come and go on nodes, everyone is lined up anew every few seconds (`resort_seconds`).
 """
 
 from collections import Counter, OrderedDict
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from moorage.api.pod import Pod
-from moorage.cache.cache import Cache
 from moorage.cache.table import NodeTable
 from moorage.framework.points import QueueSort
 from moorage.framework.queued_pod import QueuedPod
@@ -28,9 +27,11 @@ Weight = Annotated[float, msgspec.Meta(gt=0)]
 Key = tuple[int, float, float]
 
 
-class FairShare(QueueSort, frozen=True, dict=True):
+class FairShare(QueueSort, frozen=True):
     """`weights` are by tenant, 1 where none is given. A tenant is a namespace or, with
     `tenantLabel`, whatever the pod's label of that name says."""
+
+    resort_seconds: ClassVar[float] = 5.0
 
     weights: dict[str, Weight] = msgspec.field(default_factory=dict)
     tenant_label: str = ""
@@ -38,11 +39,7 @@ class FairShare(QueueSort, frozen=True, dict=True):
     @cached_property
     def line(self) -> "Line":
         """Who has what, and who is ahead of whom."""
-        return Line(TenantUsage(self.tenant_of))
-
-    def join(self, cache: Cache) -> None:
-        """Look at this cluster from now on."""
-        self.line.table = cache.table
+        return Line(self.handle.cache.table, TenantUsage(self.tenant_of))
 
     def tenant_of(self, pod: Pod) -> str:
         return pod.labels.get(self.tenant_label) or pod.namespace
@@ -52,12 +49,15 @@ class FairShare(QueueSort, frozen=True, dict=True):
         share = self.line.enter(tenant, queued) / self.weights.get(tenant, 1.0)
         return -queued.info.priority, share, queued.timestamp
 
+    def begin_sort(self) -> None:
+        self.line.clear()
+
 
 class Line:
     """What each tenant has, and what its pods ahead in the queue ask for."""
 
-    def __init__(self, usage: TenantUsage) -> None:
-        self.table: NodeTable | None = None
+    def __init__(self, table: NodeTable, usage: TenantUsage) -> None:
+        self._table = table
         self._usage = usage
         self._ahead: dict[str, OrderedDict[str, QueuedPod]] = {}
         self._asked: dict[str, Amounts] = {}
@@ -85,10 +85,8 @@ class Line:
             asked.subtract(dict(known.info.requests))
 
     def _share(self, tenant: str, asked: Amounts) -> float:
-        if self.table is None:
-            return 0.0
-        self._usage.catch_up(self.table)
-        used, offered = self._usage.of(tenant), self.table.allocatable.sum(axis=1)
+        self._usage.catch_up(self._table)
+        used, offered = self._usage.of(tenant), self._table.allocatable.sum(axis=1)
         return max(
             (
                 (used[index] + asked[index]) / total

@@ -1,69 +1,95 @@
 """Quotas: those that make no sense are told, and all are told what their namespace uses."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from moorage.api import resource_amounts
 from moorage.api.podgroup import ElasticQuota
+from moorage.bind.event_recorder import EventRecorder
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.observe.observers import Observers
 from moorage.scheduler.alarms import Alarms
+from moorage.scheduler.feature import Feature
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.tasks import Start
 from moorage.tenancy import quotas
 from moorage.tenancy.capacity_scheduling import CapacityScheduling
 from moorage.tenancy.usage import TenantUsage
 from moorage.watch.api_errors import ApiError, NotFound
-from moorage.watch.api_resources import RESOURCES
+from moorage.watch.api_resources import RESOURCES, Resource
+from moorage.watch.api_server import ApiServer
 from moorage.watch.reflector import Change
-
-if TYPE_CHECKING:
-    from moorage.scheduler.scheduler import Scheduler
 
 QUOTAS: Final = RESOURCES["elasticquotas"]
 WRITE_SECONDS: Final = 5.0
 """How often what is used is written, at most."""
 
 
-class ElasticQuotas:
+class ElasticQuotas(Feature):
     """Follows quotas, where any profile has CapacityScheduling."""
 
-    def __init__(self, scheduler: "Scheduler") -> None:
-        self._desk = scheduler
-        self.alarms = Alarms()
+    hears = (QUOTAS.plural,)
+    optional = ((QUOTAS,),)
+
+    def __init__(
+        self,
+        cache: Cache,
+        clock: Clock,
+        server: ApiServer,
+        profiles: Profiles,
+        recorder: EventRecorder,
+        observers: Observers,
+        start: Start,
+    ) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._server = server
+        self._profiles = profiles
+        self._recorder = recorder
+        self._observers = observers
+        self._start = start
+        self._alarms = Alarms()
         self._usage = TenantUsage(lambda pod: pod.namespace)
         self._said: dict[str, str] = {}
         self._enabled = False
-        self.rejoin()
+        self.reconfigured()
 
-    def rejoin(self) -> None:
-        """Other profiles are in force: quotas may begin to count, or cease to."""
-        desk, had = self._desk, self._enabled
+    def reconfigured(self) -> None:
+        """Quotas may begin to count, or cease to."""
+        had = self._enabled
         self._enabled = any(
             isinstance(plugin, CapacityScheduling)
-            for profile in desk.lineup
+            for profile in self._profiles
             for plugin in profile.plugins.values()
         )
-        for quota in desk.cache.objects.all(ElasticQuota):
+        for quota in self._cache.objects.all(ElasticQuota):
             if self._enabled and not had:
-                self.alarms.set(quota.key, desk.clock.now())
+                self._alarms.set(quota.key, self._clock.now())
             elif not self._enabled:
-                self.alarms.clear(quota.key)
+                self._alarms.clear(quota.key)
 
-    def see(self, change: Change) -> None:
+    def after(self, change: Change, resource: Resource) -> None:
         """A quota was written; what is to be said of it is said when we may."""
         if not self._enabled:
             return
         if isinstance(change.new, ElasticQuota):
-            self.alarms.set(change.new.key, self._desk.clock.now())
+            self._alarms.set(change.new.key, self._clock.now())
         elif isinstance(change.old, ElasticQuota):
-            self.alarms.clear(change.old.key)
+            self._alarms.clear(change.old.key)
             self._said.pop(change.old.uid, None)
 
     def tick(self, now: float) -> None:
         """Look at quotas that are due, and again in a while."""
-        for key in self.alarms.due(now):
+        for key in self._alarms.due(now):
             namespace, _, name = key.partition("/")
-            quota = self._desk.cache.objects.get(ElasticQuota, name, namespace)
+            quota = self._cache.objects.get(ElasticQuota, name, namespace)
             if quota is not None:
                 self._review(quota)
-                self.alarms.set(key, now + WRITE_SECONDS)
+                self._alarms.set(key, now + WRITE_SECONDS)
+
+    def next_due(self) -> float | None:
+        return self._alarms.next()
 
     def _review(self, quota: ElasticQuota) -> None:
         wrong = "; ".join(quotas.problems(quota))
@@ -76,19 +102,23 @@ class ElasticQuotas:
             self._write_used(quota)
 
     def _is_second(self, quota: ElasticQuota) -> bool:
-        others = self._desk.cache.objects.all(ElasticQuota, quota.namespace)
+        others = self._cache.objects.all(ElasticQuota, quota.namespace)
         return any(other.key < quota.key and not quotas.problems(other) for other in others)
 
     def _say(self, quota: ElasticQuota, note: str) -> None:
         if self._said.get(quota.uid) != note:
             self._said[quota.uid] = note
-            controller = next(iter(self._desk.profiles))
-            self._desk.recorder.record(
-                controller, quota, "Warning", "InvalidElasticQuota", "Scheduling", note
+            self._recorder.record(
+                self._profiles.controller,
+                quota,
+                "Warning",
+                "InvalidElasticQuota",
+                "Scheduling",
+                note,
             )
 
     def _write_used(self, quota: ElasticQuota) -> None:
-        table = self._desk.cache.table
+        table = self._cache.table
         self._usage.catch_up(table)
         used: Counter[int] = self._usage.of(quota.namespace)
         names = sorted({*quota.spec.min, *quota.spec.max})
@@ -98,13 +128,13 @@ class ElasticQuotas:
             for name, index in indexes.items()
         }
         if text != quota.status.used:
-            self._desk.start(self._patch(quota, text), f"status/{quota.key}")
+            self._start(self._patch(quota, text), f"status/{quota.key}")
 
     async def _patch(self, quota: ElasticQuota, used: dict[str, str]) -> None:
-        server, patch = self._desk.server, {"status": {"used": used}}
+        server, patch = self._server, {"status": {"used": used}}
         try:
             await server.patch(QUOTAS, quota.namespace, quota.name, patch, subresource="status")
         except NotFound:
             return
         except ApiError as error:
-            self._desk.observers.failed(quota.key, "", error)
+            self._observers.failed(quota.key, "", error)

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from moorage.api.pod import Pod
+from moorage.app.assembly import assemble
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.moorage_configuration import NO_LIMITS, PluginGuard
 from moorage.framework.plugin import Plugin
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.scheduler.scheduler import Scheduler
 from moorage.testing.builders import NodeBuilder, PodBuilder
 from moorage.testing.small_cluster import profile_of
 from moorage.watch.api_resources import EVENTS, PODS
@@ -60,7 +60,7 @@ def schedule(
     profile = profile_of(list(plugins), False, guard)
 
     async def main() -> None:
-        scheduler = Scheduler(cluster, {profile.scheduler_name: profile}, clock=clock, rng=rng)
+        scheduler = assemble(cluster, {profile.scheduler_name: profile}, clock=clock, rng=rng)
         tasks = [
             asyncio.ensure_future(scheduler.run()),
             asyncio.ensure_future(Kubelet(cluster).serve()),

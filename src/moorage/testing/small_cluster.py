@@ -18,7 +18,7 @@ from moorage.cycle import profile
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
-from moorage.framework.plugin import Plugin
+from moorage.framework.plugin import Plugin, give_handles
 from moorage.framework.points import points_of
 from moorage.guard.guards import Guards
 from moorage.testing.builders import NodeBuilder, PodBuilder
@@ -45,7 +45,8 @@ class Cluster:
         self.cache = Cache()
         self.now = 0.0
         self.profile = profile_of(list(plugins), alone, guard)
-        self.profile.guards.clock = lambda: self.now
+        self.profile.guards.attach(lambda: self.now)
+        give_handles(self.profile.plugins, self.cache, self.profile.shared, lambda: self.now)
         self.random = random.Random(seed)
         for obj in objects:
             self.add(obj)

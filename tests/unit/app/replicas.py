@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from moorage.app import built_in_plugins
+from moorage.app.assembly import assemble
 from moorage.app.leadership import Leadership
 from moorage.app.profile_builder import build_profiles
 from moorage.app.task_race import cancelled, until_first
@@ -15,7 +16,6 @@ from moorage.kube.fence import LeaseFence
 from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.prometheus_metrics import Metrics
-from moorage.scheduler.scheduler import Scheduler
 from moorage.watch.api_errors import ApiError, Gone, Unreachable
 from moorage.watch.api_resources import NAMESPACES, NODES, PODS, Resource
 from moorage.watch.api_server import Page, WatchEvent
@@ -75,12 +75,13 @@ class Replica:
         rng = random.Random(name)
         self.line = Line(cluster)
         self.metrics = Metrics()
-        self.scheduler = Scheduler(
+        self.scheduler = assemble(
             self.line,
             build_profiles(loaded, known),
             clock=clock,
             rng=rng,
             observers=(self.metrics,),
+            leads=lambda: leadership.may_attempt(),
         )
         self.said: list[str] = []
         fence = LeaseFence(15.0, clock.now)
@@ -96,7 +97,6 @@ class Replica:
         )
         leadership = Leadership(self.elector, self.freshness, self.scheduler.active)
         self.scheduler.active.clear()
-        self.scheduler.leads = leadership.may_attempt
         self.task = asyncio.ensure_future(until_first(self.scheduler.run(), leadership.run()))
 
     async def die(self) -> None:

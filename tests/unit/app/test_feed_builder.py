@@ -5,6 +5,7 @@ import random
 
 from moorage.api.meta import ObjectMeta
 from moorage.app import built_in_plugins, feed_builder
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
@@ -13,8 +14,10 @@ from moorage.cycle.profile import Profile
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.policies.telemetry import node_measurements
 from moorage.policies.telemetry.metric_sources import Source
+from moorage.queue.backoff import Backoff
 from moorage.rollout.canary import Canary
-from moorage.scheduler.scheduler import Scheduler
+from moorage.rollout.rollback import Canaries
+from moorage.scheduler.version import Version
 from tests.unit.feeds.fakes import NOW, FakeReader, using
 from tests.unit.feeds.scheduling import CONFIGURATION
 
@@ -33,10 +36,13 @@ def test_every_profile_that_decides_is_fed() -> None:
 
     async def story() -> None:
         profiles = {stable.scheduler_name: stable}
-        scheduler = Scheduler(cluster, profiles, clock=clock, rng=random.Random(0))
+        scheduler = assemble(cluster, profiles, clock=clock, rng=random.Random(0))
         spec = CanarySpec(scheduler_name=stable.scheduler_name, percent=10.0)
         given = ProfileCanary(metadata=ObjectMeta(name="next"), spec=spec)
-        scheduler.lineup.canaries[stable.scheduler_name] = Canary(given, canary)
+        canaries = {stable.scheduler_name: Canary(given, canary)}
+        version = Version(2, "", profiles, Backoff(), features={Canaries: canaries})
+        scheduler.install(version)
+        canary.shared.pop(node_measurements.USAGE_STORE, None)
         reader = FakeReader(using("n1", 1.0))
         await feed_builder.build_feeds(scheduler, lambda source: reader, beside=(beside,)).prime()
 
@@ -58,7 +64,7 @@ def test_feeds_begin_once_the_nodes_are_known() -> None:
     begun: list[bool] = []
 
     async def story() -> None:
-        scheduler = Scheduler(
+        scheduler = assemble(
             cluster, {made.scheduler_name: made}, clock=clock, rng=random.Random(0)
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from moorage.app.assembly import assemble
 from moorage.app.config_sources import ConfigFiles, ConfigMapRef, ConfigMaps, ConfigSources
 from moorage.app.plugin_files import PluginSet
 from moorage.app.reloader import Reloader
@@ -19,7 +20,6 @@ from moorage.extender.async_bridge import DecisionThread
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.observe.records import Attempt, Reloaded
-from moorage.scheduler.reconfigure import install
 from moorage.scheduler.scheduler import Scheduler
 from moorage.serve.configz import ActiveConfiguration
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
@@ -105,15 +105,17 @@ class World:
             sources = ConfigSources(files, ConfigMaps(self.refs), plugins)
             await sources.config_maps.fetch(self.cluster, self.clock, lambda *_: None)
             first = sources.prepare(sources.read(), 1)
-            self.scheduler = Scheduler(
+            self.scheduler = assemble(
                 self.cluster,
                 first.version.profiles,
                 clock=self.clock,
                 rng=random.Random(0),
                 observers=(self, self.metrics),
             )
-            install(self.scheduler, first.version)
-            self.extenders = RunExtenders(first.whole.configuration, self.clock)
+            self.scheduler.install(first.version)
+            self.extenders = RunExtenders(
+                first.whole.configuration, self.clock, self.scheduler.observers
+            )
             self.in_force = ActiveConfiguration(
                 first.whole.configuration, digest=first.version.digest
             )
@@ -386,16 +388,16 @@ def test_while_an_extender_is_asked_nothing_takes_over(tmp_path: Path) -> None:
     """An attempt that waits for an extender began with one configuration, and ends with it."""
 
     async def story(world: World) -> None:
-        deciding, turns, answered = world.scheduler.deciding, DecisionThread(), asyncio.Event()
+        deciding, turns, answered = world.scheduler.gate, DecisionThread(), asyncio.Event()
         await world.clock.sleep(1)
         world.scheduler.active.clear()
         world.scheduler.wake()
         deciding.take_turns(turns)
 
         def attempt() -> bool:
-            before = world.scheduler.lineup.generation
+            before = world.scheduler.in_force.generation
             turns.ask(answered.wait)
-            assert world.scheduler.lineup.generation == before
+            assert world.scheduler.in_force.generation == before
             return True
 
         asking = asyncio.ensure_future(deciding.run(attempt))

@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 
 from moorage.app import built_in_plugins, services
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import SystemClock
 from moorage.config.loader import load
@@ -14,7 +15,6 @@ from moorage.config.types import API_VERSION, KIND
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.observe.records import Bound
-from moorage.scheduler.scheduler import Scheduler
 from moorage.serve.secure_serving import Listener
 from moorage.testing import node, pod
 
@@ -41,7 +41,7 @@ def test_a_scheduler_is_ready_once_everything_is_listed() -> None:
         for kind, obj in (("Node", node("a")), ("Pod", pod("web"))):
             cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
         profiles = build_profiles(configuration, known)
-        scheduler = Scheduler(cluster, profiles, clock=clock, rng=rng, observers=(metrics, witness))
+        scheduler = assemble(cluster, profiles, clock=clock, rng=rng, observers=(metrics, witness))
         server = services.build_server(
             scheduler,
             configuration,

@@ -45,9 +45,8 @@ class Heard:
 def configured(*given: Raw) -> Iterator[HttpExtenders]:
     asking = BlockingBridge()
     decoded = [msgspec.convert(each, Extender, dec_hook=decode_hook) for each in given]
-    made = extender_builder.build_extenders(decoded, asking)
+    made = extender_builder.build_extenders(decoded, asking, Heard())
     assert made is not None
-    made.hears = Heard()
     try:
         yield made
     finally:

@@ -5,12 +5,12 @@ import random
 
 from moorage.api.pod import Pod
 from moorage.app import built_in_plugins, feed_builder
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.feeds.readings import Reading
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import node, pod
 from moorage.watch.api_resources import NODES, PODS
 from tests.unit.feeds.fakes import NOW, FakeReader
@@ -37,7 +37,7 @@ def scheduled_after(first: Reading, second: Reading) -> dict[str, str]:
         return only.spec.node_name
 
     async def main() -> None:
-        scheduler = Scheduler(cluster, build_profiles(loaded, known), clock=clock, rng=rng)
+        scheduler = assemble(cluster, build_profiles(loaded, known), clock=clock, rng=rng)
         feeds = feed_builder.build_feeds(scheduler, lambda source: FakeReader(first, second))
         await feeds.prime()
         tasks = [asyncio.ensure_future(each) for each in (scheduler.run(), feeds.run())]

@@ -8,6 +8,7 @@ from typing import Any
 from moorage.api.pod import Pod
 from moorage.api.podgroup import POD_GROUP_LABEL
 from moorage.app import built_in_plugins
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.cache.consistency import validate_cache
 from moorage.clock import VirtualClock, run_virtual
@@ -120,7 +121,7 @@ class GangWorld:
 
     async def start(self) -> None:
         """Let the scheduler and the kubelets run from now on."""
-        self.scheduler = Scheduler(
+        self.scheduler = assemble(
             self.cluster,
             self.profiles,
             clock=self.clock,

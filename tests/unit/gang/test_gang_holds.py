@@ -7,6 +7,7 @@ from moorage.api.pod import Pod
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Bind
 from moorage.gang import holds
+from moorage.gang.feature import Gangs
 from moorage.gang.holds import DURATION
 from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_errors import Conflict
@@ -84,7 +85,7 @@ def test_a_room_is_kept_where_the_group_will_have_it_first() -> None:
 
     async def story(world: GangWorld) -> None:
         await wait_long(world)
-        hold = world.scheduler.holds.get("default/train")
+        hold = world.scheduler.feature(Gangs).holds.get("default/train")
         assert hold is not None
         assert {name: room.pods for name, room in hold.rooms.items()} == {"a": 4}
         assert hold.start == 2000.0
@@ -160,7 +161,7 @@ def test_pods_that_were_kept_off_go_on_when_the_group_is_gone() -> None:
         assert "late" not in world.bound()
         await world.cluster.delete(POD_GROUPS, "default", "train")
         await settle(world)
-        assert len(world.scheduler.holds) == 0
+        assert len(world.scheduler.feature(Gangs).holds) == 0
 
     world.run(story)
 
@@ -172,7 +173,7 @@ def test_a_group_that_could_never_fit_is_kept_nothing() -> None:
 
     async def story(world: GangWorld) -> None:
         await wait_long(world)
-        assert len(world.scheduler.holds) == 0
+        assert len(world.scheduler.feature(Gangs).holds) == 0
 
     world.run(story)
 
@@ -184,11 +185,11 @@ def test_one_group_at_a_time_is_kept_room_the_first_of_them() -> None:
         await world.clock.sleep(1)
         world.apply(group("two", 2), *members("two", 2, cpu="2"))
         await world.clock.sleep(400)
-        assert [hold.group.key for hold in world.scheduler.holds] == ["default/one"]
+        assert [hold.group.key for hold in world.scheduler.feature(Gangs).holds] == ["default/one"]
         for index in range(4):
             await world.cluster.delete(PODS, "default", f"one-{index}", grace_period_seconds=0)
         await world.clock.sleep(400)
-        assert [hold.group.key for hold in world.scheduler.holds] == ["default/two"]
+        assert [hold.group.key for hold in world.scheduler.feature(Gangs).holds] == ["default/two"]
 
     world.run(story)
 
@@ -237,10 +238,10 @@ def test_the_rest_of_a_group_bound_in_part_is_kept_its_room() -> None:
     async def story(world: GangWorld) -> None:
         await world.clock.sleep(0.5)
         assert 0 < len(world.bound("train")) < 4
-        assert len(world.scheduler.holds) == 1
+        assert len(world.scheduler.feature(Gangs).holds) == 1
         world.apply(pod("thief").requesting(cpu="1"))
         await settle(world, 60)
-        assert len(world.scheduler.holds) == 0
+        assert len(world.scheduler.feature(Gangs).holds) == 0
 
     world.run(story)
 
@@ -268,7 +269,7 @@ def test_a_group_bound_in_part_of_which_nobody_waits_any_more_is_kept_nothing() 
         await world.cluster.delete(PODS, "default", "train-1", grace_period_seconds=0)
         await world.clock.sleep(0.6)
         assert len(world.bound("train")) == 2
-        assert len(world.scheduler.holds) == 0
+        assert len(world.scheduler.feature(Gangs).holds) == 0
 
     world.run(story)
 
@@ -287,7 +288,7 @@ def test_groups_rank_by_priority_then_arrival_then_name() -> None:
         await world.clock.sleep(1)
         world.apply(member("high-0", "high").prioritised(7))
         await world.clock.sleep(1)
-        ranked = sorted(world.scheduler.groups, key=holds.rank)
+        ranked = sorted(world.scheduler.feature(Gangs).groups, key=holds.rank)
         assert [group.key for group in ranked] == ["default/high", "default/a", "default/b"]
 
     world.run(story)

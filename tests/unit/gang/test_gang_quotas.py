@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from moorage.gang.feature import Gangs
 from moorage.testing import PodBuilder, node
 from tests.unit.gang.gang_world import GangWorld, Raw, group, member, settle
 from tests.unit.tenancy.test_capacity_scheduling import TWO, pods_of, quota, world_of
@@ -106,7 +107,7 @@ def test_no_room_is_kept_for_a_group_that_its_quota_keeps_from_running() -> None
 
     async def story(world: GangWorld) -> None:
         await world.clock.sleep(400)
-        assert len(world.scheduler.holds) == 0
+        assert len(world.scheduler.feature(Gangs).holds) == 0
 
     world.run(story)
 

@@ -89,7 +89,7 @@ def test_or_gives_every_node_its_fallback_score(flaky: Flaky) -> None:
 def test_once_it_works_again_it_is_asked_again(flaky: Flaky) -> None:
     tried = cluster(flaky, guard=terms(WhenOpen.IGNORE))
     told: list[str] = []
-    tried.profile.guards.tell = lambda change: told.append(change.message)
+    tried.profile.guards.attach(lambda: tried.now, tell=lambda change: told.append(change.message))
     outcomes(tried, 4)
 
     flaky.broken.clear()

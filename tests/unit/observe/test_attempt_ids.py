@@ -9,13 +9,13 @@ import msgspec
 
 from moorage import Cycle, Filter, Node, Pod, Rejection
 from moorage.app import built_in_plugins
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.bind.event_recorder import ATTEMPT_ANNOTATION
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe import logs
-from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import node, pod
 from moorage.watch.api_resources import EVENTS
 
@@ -51,7 +51,7 @@ def story(seconds: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
     async def main() -> None:
         rng, observers = random.Random(0), (log.decisions(),)
-        scheduler = Scheduler(cluster, profiles, clock=clock, rng=rng, observers=observers)
+        scheduler = assemble(cluster, profiles, clock=clock, rng=rng, observers=observers)
         running = asyncio.ensure_future(scheduler.run())
         await clock.sleep(seconds)
         running.cancel()

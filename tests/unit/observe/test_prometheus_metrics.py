@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from moorage import KUBE_VERSION, Cycle, Filter, Node, Permit, Pod, Rejection, Wait, __version__
 from moorage.app import built_in_plugins
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
@@ -21,7 +22,6 @@ from moorage.observe.catalogue import CATALOGUE
 from moorage.observe.metric_filter import filter_of
 from moorage.observe.prometheus_metrics import NOMINATIONS_KEPT, Metrics
 from moorage.observe.records import Attempt, Bound, Result
-from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_errors import Unreachable
 
@@ -84,7 +84,7 @@ def schedule(
 
     async def main() -> None:
         rng = random.Random(0)
-        scheduler = Scheduler(cluster, profiles, clock=clock, rng=rng, observers=(metrics,))
+        scheduler = assemble(cluster, profiles, clock=clock, rng=rng, observers=(metrics,))
         metrics.follow(scheduler)
         running = asyncio.ensure_future(scheduler.run())
         await clock.sleep(seconds)

@@ -19,11 +19,12 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.events import Action, ClusterEvent, Hint, Resource
-from moorage.framework.plugin import Plugin
+from moorage.framework.plugin import Plugin, give_handles
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import Nominated, Rejection, unschedulable
 from moorage.preemption import candidates
-from moorage.preemption.plugin import DefaultPreemption, evaluate, nominate
+from moorage.preemption.plugin import UNDERWAY, DefaultPreemption, evaluate, nominate
+from moorage.preemption.underway import Underway
 from moorage.preemption.victims import Victims
 
 GONE = "2026-02-01T00:00:00Z"
@@ -494,22 +495,26 @@ def test_candidates_may_all_be_taken_away_before_the_choice() -> None:
 
 
 def test_the_preemptor_is_kept_out_of_the_queue_while_its_victims_go() -> None:
-    plugin, incoming = DefaultPreemption(), pod("incoming")
-
+    plugin, incoming, shared = DefaultPreemption(), pod("incoming"), dict[str, Any]()
+    give_handles({"DefaultPreemption": plugin}, Cache(), shared)
     assert plugin.pre_enqueue(incoming) is None
-    plugin.underway.begin(incoming.uid)
+    underway = shared[UNDERWAY] = Underway()
+    underway.begin(incoming.uid)
     held = plugin.pre_enqueue(incoming)
     assert held is not None
     assert held.message == "waiting for the preemption for this pod to be finished"
-    plugin.underway.end(incoming.uid)
+    underway.end(incoming.uid)
     assert plugin.pre_enqueue(incoming) is None
 
 
 def test_two_plugins_hold_their_own_preemptors() -> None:
-    one, other = DefaultPreemption(), DefaultPreemption()
-    one.underway.begin("incoming")
+    one, other, underway = DefaultPreemption(), DefaultPreemption(), Underway()
+    give_handles({"DefaultPreemption": one}, Cache(), {UNDERWAY: underway})
+    give_handles({"DefaultPreemption": other}, Cache(), {UNDERWAY: Underway()})
+    underway.begin("incoming")
 
     assert one == other, "what is underway is no argument"
+    assert one.pre_enqueue(pod("incoming")) is not None
     assert other.pre_enqueue(pod("incoming")) is None
 
 

@@ -11,6 +11,7 @@ from moorage.framework.points import Permit, PreBind
 from moorage.framework.verdicts import Wait
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Result
+from moorage.preemption.feature import Preemption
 from moorage.preemption.loop_guard import LoopGuard
 from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_errors import Forbidden
@@ -144,7 +145,7 @@ def test_a_victim_that_cannot_be_evicted_spares_the_last_and_the_preemptor_tries
 
     assert len(world.results(Result.UNSCHEDULABLE)) > 1
     assert any("forbidden" in failure for failure in world.failures)
-    room = world.scheduler.room()
+    room = world.scheduler.feature(Preemption).counts()
     assert room.evictions["deletion", "failed"] == len(world.failures)
     assert room.leaving == 0
 
@@ -163,7 +164,7 @@ def test_a_victim_that_is_gone_by_then_is_no_failure_and_nothing_is_said_of_it()
     assert world.bound() == {"vip": "a"}
     assert world.events("fleeting", "Preempted") == []
     assert len(world.events("other", "Preempted")) == 1
-    room = world.scheduler.room()
+    room = world.scheduler.feature(Preemption).counts()
     assert room.evictions == {("deletion", "gone"): 1, ("deletion", "evicted"): 1}
 
 
@@ -214,7 +215,7 @@ def test_a_nomination_that_does_not_come_true_is_given_up() -> None:
         assert world.scheduler.cache.nominations.node_of("default/vip") == "a"
         await world.clock.sleep(2)
         assert len(world.events("vip", "NominationGivenUp")) == 1
-        assert world.scheduler.room().nominations_given_up == 1
+        assert world.scheduler.feature(Preemption).counts().nominations_given_up == 1
 
     world.run(story)
 
@@ -266,13 +267,13 @@ class TestLedger:
         async def story(world: GangWorld) -> None:
             world.apply(high("first"))
             await settle(world)
-            assert len(world.scheduler.ledger) == 1
+            assert len(world.scheduler.feature(Preemption).ledger) == 1
             raw = await world.cluster.get(POD_DISRUPTION_BUDGETS, "default", "web")
             raw["status"]["disruptionsAllowed"] = 1
             raw["status"]["currentHealthy"] = 5
             await world.cluster.update(POD_DISRUPTION_BUDGETS, raw, subresource="status")
             await settle(world)
-            assert len(world.scheduler.ledger) == 0
+            assert len(world.scheduler.feature(Preemption).ledger) == 0
             world.apply(high("second"))
             await settle(world)
 
@@ -310,7 +311,7 @@ class TestLedger:
 
         async def story(world: GangWorld) -> None:
             await world.clock.sleep(0.5)
-            assert world.scheduler.room().disruptions_spent == 0
+            assert world.scheduler.feature(Preemption).counts().disruptions_spent == 0
             (believed,) = world.scheduler.cache.objects.all(PodDisruptionBudget)
             assert believed.status.disruptions_allowed == 1
             assert not believed.status.disrupted_pods
@@ -325,9 +326,9 @@ class TestLedger:
         async def story(world: GangWorld) -> None:
             world.apply(high("first"))
             await world.clock.sleep(59)
-            assert world.scheduler.room().disruptions_spent == 1
+            assert world.scheduler.feature(Preemption).counts().disruptions_spent == 1
             await world.clock.sleep(2)
-            room = world.scheduler.room()
+            room = world.scheduler.feature(Preemption).counts()
             assert (room.disruptions_spent, room.disruptions_expired) == (0, 1)
             (believed,) = world.scheduler.cache.objects.all(PodDisruptionBudget)
             assert believed.status.disruptions_allowed == 1
@@ -458,9 +459,9 @@ class TestLoopGuard:
         assert note.startswith(
             f"pods of ReplicaSet default/vips have evicted pods of ReplicaSet default/rival {limit}"
         )
-        guard = world.scheduler.preempting.guard
+        guard = world.scheduler.feature(Preemption).guard
         assert guard.stopped == {("ReplicaSet default/vips", "ReplicaSet default/rival"): 1}
-        room = world.scheduler.room()
+        room = world.scheduler.feature(Preemption).counts()
         assert (room.loops_cut, room.pairs_stopped) == (1, 1)
 
     def test_without_it_the_circle_goes_on(self) -> None:
@@ -589,7 +590,7 @@ def test_a_pod_that_waits_for_permission_is_sent_back_and_not_deleted() -> None:
     assert world.events("patient", "Preempted") == [
         "Preempted by pod default/vip on node a (in scheduler memory)."
     ]
-    assert world.scheduler.room().evictions == {("memory", "evicted"): 1}
+    assert world.scheduler.feature(Preemption).counts().evictions == {("memory", "evicted"): 1}
     assert len({a.id for a in world.attempts if a.pod == "default/patient"}) == 2, "tried again"
 
 
@@ -612,5 +613,5 @@ def test_a_pod_that_is_being_made_ready_is_called_back_and_not_deleted() -> None
     assert world.bound() == {"vip": "a"}
     assert "patient" in names(world)
     assert world.scheduler.binding == 0
-    assert world.scheduler.room().evictions == {("memory", "evicted"): 1}
+    assert world.scheduler.feature(Preemption).counts().evictions == {("memory", "evicted"): 1}
     assert len({a.id for a in world.attempts if a.pod == "default/patient"}) == 2, "tried again"

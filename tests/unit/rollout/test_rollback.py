@@ -10,6 +10,7 @@ from moorage.framework.verdicts import unresolvable
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.observe.records import Result
 from moorage.rollout.canary import share
+from moorage.rollout.rollback import Canaries
 from moorage.testing import node, pod
 from tests.unit.gang.gang_world import group, members
 from tests.unit.scheduler.changing_world import ChangingWorld, configuration, profile
@@ -142,7 +143,7 @@ def test_one_that_fails_is_given_up_and_its_pods_are_the_stable_versions_again()
         world.change(BASE, bad)
         world.apply(*(pod(f"web-{index}") for index in range(60)))
         await world.clock.sleep(30)
-        (shown,) = world.scheduler.canarying.shown()
+        (shown,) = world.scheduler.feature(Canaries).shown()
         assert (shown["state"], shown["percent"]) == ("RolledBack", 0.0)
         assert shown["versions"]["stable"]["failureRate"] == 0.0
 
@@ -213,7 +214,7 @@ def test_beside_another_stable_version_counting_begins_anew() -> None:
         world.apply(*(pod(f"one-{index}") for index in range(20)))
         await world.clock.sleep(5)
         world.change(configuration(profile(OURS, "OnlyOn")), given)
-        (shown,) = world.scheduler.canarying.shown()
+        (shown,) = world.scheduler.feature(Canaries).shown()
         assert {found["attempts"] for found in shown["versions"].values()} == {0}
 
     world().run(story)
@@ -226,9 +227,9 @@ def test_one_that_stays_the_same_goes_on_counting_over_a_reload() -> None:
         world.change(BASE, given)
         world.apply(*(pod(f"one-{index}") for index in range(20)))
         await world.clock.sleep(5)
-        (before,) = world.scheduler.canarying.shown()
+        (before,) = world.scheduler.feature(Canaries).shown()
         world.change(configuration(profile(OURS), podMaxBackoffSeconds=30), given)
-        assert world.scheduler.canarying.shown() == [before]
+        assert world.scheduler.feature(Canaries).shown() == [before]
 
     world().run(story)
 

@@ -10,7 +10,10 @@ from moorage import Cycle, Node, Permit, Pod, Rejection, Wait
 from moorage.app import built_in_plugins
 from moorage.config.loader import load
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.queue.backoff import Backoff
 from moorage.rollout.lease_sight import stand_ins
+from moorage.rollout.standin import StandIns
+from moorage.scheduler.version import Version
 from moorage.testing import node, pod
 from moorage.watch.api_errors import Forbidden, Unreachable
 from moorage.watch.api_resources import LEASES, PODS
@@ -85,12 +88,16 @@ class World(ChangingWorld):
         loaded = load(
             self._config, known=built_in_plugins.describe_plugins(self.known)
         ).configuration
-        self.scheduler.standing.told = lambda level, text: self.said.append((level, text))
-        self.scheduler.standing.stand_in(stand_ins(loaded))
+        given = {StandIns: stand_ins(loaded)}
+        profiles = self.scheduler.profiles
+        self.scheduler.install(Version(1, "", profiles, Backoff(), features=given))
+
+    def told(self, level: int, sentence: str) -> None:
+        self.said.append((level, sentence))
 
     @property
     def standing_in(self) -> bool:
-        return self.scheduler.standing.state()[THEIRS]
+        return self.scheduler.feature(StandIns).state()[THEIRS]
 
 
 def theirs(name: str = "web") -> Any:
@@ -286,7 +293,7 @@ def test_a_configuration_that_does_not_ask_for_it_ends_it() -> None:
         world.change(configuration(profile(OURS)))
         world.apply(theirs("late"))
         await world.clock.sleep(60)
-        assert world.scheduler.standing.state() == {}
+        assert world.scheduler.feature(StandIns).state() == {}
         world.change(ours())
         await world.clock.sleep(10)
         assert not world.standing_in
@@ -304,7 +311,7 @@ def test_a_profile_of_that_name_is_not_touched() -> None:
         await world.clock.sleep(20)
         world.change(configuration(profile(OURS), profile(THEIRS)))
         await world.clock.sleep(3)
-        assert world.scheduler.standing.state() == {}
+        assert world.scheduler.feature(StandIns).state() == {}
         world.renew()
         await world.clock.sleep(3)
         world.apply(theirs("late"))

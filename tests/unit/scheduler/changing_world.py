@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from moorage.app import built_in_plugins, config_bundle
+from moorage.app.assembly import assemble
 from moorage.app.config_text import ConfigText
 from moorage.app.profile_builder import build_profiles, build_version
 from moorage.cache.consistency import validate_cache
@@ -17,7 +18,6 @@ from moorage.framework.plugin import Plugin
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Attempt, Bound, RolledBack
 from moorage.queue.backoff import Backoff
-from moorage.scheduler.reconfigure import install
 from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import NodeBuilder, PodBuilder
 from moorage.watch.api_resources import EVENTS, PODS
@@ -90,9 +90,12 @@ class ChangingWorld:
         documents = [config, *canaries]
         text = ConfigText("test", yaml.safe_dump_all(documents).encode())
         found = config_bundle.load_bundle([text], self.known)
-        generation = self.scheduler.lineup.generation + 1
+        generation = self.scheduler.in_force.generation + 1
         made = build_version(found, self.known, generation, f"digest-{generation}")
-        return install(self.scheduler, made)
+        return self.scheduler.install(made)
+
+    def told(self, level: int, sentence: str) -> None:
+        """Something was said of schedulers that are stood in for."""
 
     def prepare(self) -> None:
         """What is to be done before the scheduler runs."""
@@ -107,13 +110,14 @@ class ChangingWorld:
             backoff = Backoff(
                 float(loaded.pod_initial_backoff_seconds), float(loaded.pod_max_backoff_seconds)
             )
-            self.scheduler = Scheduler(
+            self.scheduler = assemble(
                 self.cluster,
                 build_profiles(loaded, self.known),
                 clock=self.clock,
                 rng=random.Random(0),
                 observers=(self,),
                 backoff=(backoff.initial, backoff.maximum),
+                told=self.told,
             )
             self.prepare()
             running = asyncio.ensure_future(self.scheduler.run())

@@ -11,6 +11,7 @@ import msgspec
 from moorage.api.pod import Pod
 from moorage.api.podgroup import POD_GROUP_LABEL
 from moorage.app import built_in_plugins
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import SystemClock
 from moorage.config.durations import decode_hook
@@ -19,8 +20,8 @@ from moorage.config.types import Extender
 from moorage.extender import extender_builder
 from moorage.extender.async_bridge import DecisionThread
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Result
-from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_resources import NODES, PODS
 from tests.extending import extender, only
@@ -36,20 +37,20 @@ class Live:
         known = built_in_plugins.built_in()
         self.turns = DecisionThread()
         decoded = [msgspec.convert(each, Extender, dec_hook=decode_hook) for each in given]
-        extenders = extender_builder.build_extenders(decoded, self.turns)
+        observers = Observers((self,))
+        extenders = extender_builder.build_extenders(decoded, self.turns, observers)
         assert extenders is not None
         self.extenders = extenders
         self.attempts: list[Attempt] = []
-        self.scheduler = Scheduler(
+        self.scheduler = assemble(
             self.cluster,
             build_profiles(default_configuration(built_in_plugins.describe_plugins(known)), known),
             clock=SystemClock(),
             rng=random.Random(1),
-            observers=(self,),
+            observers=observers,
             extenders=extenders,
             turns=self.turns,
         )
-        extenders.hears = self.scheduler.observers
 
     def attempted(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)

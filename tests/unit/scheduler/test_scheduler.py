@@ -22,6 +22,7 @@ from moorage import (
 )
 from moorage.api.node import ZONE_LABEL
 from moorage.app import built_in_plugins
+from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.cache.cache import Cache
 from moorage.cache.consistency import validate_cache
@@ -62,6 +63,7 @@ class World:
         }
         loaded = load(config, known=built_in_plugins.describe_plugins(known))
         self.profiles = build_profiles(loaded.configuration, known)
+        self.leads = True
         self.attempts: list[Attempt] = []
         self.failures: list[str] = []
 
@@ -79,12 +81,13 @@ class World:
         """Run the scheduler while the story unfolds."""
 
         async def main() -> Scheduler:
-            scheduler = self.scheduler = Scheduler(
+            scheduler = self.scheduler = assemble(
                 self.cluster,
                 self.profiles,
                 clock=self.clock,
                 rng=random.Random(0),
                 observers=(self,),
+                leads=lambda: self.leads,
             )
             running = asyncio.ensure_future(scheduler.run())
             await story(self)
@@ -390,13 +393,12 @@ def test_a_gate_that_raises_is_reported() -> None:
 
 def test_nothing_is_attempted_while_the_lease_is_not_certain() -> None:
     world = World(node("a"), pod("web"))
+    world.leads = False
 
     async def story(world: World) -> None:
-        certain = False
-        world.scheduler.leads = lambda: certain
         await world.clock.sleep(5)
         assert world.attempts == []
-        certain = True
+        world.leads = True
         await world.clock.sleep(1)
 
     world.run(story)

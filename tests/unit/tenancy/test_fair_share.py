@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from moorage.cache.cache import Cache
+from moorage.framework.plugin import give_handles
 from moorage.framework.queued_pod import QueuedPod, State
 from moorage.queue.backoff import Backoff
-from moorage.scheduler.profile_queue import QueueOrder, attach, queue_for
+from moorage.scheduler.queue_order import QueueOrder, queue_for
 from moorage.tenancy.fair_share import FairShare
 from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_resources import PODS
@@ -28,7 +29,7 @@ class Queue:
         self.cache = Cache()
         self.cache.put_node(node("a").offering(cpu="10", memory="10Gi").build())
         self.sort = FairShare(**args)
-        self.sort.join(self.cache)
+        give_handles({"FairShare": self.sort}, self.cache, {})
         self.time = 0.0
 
     def run(self, *built: PodBuilder) -> None:
@@ -118,7 +119,8 @@ def test_pods_that_left_the_queue_are_no_longer_ahead() -> None:
 def test_pods_that_were_queued_before_nodes_were_known_of_take_turns_too() -> None:
     """After a restart pods may be read first: whose share of what, is known only later."""
     profiles, cache = GangWorld(enabled=ENABLED).profiles, Cache()
-    attach(profiles.values(), cache)
+    for each in profiles.values():
+        give_handles(each.plugins, cache, each.shared)
     waiting = queue_for(profiles.values(), lambda: 0.0, Backoff())
     ordering = QueueOrder(profiles.values(), cache, waiting)
     for time, made in enumerate([*pods_of("red", 3), *pods_of("blue", 3)]):

@@ -1,53 +1,34 @@
-"""The queue that serves all profiles of a scheduler."""
+"""One queue for all profiles: its order, its gates and hints, and when it is sorted anew."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from moorage.cache.cache import Cache
-from moorage.clock import Clock, SystemClock
 from moorage.cycle.filtering import COOLDOWN
 from moorage.cycle.profile import Profile
 from moorage.framework.events import ANY_EVENT, EventHint
 from moorage.framework.extenders import EXTENDER
 from moorage.framework.plugin_errors import OnPluginError, ignore_plugin_error
-from moorage.gang import directory
-from moorage.gang.directory import Directory
-from moorage.guard.breaker_events import BreakerListener, ignore_breaker_event
+from moorage.framework.points import QueueSort
+from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.backoff import Backoff
 from moorage.queue.queue_settings import QueueSettings
 from moorage.queue.scheduling_queue import SchedulingQueue
-from moorage.tenancy.fair_share import FairShare
+from moorage.scheduler.feature import Feature
 
-SYSTEM_CLOCK: Final = SystemClock()
-
-
-def attach(
-    profiles: Iterable[Profile],
-    cache: Cache,
-    clock: Clock = SYSTEM_CLOCK,
-    tell: BreakerListener = ignore_breaker_event,
-) -> None:
-    """Show the cluster to QueueSort plugins that order pods by it.
-
-    `tell` hears of plugins that are switched off or on, `clock` tells when.
-    """
-    for profile in profiles:
-        guards = profile.guards
-        guards.clock, guards.sleep, guards.tell = clock.now, clock.sleep, tell
-        for _, sort in profile.queue_sort:
-            if isinstance(sort, FairShare):
-                sort.join(cache)
+Rank = Callable[[QueuedPod], QueuedPod]
+"""The pod that QueueSort is shown in place of another."""
 
 
 def queue_for(
     profiles: Iterable[Profile],
     now: Callable[[], float],
     backoff: Backoff,
-    groups: Directory | None = None,
+    rank: Rank | None = None,
     report: OnPluginError = ignore_plugin_error,
 ) -> SchedulingQueue:
     """One queue for every profile; `report` hears of gates and hints that raised."""
-    settings = settings_for(profiles, backoff, Directory() if groups is None else groups)
+    settings = settings_for(profiles, backoff, rank)
     return SchedulingQueue(
         settings.sort_key,
         settings.pre_enqueue,
@@ -59,10 +40,12 @@ def queue_for(
 
 
 _ALWAYS: Final = {COOLDOWN: (EventHint(ANY_EVENT),), EXTENDER: (EventHint(ANY_EVENT),)}
-"""Who is not a plugin, and refuses pods all the same."""
+"""Refusals that no plugin makes: the node is at rest, an extender would not have the pod."""
 
 
-def settings_for(profiles: Iterable[Profile], backoff: Backoff, groups: Directory) -> QueueSettings:
+def settings_for(
+    profiles: Iterable[Profile], backoff: Backoff, rank: Rank | None = None
+) -> QueueSettings:
     """What a queue for these profiles goes by.
 
     QueueSort is the same in each of them. Of several versions of a profile the first says who may
@@ -77,37 +60,35 @@ def settings_for(profiles: Iterable[Profile], backoff: Backoff, groups: Director
         registered = hints.setdefault(profile.scheduler_name, dict(_ALWAYS))
         for name, made in profile.plugins.items():
             registered[name] = (*registered.get(name, ()), *made.events())
-    return QueueSettings(
-        lambda queued: sort.sort_key(directory.ranked_as(groups, queued)), gates, hints, backoff
-    )
+    key = sort.sort_key if rank is None else lambda queued: sort.sort_key(rank(queued))
+    return QueueSettings(key, gates, hints, backoff)
 
 
-RESORT_SECONDS: Final = 5.0
-"""How often the queue is sorted anew, at most."""
-
-
-class QueueOrder:
-    """Sorts the queue anew when that is due and anything has changed."""
+class QueueOrder(Feature):
+    """Sorts the queue anew, for QueueSort plugins that go by the cluster, as often as they ask."""
 
     def __init__(self, profiles: Iterable[Profile], cache: Cache, queue: SchedulingQueue) -> None:
         self._profiles = profiles
         self._table = cache.table
         self._queue = queue
+        self._sorts: list[QueueSort] = []
+        self._seconds = 0.0
         self._seen = (-1, -1)
         self._due = 0.0
+        self.reconfigured()
+
+    def reconfigured(self) -> None:
+        found = (sort for profile in self._profiles for _, sort in profile.queue_sort)
+        self._sorts = [sort for sort in found if sort.resort_seconds > 0]
+        self._seconds = min((sort.resort_seconds for sort in self._sorts), default=0.0)
 
     def tick(self, now: float) -> None:
-        """Do what is due."""
-        if now < self._due:
+        """Sort, if that is due and anything has changed."""
+        if not self._sorts or now < self._due:
             return
         seen = self._table.pod_log.version, self._table.node_log.version
-        lines = self._lines()
-        if lines and seen != self._seen:
-            for fair in lines:
-                fair.line.clear()
+        if seen != self._seen:
+            for sort in self._sorts:
+                sort.begin_sort()
             self._queue.resort()
-        self._seen, self._due = seen, now + RESORT_SECONDS
-
-    def _lines(self) -> list[FairShare]:
-        sorts = (sort for profile in self._profiles for _, sort in profile.queue_sort)
-        return [sort for sort in sorts if isinstance(sort, FairShare)]
+        self._seen, self._due = seen, now + self._seconds

@@ -1,0 +1,256 @@
+"""Puts a scheduler together: which features it has, in which order, and what each is handed.
+
+The order is the order of their effects at every hook (`moorage.scheduler.feature`):
+
+    Gangs               count pods into groups first of all, and are the first to try a pod
+    Preemption          believes budgets without what its victims have spent
+    ElasticQuotas       tell what namespaces use
+    KubeletRejections   let nodes rest that rejected pods
+    Canaries            decide for a share of a profile's pods
+    StandIns            take the pods of schedulers whose lease has expired
+    QueueOrder          sorts the queue anew, when everyone else has done what is due
+
+Every one of them can be left out.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from moorage.clock import Clock
+from moorage.cycle.profile import Profile
+from moorage.extender.async_bridge import DecisionThread
+from moorage.framework.extenders import NO_EXTENDERS, Extenders
+from moorage.gang.attempt import GangAttempt
+from moorage.gang.binder import GangBinder
+from moorage.gang.directory import Directory
+from moorage.gang.feature import Gangs
+from moorage.gang.holds import Holds
+from moorage.gang.leaving import LeavingVictims
+from moorage.gang.lifecycle import Lifecycle
+from moorage.gang.place import GangPlacer
+from moorage.gang.preemption import GangPreemption
+from moorage.gang.reservation import Reservations
+from moorage.gang.settings import GangSettings
+from moorage.gang.status import GangStatus
+from moorage.observe.observers import Observers
+from moorage.preemption.budget_ledger import BudgetLedger
+from moorage.preemption.evictor import Evictor
+from moorage.preemption.feature import Preemption
+from moorage.preemption.loop_guard import LoopGuard
+from moorage.preemption.promises import Promises
+from moorage.preemption.spared import SparedPods
+from moorage.rollout.rollback import Canaries
+from moorage.rollout.standin import StandIns, Told, silent
+from moorage.scheduler.feature import Feature
+from moorage.scheduler.intake import FOLLOWED
+from moorage.scheduler.kubelet_rejections import KubeletRejections
+from moorage.scheduler.ports import Evictions, Ports
+from moorage.scheduler.queue_order import QueueOrder
+from moorage.scheduler.scheduler import Scheduler
+from moorage.tenancy.feature import ElasticQuotas
+from moorage.watch.api_resources import Resource
+from moorage.watch.api_server import ApiServer
+
+OPTIONAL: Final = (*Gangs.optional, *ElasticQuotas.optional)
+"""Resources that are followed where they are served, each in the first version that is."""
+
+
+def assemble(
+    server: ApiServer,
+    profiles: Mapping[str, Profile],
+    *,
+    clock: Clock,
+    rng: random.Random,
+    observers: Iterable[Any] | Observers = (),
+    backoff: tuple[float, float] = (1.0, 10.0),
+    followed: Iterable[Resource] = FOLLOWED,
+    instance: str = "moorage",
+    extenders: Extenders = NO_EXTENDERS,
+    turns: DecisionThread | None = None,
+    leads: Callable[[], bool] = lambda: True,
+    told: Told = silent,
+    monotonic: Callable[[], float] | None = None,
+) -> Scheduler:
+    """A scheduler with every feature.
+
+    `told` hears of schedulers that are stood in for; `monotonic` judges their leases, and is a
+    clock that nobody sets.
+    """
+    return Scheduler(
+        server,
+        profiles,
+        clock=clock,
+        rng=rng,
+        features=partial(all_features, told=told, monotonic=monotonic),
+        observers=observers,
+        backoff=backoff,
+        followed=followed,
+        instance=instance,
+        extenders=extenders,
+        turns=turns,
+        leads=leads,
+    )
+
+
+def all_features(
+    ports: Ports, *, told: Told = silent, monotonic: Callable[[], float] | None = None
+) -> list[Feature]:
+    """Every feature, in the order of effects."""
+    preemption = preemption_for(ports)
+    return [
+        gangs_for(ports, preemption),
+        preemption,
+        quotas_for(ports),
+        rejections_for(ports),
+        canaries_for(ports),
+        stand_ins_for(ports, told=told, monotonic=monotonic),
+        QueueOrder(ports.profiles, ports.cache, ports.queue),
+    ]
+
+
+def preemption_for(ports: Ports) -> Preemption:
+    """Pods make room for others."""
+    guard = LoopGuard()
+    return Preemption(
+        ports.queue,
+        ports.clock,
+        ports.profiles,
+        ports.known,
+        evictor=Evictor(
+            ports.server,
+            ports.clock,
+            ports.recorder,
+            ports.observers,
+            ports.waiting,
+            ports.preparing,
+        ),
+        ledger=BudgetLedger(ports.cache, ports.clock, ports.known),
+        guard=guard,
+        spared=SparedPods(ports.cache, ports.profiles, ports.reporter, guard),
+        promises=Promises(
+            ports.cache, ports.queue, ports.clock, ports.reporter, ports.features, ports.start
+        ),
+        others=ports.features,
+        start=ports.start,
+        wake=ports.wake,
+    )
+
+
+def gangs_for(ports: Ports, evictions: Evictions) -> Gangs:
+    """Groups of pods are scheduled together or not at all; `evictions` make room for them."""
+    cache, queue, clock, profiles = ports.cache, ports.queue, ports.clock, ports.profiles
+    groups, holds = Directory(profiles.by_name), Holds()
+    settings = GangSettings(profiles, groups, holds)
+    placer = GangPlacer(cache, queue, clock, profiles, ports.cycles, ports.observers)
+    status = GangStatus(
+        queue,
+        clock,
+        ports.server,
+        profiles,
+        ports.recorder,
+        ports.reporter,
+        ports.observers,
+        ports.start,
+    )
+    reservations = Reservations(
+        cache, queue, clock, profiles, ports.observers, groups, holds, placer
+    )
+    lifecycle = Lifecycle(cache, queue, clock, groups, settings, status, reservations)
+    leaving = LeavingVictims(clock, ports.known, groups, lifecycle)
+    preemption = GangPreemption(
+        cache,
+        profiles,
+        ports.cycles,
+        groups,
+        placer,
+        lifecycle,
+        leaving,
+        evictions,
+        ports.start,
+        ports.wake,
+    )
+    bind = partial(
+        GangBinder,
+        cache=cache,
+        queue=queue,
+        clock=clock,
+        waiting=ports.waiting,
+        preparing=ports.preparing,
+        outcome=ports.outcome,
+        bindings=ports.bindings,
+        settings=settings,
+        lifecycle=lifecycle,
+        reservations=reservations,
+        status=status,
+    )
+    attempt = GangAttempt(
+        profiles,
+        ports.cycles,
+        ports.outcome,
+        ports.reporter,
+        ports.bindings,
+        ports.start,
+        placer,
+        lifecycle,
+        reservations,
+        status,
+        preemption,
+        bind,
+    )
+    return Gangs(cache, queue, clock, groups, holds, settings, lifecycle, leaving, status, attempt)
+
+
+def quotas_for(ports: Ports) -> ElasticQuotas:
+    """Namespaces have quotas."""
+    return ElasticQuotas(
+        ports.cache,
+        ports.clock,
+        ports.server,
+        ports.profiles,
+        ports.recorder,
+        ports.observers,
+        ports.start,
+    )
+
+
+def rejections_for(ports: Ports) -> KubeletRejections:
+    """Nodes rest whose kubelets reject pods."""
+    return KubeletRejections(
+        ports.cache,
+        ports.queue,
+        ports.clock,
+        ports.server,
+        ports.profiles,
+        ports.reporter,
+        ports.observers,
+        ports.start,
+        ports.later,
+        ports.believe,
+    )
+
+
+def canaries_for(ports: Ports) -> Canaries:
+    """New versions of profiles decide for some pods; observed like any attempt."""
+    canaries = Canaries(ports.profiles, ports.observers, ports.recorder, ports.reconfiguration)
+    ports.observers.add(canaries)
+    return canaries
+
+
+def stand_ins_for(
+    ports: Ports, *, told: Told = silent, monotonic: Callable[[], float] | None = None
+) -> StandIns:
+    """Profiles take the pods of schedulers that are gone."""
+    return StandIns(
+        ports.clock,
+        ports.server,
+        ports.profiles,
+        ports.recorder,
+        ports.reconfiguration,
+        ports.start,
+        ports.later,
+        ports.is_active,
+        told=told,
+        monotonic=monotonic,
+    )

@@ -1,0 +1,152 @@
+"""Handle: what a plugin sees of the scheduler it runs in, beside one attempt's cycle.
+
+The engine gives one to every plugin of a profile, once, before any hook is called. It is what
+kube-scheduler's framework.Handle is to a plugin: the cache, the time, the pods that wait on Permit,
+and a way to say things about pods.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, Protocol
+
+from moorage.api.meta import KubeObject
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+
+EventType = Literal["Normal", "Warning"]
+
+
+class HandleError(LookupError):
+    """A plugin asked for its handle where it runs in no scheduler."""
+
+
+class WaitingPod(Protocol):
+    """A pod that is assumed on a node, and waits for plugins that answered Wait."""
+
+    @property
+    def pod(self) -> Pod: ...
+    @property
+    def node(self) -> str: ...
+    @property
+    def pending(self) -> Mapping[str, float]:
+        """The plugins it waits for, and for how many seconds each lets it wait."""
+        ...
+
+    def allow(self, plugin: str) -> None: ...
+    def reject(self, plugin: str, reason: str) -> None: ...
+
+
+class WaitingPods(Protocol):
+    """Every waiting pod."""
+
+    def get(self, uid: str) -> WaitingPod | None: ...
+    def all(self) -> Iterable[WaitingPod]: ...
+
+
+class Recorder(Protocol):
+    """Whoever sends events."""
+
+    def record(
+        self,
+        controller: str,
+        about: KubeObject,
+        type_: EventType,
+        reason: str,
+        action: str,
+        note: str,
+        /,
+    ) -> None: ...
+
+
+class NobodyWaits:
+    """No pod waits on Permit."""
+
+    def get(self, uid: str) -> WaitingPod | None:
+        return None
+
+    def all(self) -> Iterable[WaitingPod]:
+        return ()
+
+
+class NoRecorder:
+    """Nobody is told."""
+
+    def record(
+        self,
+        controller: str,
+        about: KubeObject,
+        type_: EventType,
+        reason: str,
+        action: str,
+        note: str,
+        /,
+    ) -> None:
+        pass
+
+
+NOBODY_WAITS: Final = NobodyWaits()
+NO_RECORDER: Final = NoRecorder()
+
+
+class Handle:
+    """One plugin's view of its scheduler.
+
+    `cache` is to be read, never written. `shared` is what `cycle.shared` is: it outlives attempts,
+    and belongs to the profile.
+    """
+
+    __slots__ = ("_now", "_recorder", "_waiting", "cache", "plugin", "shared")
+
+    def __init__(
+        self,
+        plugin: str,
+        cache: Cache,
+        now: Callable[[], float],
+        shared: dict[str, Any],
+        waiting: WaitingPods = NOBODY_WAITS,
+        recorder: Recorder = NO_RECORDER,
+    ) -> None:
+        self.plugin = plugin
+        self.cache = cache
+        self.shared = shared
+        self._now = now
+        self._waiting = waiting
+        self._recorder = recorder
+
+    def now(self) -> float:
+        """Seconds since the epoch; in simulations, by their clock."""
+        return self._now()
+
+    def waiting_pods(self) -> list[WaitingPod]:
+        """The pods that wait on Permit, for this plugin or for others."""
+        return list(self._waiting.all())
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None:
+        return self._waiting.get(uid)
+
+    def allow(self, uid: str) -> bool:
+        """Let a pod go that this plugin answered Wait to; False where it does not wait any more.
+
+        It is bound when no other plugin lets it wait."""
+        found = self._waiting.get(uid)
+        if found is None or self.plugin not in found.pending:
+            return False
+        found.allow(self.plugin)
+        return True
+
+    def reject(self, uid: str, reason: str) -> bool:
+        """Refuse a waiting pod: it goes back to the queue; False where it does not wait."""
+        found = self._waiting.get(uid)
+        if found is None:
+            return False
+        found.reject(self.plugin, reason)
+        return True
+
+    def record(self, pod: Pod, reason: str, note: str, type_: EventType = "Normal") -> None:
+        """Send an event about a pod, in the name of its scheduler."""
+        self._recorder.record(pod.spec.scheduler_name, pod, type_, reason, self.plugin, note)
+
+
+NO_HANDLE: Final = (
+    "{} has no handle: it is given one by the scheduler that runs its profile, or by "
+    "moorage.testing, before the first hook is called"
+)

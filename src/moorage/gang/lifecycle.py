@@ -1,0 +1,128 @@
+"""The life of a group: when its pods are let go, when it backs off, and what is due when."""
+
+from typing import Final
+
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.framework.queued_pod import State
+from moorage.gang.directory import Directory
+from moorage.gang.group import Group
+from moorage.gang.reservation import Reservations
+from moorage.gang.settings import GangSettings
+from moorage.gang.status import GangStatus
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.alarms import Alarms
+
+BACKOFF: Final = "backoff"
+TELL: Final = "tell"
+TIMEOUT: Final = "timeout"
+STARVING: Final = "starving"
+LOOK_AGAIN_SECONDS: Final = 60.0
+"""How often the room that is kept for a group is chosen anew."""
+
+
+class Lifecycle:
+    """Lets groups go on, and keeps the times at which something is due."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        clock: Clock,
+        groups: Directory,
+        settings: GangSettings,
+        status: GangStatus,
+        reservations: Reservations,
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._clock = clock
+        self._groups = groups
+        self._settings = settings
+        self._status = status
+        self._reservations = reservations
+        self._alarms = Alarms()
+
+    def review(self, group: Group) -> None:
+        """Let the pods of a group go if they have become ready; see what is to be told of it."""
+        now = self._clock.now()
+        ready = bool(group.waiting) and group.refusal() is None
+        if ready and not group.ready:
+            self._let_go(group, now)
+        group.ready = ready
+        self._reservations.review(group)
+        if group.waiting or group.objects:
+            self._watch_over(group, now)
+
+    def _let_go(self, group: Group, now: float) -> None:
+        known = [self._queue.find(uid) for uid in group.waiting]
+        held = [
+            queued.info.uid
+            for queued in known
+            if queued is not None and (group.retry or queued.state is State.GATED)
+            if queued.state is not State.IN_FLIGHT
+        ]
+        group.retry = False
+        self._queue.activate(held, now)
+
+    def back_off(self, group: Group, *, retry: bool = False) -> None:
+        """Keep a group that failed out of the queue for a while.
+
+        Then those of its pods go on that an event has woken meanwhile; with `retry`, all of them.
+        """
+        group.failures += 1
+        group.backing_off = True
+        group.ready = False
+        group.retry = group.retry or retry
+        until = self._clock.now() + self._settings.backoff(group)
+        self._alarms.set((BACKOFF, group.key), until)
+
+    def tell_of_pod(self, uid: str) -> None:
+        """Say, as soon as the loop gets to it, why a pod may not even be attempted."""
+        self._alarms.set((TELL, uid), self._clock.now())
+
+    def _watch_over(self, group: Group, now: float) -> None:
+        """Set the alarms that a group needs as it is now."""
+        if not group.waiting:
+            self._alarms.clear((TIMEOUT, group.key))
+            self._alarms.set((TELL, group.key), now)
+            return
+        arrived = now if group.arrived is None else group.arrived
+        settings = self._settings.of(group)
+        is_waited_for = group.is_incomplete or not group.objects
+        patience = settings.incomplete_after_seconds if is_waited_for else 0.0
+        self._alarms.set((TELL, group.key), max(now, arrived + patience))
+        if not group.timed_out:
+            self._alarms.set((TIMEOUT, group.key), arrived + self._settings.patience(group))
+        if group.minimum >= 1:
+            self._consider_holding(group, arrived, settings.reservation_after_seconds)
+
+    def _consider_holding(self, group: Group, arrived: float, after: float) -> None:
+        """Look at a group when it has waited long enough to be kept room."""
+        now, alarm = self._clock.now(), (STARVING, group.key)
+        if after and (arrived + after > now or alarm not in self._alarms):
+            self._alarms.set(alarm, max(arrived + after, now))
+
+    def next_due(self) -> float | None:
+        return self._alarms.next()
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        for kind, name in self._alarms.due(now):
+            group = self._groups.get(name)
+            if group is None:
+                self._status.pod(name)
+            elif kind == BACKOFF:
+                group.backing_off = False
+                self.review(group)
+            elif kind == TELL:
+                self._status.review(group)
+            elif kind == TIMEOUT:
+                self._time_out(group)
+            elif kind == STARVING and self._reservations.starve(group):
+                self._alarms.set((STARVING, group.key), now + LOOK_AGAIN_SECONDS)
+
+    def _time_out(self, group: Group) -> None:
+        if group.waiting and group.scheduled(self._cache.assumed) < group.minimum:
+            group.timed_out = True
+            self._status.timed_out(group, self._settings.patience(group))

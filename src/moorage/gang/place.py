@@ -1,0 +1,164 @@
+"""Placing a group: its pods are taken from the queue and tried together, domain by domain."""
+
+from collections import Counter
+from functools import partial
+from typing import Protocol, TypeVar
+
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.cycle import attempt
+from moorage.cycle.attempt import Unschedulable
+from moorage.cycle.profile import Profile
+from moorage.framework.queued_pod import QueuedPod
+from moorage.gang import shortage, topology, transaction
+from moorage.gang.foresight import Need, eligible
+from moorage.gang.group import Group
+from moorage.gang.plugin import DOMAIN
+from moorage.gang.topology import Choice
+from moorage.gang.transaction import Misfit, Refused, Whole
+from moorage.gang.trial import Trial
+from moorage.observe.observers import Observers
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.attempt import Cycles
+from moorage.scheduler.placement import Placement, place, unplace
+from moorage.scheduler.profiles import Profiles
+
+P = TypeVar("P")
+
+
+class Trying(Protocol[P]):
+    """A way to try pods one after the other: for real, or in imagination."""
+
+    def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> P | Refused: ...
+
+    def undo(self, placed: P) -> None: ...
+
+
+class GangPlacer:
+    """Places pods of groups: assumed, reserved, permitted. Nobody makes room for a single one."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        clock: Clock,
+        profiles: Profiles,
+        cycles: Cycles,
+        observers: Observers,
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._clock = clock
+        self._in_force = profiles
+        self._cycles = cycles
+        self._observers = observers
+        self.reconfigured()
+
+    def reconfigured(self) -> None:
+        """Other profiles are in force."""
+        found = self._in_force.by_name
+        self._profiles = {name: made.without_post_filter() for name, made in found.items()}
+
+    def take(self, group: Group, popped: QueuedPod) -> list[QueuedPod]:
+        """The pod that was popped and all others of its group that may be attempted, in the order
+        in which to try them."""
+        now, assumed = self._clock.now(), self._cache.assumed
+        others = [uid for uid in group.waiting if uid != popped.info.uid and uid not in assumed]
+        self._queue.activate(others, now)
+        taken = (self._queue.take(uid, now) for uid in others)
+        members = [popped, *(queued for queued in taken if queued is not None)]
+        return transaction.in_order(members, self._cache.table)
+
+    def place(self, group: Group, members: list[QueuedPod]) -> Whole[Placement] | Misfit:
+        """Place enough of them, or none."""
+        return self._place(group, members, self)
+
+    def imagine(self, group: Group, members: list[QueuedPod], by_quota: bool) -> Trial | None:
+        """Try the same on the table as it is now, reserving nothing; None where it does not fit."""
+        trial = Trial(self._cycles, self._profiles, by_quota)
+        outcome = self._place(group, members, trial)
+        if isinstance(outcome, Misfit):
+            return None
+        trial.placed = outcome.placed
+        return trial
+
+    def missing(self, group: Group) -> list[QueuedPod]:
+        """The pods that are still to be placed: no more than the group needs."""
+        assumed = self._cache.assumed
+        queued = (self._queue.find(uid) for uid in group.waiting if uid not in assumed)
+        waiting = transaction.in_order((q for q in queued if q is not None), self._cache.table)
+        return waiting[: group.minimum - group.scheduled(assumed)]
+
+    def needs(self, group: Group) -> list[Need]:
+        """What the pods need that are still to be placed, class by class."""
+        pods = self.missing(group)
+        samples = {queued.info.cls: queued for queued in pods}
+        made = []
+        for cls, count in Counter(queued.info.cls for queued in pods).items():
+            profile: Profile = self._in_force.by_name[cls.sample.spec.scheduler_name]
+            rows = eligible(profile, self._cycles.begin(samples[cls], profile))
+            made.append(Need(count, dict(cls.requests), rows))
+        return made
+
+    def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> Placement | Refused:
+        """Place one pod."""
+        profile = self._profiles[queued.info.pod.spec.scheduler_name]
+        cycle = self._cycles.begin(queued, profile)
+        if nodes is not None:
+            cycle.state[DOMAIN] = nodes
+        decided = attempt.run(profile, cycle)
+        cycle.timer.step("")
+        if isinstance(decided, Unschedulable):
+            return Refused(queued, cycle, decided)
+        placed = place(profile, cycle, queued, decided)
+        return placed if isinstance(placed, Placement) else Refused(queued, cycle, placed)
+
+    def undo(self, placed: Placement) -> None:
+        """Give back what `attempt_one` took."""
+        cycle = placed.cycle
+        for error in unplace(placed.profile, cycle, placed.node):
+            self._observers.failed(cycle.pod.key, cycle.attempt, error)
+
+    def _place(
+        self, group: Group, members: list[QueuedPod], trying: Trying[P]
+    ) -> Whole[P] | Misfit:
+        needed = group.minimum - group.scheduled(self._cache.assumed)
+        if len(members) < needed:
+            gated = f"Only {len(members)} of its pods can be attempted, the others are gated."
+            return Misfit(0, needed, explanation=gated)
+        lacking = self._lacking(group)
+        if lacking:
+            return Misfit(0, needed, explanation=lacking)
+        found = topology.wanted_packing(group.object)
+        occupied = {pod.spec.node_name for pod in group.placed.values()}
+        infos = [queued.info for queued in members]
+        choice = topology.choose_domains(self._cache.table, found, infos, needed, occupied)
+        return self._place_in(choice, members, needed, trying)
+
+    def _place_in(
+        self, choice: Choice, members: list[QueuedPod], needed: int, trying: Trying[P]
+    ) -> Whole[P] | Misfit:
+        """Try one domain after the other; of those that are too small, tell of the best."""
+        table = self._cache.table
+        best = shortage.too_small(choice, [queued.info for queued in members][:needed], table)
+        for domain in (*choice.domains, *((None,) if choice.anywhere else ())):
+            nodes = None if domain is None else frozenset(table.node(r).name for r in domain.rows)
+            tried = partial(trying.attempt_one, nodes=nodes)
+            outcome = transaction.place_together(
+                members, needed, tried, trying.undo, shortage.explain_misfit
+            )
+            if isinstance(outcome, Whole):
+                return outcome
+            if domain is not None:
+                outcome = outcome._replace(domain=domain.name)
+            if best.blocker is None or outcome.fitting > best.fitting:
+                best = outcome
+        return best
+
+    def _lacking(self, group: Group) -> str:
+        found = group.object
+        if found is None or not found.spec.min_resources:
+            return ""
+        infos = (self._cache.pod(uid) for uid in (*group.placed, *group.waiting))
+        own = [info for info in infos if info is not None]
+        return shortage.lacking(self._cache.table, found.spec.min_resources, own)

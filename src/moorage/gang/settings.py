@@ -1,0 +1,64 @@
+"""How groups are to be treated, by the GangScheduling of the profiles in force."""
+
+import math
+
+from moorage.api.pod import Pod
+from moorage.gang.directory import Directory
+from moorage.gang.group import Group
+from moorage.gang.holds import Holds
+from moorage.gang.plugin import NAME, GangScheduling, GroupView
+from moorage.queue.backoff import Backoff
+from moorage.scheduler.profiles import Profiles
+
+DEFAULTS = GangScheduling()
+
+
+class GangSettings:
+    """The plugin of each profile that has one; all look at the same groups."""
+
+    def __init__(self, profiles: Profiles, groups: Directory, holds: Holds) -> None:
+        self._profiles = profiles
+        self._view = GroupView(groups, holds)
+        self._plugins: dict[str, GangScheduling] = {}
+        self.read()
+
+    def read(self) -> None:
+        """Look at the profiles in force, and let their plugins look at the groups."""
+        self._plugins = {}
+        for profile in self._profiles:
+            profile.shared[NAME] = self._view
+            for plugin in profile.plugins.values():
+                if isinstance(plugin, GangScheduling) and plugin.enabled:
+                    self._plugins.setdefault(profile.scheduler_name, plugin)
+
+    @property
+    def any(self) -> bool:
+        """Whether groups mean anything to any profile."""
+        return bool(self._plugins)
+
+    def apply_to(self, pod: Pod) -> bool:
+        """Whether a group means anything to the profile of a pod."""
+        return pod.spec.scheduler_name in self._plugins
+
+    def of(self, group: Group) -> GangScheduling:
+        """How a group is to be treated: as the profile of the first of its pods says."""
+        pods = (*group.waiting.values(), *group.placed.values())
+        named = (self._plugins.get(pod.spec.scheduler_name) for pod in pods)
+        return next((plugin for plugin in named if plugin is not None), DEFAULTS)
+
+    def patience(self, group: Group) -> float:
+        """How many seconds a group may take from its first pod to its last."""
+        found = group.object
+        given = None if found is None else found.spec.schedule_timeout_seconds
+        if given is not None and given > 0:
+            return float(given)
+        return self.of(group).permit_waiting_time_seconds
+
+    def backoff(self, group: Group) -> float:
+        """How many seconds a group that failed is kept out of the queue."""
+        fixed = self.of(group).pod_group_backoff_seconds
+        if fixed:
+            return fixed
+        backoff = self._profiles.backoff
+        most = backoff.maximum * math.sqrt(max(group.members, 1))
+        return Backoff(backoff.initial, most).duration(group.failures)

@@ -1,0 +1,81 @@
+"""Promises: which node a pod was promised, and until when that may take to come true."""
+
+from moorage.api.pod import Pod
+from moorage.bind import status_patches
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.framework.cycle import Cycle
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.alarms import Alarms
+from moorage.scheduler.feature import Features
+from moorage.scheduler.report import Reporter
+from moorage.scheduler.tasks import Start
+
+GIVEN_UP = "the node {} promised to the pod {:g} s ago did not come free: it will look again"
+
+
+class Promises:
+    """Nominates pods to nodes; `given_up` counts the promises that did not come true in time."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        clock: Clock,
+        reporter: Reporter,
+        others: Features,
+        start: Start,
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._clock = clock
+        self._reporter = reporter
+        self._others = others
+        self._start = start
+        self._alarms = Alarms()
+        self._given: dict[str, tuple[Pod, str, float]] = {}
+        self.given_up = 0
+
+    def give(self, cycle: Cycle, node: str, seconds: float) -> None:
+        """Promise a node to a pod, for so many seconds at most (0: for ever), or take the promise
+        back where there is no node."""
+        pod = cycle.pod
+        self._cache.nominations.put(cycle.incoming, node)
+        if pod.status.nominated_node_name != node:
+            self._patch(pod, node)
+        self._alarms.clear(pod.uid)
+        self._given.pop(pod.uid, None)
+        if node and seconds:
+            self._given[pod.uid] = pod, node, seconds
+            self._alarms.set(pod.uid, self._clock.now() + seconds)
+
+    def take_back(self, uid: str) -> None:
+        """Take back a promise; the pod looks elsewhere, at once."""
+        self._cache.nominations.remove(uid)
+        self._alarms.clear(uid)
+        self._given.pop(uid, None)
+        queued = self._queue.find(uid)
+        if queued is not None:
+            self._patch(queued.info.pod, "")
+            self._queue.activate([uid], self._clock.now())
+
+    def tick(self, now: float) -> None:
+        """Take back promises that did not come true."""
+        for uid in self._alarms.due(now):
+            pod, node, seconds = self._given.pop(uid)
+            queued = self._queue.find(uid)
+            if queued is not None and self._cache.nominations.node_of(uid) == node:
+                self.given_up += 1
+                note = GIVEN_UP.format(node, seconds)
+                self._reporter.event(pod, "Warning", "NominationGivenUp", "Preemption", note)
+                self.take_back(uid)
+                for taken_back in self._others.promise_taken_back:
+                    taken_back(pod)
+
+    def next_due(self) -> float | None:
+        """When the next promise is to have come true."""
+        return self._alarms.next()
+
+    def _patch(self, pod: Pod, node: str) -> None:
+        patch = status_patches.nomination_patch(node)
+        self._start(self._reporter.patch_status(pod, patch), f"nominate/{pod.key}")

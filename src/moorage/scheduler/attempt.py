@@ -1,0 +1,135 @@
+"""One attempt at a pod: pop, decide, assume, and hand over to binding."""
+
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.cycle import attempt
+from moorage.cycle.attempt import Decision, Unschedulable
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Client, Cycle, Random
+from moorage.framework.extenders import Extenders
+from moorage.framework.queued_pod import QueuedPod
+from moorage.framework.verdicts import Rejection, SchedulingError
+from moorage.observe.observers import Observers
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.feature import Features
+from moorage.scheduler.outcome import Outcome
+from moorage.scheduler.placement import Placement, place
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.report import Reporter
+from moorage.scheduler.tasks import Bindings, Start
+
+
+class Cycles:
+    """Makes what one attempt at a pod sees and keeps; `count` is how many were made."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        clock: Clock,
+        random: Random,
+        profiles: Profiles,
+        client: Client,
+        observers: Observers,
+        extenders: Extenders,
+    ) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._random = random
+        self._profiles = profiles
+        self._client = client
+        self._observers = observers
+        self._extenders = extenders
+        self.count = 0
+
+    def ask(self, extenders: Extenders) -> None:
+        """Ask other extenders from now on."""
+        self._extenders = extenders
+
+    def begin(self, queued: QueuedPod, profile: Profile) -> Cycle:
+        """The cycle of one more attempt."""
+        self.count += 1
+        return Cycle(
+            self._cache,
+            queued.info,
+            random=self._random,
+            now=self._clock.now(),
+            attempt=f"{self.count:x}",
+            generation=self._profiles.generation,
+            shared=profile.shared,
+            client=self._client,
+            timer=self._observers.timer(profile.scheduler_name),
+            extenders=self._extenders,
+        )
+
+
+class Attempts:
+    """Attempts pods, one at a time. An attempt is one synchronous call: no `await` in here."""
+
+    def __init__(
+        self,
+        queue: SchedulingQueue,
+        cache: Cache,
+        clock: Clock,
+        profiles: Profiles,
+        cycles: Cycles,
+        outcome: Outcome,
+        reporter: Reporter,
+        bindings: Bindings,
+        start: Start,
+        features: Features,
+    ) -> None:
+        self._queue = queue
+        self._cache = cache
+        self._clock = clock
+        self._profiles = profiles
+        self._cycles = cycles
+        self._outcome = outcome
+        self._reporter = reporter
+        self._bindings = bindings
+        self._start = start
+        self._features = features
+
+    def schedule_one(self) -> bool:
+        """Attempt the next pod; False where none is ready.
+
+        Where extenders are asked, this is not the event loop's own thread.
+        """
+        queued = self._queue.pop(self._clock.now())
+        if queued is None:
+            return False
+        pod = queued.info.pod
+        if pod.is_terminating or pod.uid in self._cache.assumed:
+            self._outcome.skip(queued)
+            return True
+        for claims in self._features.claims:
+            if claims(queued):
+                return True
+        self._attempt(queued, self._profiles.of(pod))
+        return True
+
+    def _attempt(self, queued: QueuedPod, profile: Profile) -> None:
+        cycle = self._cycles.begin(queued, profile)
+        try:
+            outcome = attempt.run(profile, cycle)
+            cycle.timer.step("")
+            placed: Placement | Rejection | Unschedulable = (
+                place(profile, cycle, queued, outcome) if isinstance(outcome, Decision) else outcome
+            )
+        except Exception as error:  # a bug of ours costs an attempt too, not the process
+            cycle.timer.step("", "Error")
+            self._outcome.failed(queued, cycle, profile, _as_scheduling_error(error))
+            return
+        if isinstance(placed, Placement):
+            self._reporter.placed(placed)
+            self._start(self._outcome.bind(placed), f"bind/{queued.info.pod.key}")
+            self._bindings.begin()
+        else:
+            self._outcome.unschedulable(queued, cycle, profile, placed)
+
+
+def _as_scheduling_error(error: Exception) -> SchedulingError:
+    if isinstance(error, SchedulingError):
+        return error
+    wrapped = SchedulingError(f"internal error: {type(error).__name__}: {error}")
+    wrapped.__cause__ = error
+    return wrapped

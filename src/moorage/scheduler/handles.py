@@ -1,0 +1,43 @@
+"""Gives plugins their handles, and guards their clock, when a profile is about to be used."""
+
+from collections.abc import Iterable
+
+from moorage.bind.event_recorder import EventRecorder
+from moorage.bind.permits import WaitingPods
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.cycle.profile import Profile
+from moorage.framework.handle import Handle
+from moorage.framework.plugin import give_handle
+from moorage.guard.breaker_events import BreakerListener
+
+
+class Handles:
+    """Joins profiles to one scheduler; `tell` hears of plugins that are switched off or on."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        clock: Clock,
+        waiting: WaitingPods,
+        recorder: EventRecorder,
+        tell: BreakerListener,
+    ) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._waiting = waiting
+        self._recorder = recorder
+        self._tell = tell
+
+    def give(self, profiles: Iterable[Profile]) -> None:
+        """Let the plugins of these profiles see the scheduler; to those that do, nothing is new."""
+        for profile in profiles:
+            profile.guards.attach(self._clock.now, self._clock.sleep, self._tell)
+            for name, plugin in profile.plugins.items():
+                known = plugin.__dict__.get("handle")
+                if known is None or known.cache is not self._cache:
+                    give_handle(plugin, self._handle(name, profile))
+
+    def _handle(self, name: str, profile: Profile) -> Handle:
+        now, shared = self._clock.now, profile.shared
+        return Handle(name, self._cache, now, shared, self._waiting, self._recorder)

@@ -1,0 +1,103 @@
+"""Ports: what the scheduler offers its features, and what features offer each other.
+
+`Ports` is made once, by the scheduler, for whoever composes features: each is handed, by name and
+by constructor, the ports that it uses, and nothing else.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from moorage.api.meta import KubeObject
+from moorage.api.pod import Pod
+from moorage.bind.event_recorder import EventRecorder
+from moorage.bind.permits import PodsInPreBind, WaitingPods
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.observe.observers import Observers
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.attempt import Cycles
+from moorage.scheduler.feature import Features
+from moorage.scheduler.intake import Believe, KnownObjects
+from moorage.scheduler.outcome import Outcome
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.reconfigure import Reconfiguration
+from moorage.scheduler.report import Reporter
+from moorage.scheduler.tasks import Bindings, Later, Start, Wake
+from moorage.watch.api_server import ApiServer
+
+
+class Ports(NamedTuple):
+    """What a feature may be handed."""
+
+    cache: Cache
+    queue: SchedulingQueue
+    clock: Clock
+    server: ApiServer
+    profiles: Profiles
+    observers: Observers
+    recorder: EventRecorder
+    reporter: Reporter
+    cycles: Cycles
+    outcome: Outcome
+    known: KnownObjects
+    believe: Believe
+    bindings: Bindings
+    waiting: WaitingPods
+    preparing: PodsInPreBind
+    reconfiguration: Reconfiguration
+    features: Features
+    """The other features, asked by hook."""
+    start: Start
+    wake: Wake
+    later: Later
+    is_active: Callable[[], bool]
+    """Whether this replica is the one that makes attempts."""
+
+
+class Evictions(Protocol):
+    """Preemption, as another feature may use it."""
+
+    def preempts(self, profile: Profile) -> bool:
+        """Whether a profile makes room for pods by evicting others."""
+        ...
+
+    def promise(self, cycle: Cycle, profile: Profile, node: str) -> None:
+        """Promise a node to the cycle's pod, until it is there or that takes too long."""
+        ...
+
+    def not_leaving(self, victims: Iterable[Pod]) -> list[Pod]:
+        """Those whose eviction has yet to begin."""
+        ...
+
+    def begin(self, preemptor: Pod, victims: Sequence[Pod], profile: Profile) -> None:
+        """Put down that these pods are about to be evicted, wherever that counts."""
+        ...
+
+    async def evict(
+        self, preemptor: KubeObject, what: str, victims: Sequence[Pod], profile: Profile
+    ) -> bool:
+        """Evict them for something that is no single pod; False: one stays, all count again."""
+        ...
+
+
+class NoEvictions:
+    """There is no preemption: nobody makes room."""
+
+    def preempts(self, profile: Profile) -> bool:
+        return False
+
+    def promise(self, cycle: Cycle, profile: Profile, node: str) -> None:
+        raise NotImplementedError
+
+    def not_leaving(self, victims: Iterable[Pod]) -> list[Pod]:
+        raise NotImplementedError
+
+    def begin(self, preemptor: Pod, victims: Sequence[Pod], profile: Profile) -> None:
+        raise NotImplementedError
+
+    async def evict(
+        self, preemptor: KubeObject, what: str, victims: Sequence[Pod], profile: Profile
+    ) -> bool:
+        raise NotImplementedError

@@ -1,0 +1,45 @@
+"""Work that the loop does not wait for, and how many pods are being bound meanwhile."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+Start = Callable[[Coroutine[Any, Any, None], str], None]
+"""Begins something under a name; the loop does not wait for it."""
+Wake = Callable[[], None]
+"""Lets the loop look again."""
+Later = Callable[[Callable[[], None]], None]
+"""Does something at once or, while an attempt is under way, right after it."""
+
+
+class Tasks:
+    """Starts tasks in the group that the scheduler runs."""
+
+    def __init__(self) -> None:
+        self._group: asyncio.TaskGroup | None = None
+
+    def open(self, group: asyncio.TaskGroup) -> None:
+        """Start tasks in this group from now on."""
+        self._group = group
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Begin something that the loop does not wait for."""
+        if self._group is None:
+            work.close()
+            raise RuntimeError("the scheduler is not running")
+        self._group.create_task(work, name=name)
+
+
+class Bindings:
+    """How many pods are on their way to being bound; the loop is woken when some arrive."""
+
+    def __init__(self, wake: Wake) -> None:
+        self._wake = wake
+        self.count = 0
+
+    def begin(self, pods: int = 1) -> None:
+        self.count += pods
+
+    def end(self, pods: int = 1) -> None:
+        self.count -= pods
+        self._wake()
