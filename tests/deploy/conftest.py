@@ -12,18 +12,19 @@ from tests.integration.control_plane import MISSING, ControlPlane, assets
 from tests.integration.grouping import BOTH_DIALECTS
 
 ACCOUNT = "/api/v1/namespaces/moorage-system/serviceaccounts/moorage/token"
+CERT_MANAGER = "cert-manager.io"
 NAMESPACES = ("moorage-system", "monitoring")
 
 
-def permissive(plural: str, kind: str) -> Raw:
-    """A kind of the Prometheus operator's, without its rules."""
+def permissive(plural: str, kind: str, group: str = "monitoring.coreos.com") -> Raw:
+    """A kind of the Prometheus operator's, or cert-manager's, without its rules."""
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.monitoring.coreos.com"},
+        "metadata": {"name": f"{plural}.{group}"},
         "spec": {
-            "group": "monitoring.coreos.com",
+            "group": group,
             "scope": "Namespaced",
             "names": {"plural": plural, "kind": kind},
             "versions": [
@@ -51,6 +52,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         plane.request("POST", path, permissive("servicemonitors", "ServiceMonitor"))
         plane.request("POST", path, permissive("prometheusrules", "PrometheusRule"))
+        for kind in ("Issuer", "Certificate"):
+            plane.request("POST", path, permissive(f"{kind.lower()}s", kind, CERT_MANAGER))
         for name in NAMESPACES:
             namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             plane.request("POST", "/api/v1/namespaces", namespace)
@@ -59,6 +62,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         crds += [
             f"crd/{name}.monitoring.coreos.com" for name in ("servicemonitors", "prometheusrules")
         ]
+        crds += [f"crd/{name}.{CERT_MANAGER}" for name in ("issuers", "certificates")]
         kubectl(plane, "wait", "--for=condition=Established", "--timeout=20s", *crds)
         yield plane
 

@@ -20,8 +20,8 @@ from moorage.kube.kube_api_server import KubeApiServer
 from moorage.serve.request_authorizer import Authorizer, Denied
 from moorage.watch.api_errors import Forbidden, NotFound
 from moorage.watch.api_resources import NODES, RESOURCES
-from tests.deploy.conftest import ACCOUNT, apply
-from tests.deploy.tools import OVERLAYS, Raw, of_kind, rendered
+from tests.deploy.conftest import ACCOUNT, apply, kubectl
+from tests.deploy.tools import OVERLAYS, Raw, of_kind, rendered, templates
 from tests.integration.control_plane import ControlPlane, Refused
 from tests.integration.harness import wait_for
 
@@ -36,6 +36,38 @@ def test_the_api_server_takes_every_object(cluster: ControlPlane, overlay: str) 
     said = apply(cluster, rendered(overlay), "--dry-run=server")
 
     assert said.count("serverside-applied (server dry run)") == rendered(overlay).count("\nkind: ")
+
+
+@pytest.mark.parametrize("overlay", [o for o in OVERLAYS if templates(o)])
+def test_pod_security_admits_every_pod_as_restricted(cluster: ControlPlane, overlay: str) -> None:
+    """Admission is asked: a pod of each template is created, for show, where it is enforced."""
+    enforced = "pod-security.kubernetes.io/enforce=restricted"
+    kubectl(cluster, "label", "--overwrite", "namespace", "moorage-system", enforced)
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"try-{number}", "namespace": "moorage-system"},
+            "spec": template["spec"],
+        }
+        for number, template in enumerate(templates(overlay))
+    ]
+
+    said = apply(cluster, yaml.safe_dump_all(pods), "--dry-run=server")
+
+    assert said.count("serverside-applied (server dry run)") == len(pods)
+
+
+def test_pod_security_would_refuse_one_that_is_not(cluster: ControlPlane) -> None:
+    enforced = "pod-security.kubernetes.io/enforce=restricted"
+    kubectl(cluster, "label", "--overwrite", "namespace", "moorage-system", enforced)
+    [template] = templates("base")
+    spec = {**template["spec"], "securityContext": {}}
+    where = {"name": "loose", "namespace": "moorage-system"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": where, "spec": spec}
+
+    with pytest.raises(pytest.fail.Exception, match="violates PodSecurity"):
+        apply(cluster, yaml.safe_dump(pod), "--dry-run=server")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ OVERLAYS = (
     "overlays/several-schedulers",
     "overlays/monitoring",
     "overlays/monitoring-as-kube-scheduler",
+    "overlays/verified-metrics",
     "overlays/measured",
     "overlays/policies",
     "overlays/stand-in-for-kube-scheduler",
@@ -64,3 +65,9 @@ def objects(overlay: str) -> list[Raw]:
 
 def of_kind(overlay: str, kind: str) -> list[Raw]:
     return [obj for obj in objects(overlay) if obj["kind"] == kind]
+
+
+def templates(overlay: str) -> list[Raw]:
+    """The pods that an overlay runs."""
+    kinds = ("Deployment", "DaemonSet", "StatefulSet", "Job")
+    return [obj["spec"]["template"] for kind in kinds for obj in of_kind(overlay, kind)]
