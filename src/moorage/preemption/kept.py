@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from moorage.api.cluster_objects import PodDisruptionBudget
 from moorage.cache.disruption_budgets import Budgets
+from moorage.cache.follower import Follower
 from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
 from moorage.preemption import victims
@@ -31,8 +32,8 @@ class Kept:
     def __init__(self, table: NodeTable) -> None:
         self.table = table
         self.lower = LowerUsage(table)
-        self._pod_version = table.pod_log.version
-        self._node_version = table.node_log.version
+        self._pods = Follower(table.pod_log)
+        self._nodes = Follower(table.node_log)
         self._ranked: dict[int, RankedRow] = {}
         self._verdicts: OrderedDict[Hashable, dict[int, Verdict]] = OrderedDict()
         self._budgets = Budgets(())
@@ -45,7 +46,7 @@ class Kept:
 
     def pass_over(self) -> None:
         """Leave out of account what was logged since: trials, all of them rolled back."""
-        self._pod_version = self.table.pod_log.version
+        self._pods.skip(self.table.pod_log)
 
     def ranked(self, row: int, priority: int) -> RankedRow:
         """The pods of a row below a priority."""
@@ -71,8 +72,7 @@ class Kept:
         return self._budgets
 
     def _follow_pods(self) -> None:
-        log = self.table.pod_log
-        changes = log.since(self._pod_version)
+        changes = self._pods.missed(self.table.pod_log)
         if changes is None:
             self.lower.rebuild()
             self._ranked.clear()
@@ -82,17 +82,14 @@ class Kept:
             for row in {change.row for change in changes}:
                 self._ranked.pop(row, None)
                 self._forget(row)
-        self._pod_version = log.version
 
     def _follow_nodes(self) -> None:
-        log = self.table.node_log
-        rows = log.since(self._node_version)
+        rows = self._nodes.missed(self.table.node_log)
         if rows is None:
             self._verdicts.clear()
         else:
             for row in rows:
                 self._forget(row)
-        self._node_version = log.version
 
     def _forget(self, row: int) -> None:
         for verdicts in self._verdicts.values():

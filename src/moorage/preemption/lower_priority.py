@@ -1,6 +1,7 @@
 """What pods below a priority use on each node: what evicting all of them would free."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ class LowerUsage:
                 total = total.plus(usage)
         return total
 
-    def apply(self, changes: list[PodChange]) -> None:
+    def apply(self, changes: Sequence[PodChange]) -> None:
         """Follow pods that came and went."""
         if self._shape != self._table.requested.shape:
             self.rebuild()

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from moorage.api.pod import Pod
-from moorage.cache.table import NodeTable
+from moorage.cache.follower import Follower
+from moorage.cache.table import NodeTable, PodChange
 
 Amounts = Counter[int]
 """By resource index: millicores, bytes, counts."""
@@ -23,20 +24,15 @@ class TenantUsage:
         self._used: dict[str, Amounts] = {}
         self._of_pod: dict[str, str] = {}
         """By uid, whose a counted pod is; it may have been labelled anew when it leaves."""
-        self._table: NodeTable | None = None
-        self._version = -1
+        self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> None:
         """Take in the pods as they are now."""
-        log = table.pod_log
-        changes = log.since(self._version) if table is self._table else None
-        self._table, self._version = table, log.version
+        changes = self._pods.missed(table.pod_log)
         if changes is None:
             self._used, self._of_pod = {}, {}
-            for pods in table.pods:
-                for info in pods.values():
-                    self._count(info.pod, info.requests, 1)
-        for change in changes or ():
+            changes = table.placed_pods()
+        for change in changes:
             self._count(change.pod.pod, change.pod.requests, change.sign)
 
     def of(self, tenant: str) -> Amounts:
