@@ -8,8 +8,14 @@ from moorage import __version__
 from moorage.cli import comparison_output
 from moorage.cli.scenario_options import read_configurations, read_scenario
 from moorage.config.field_errors import InputError
+from moorage.simulate import scenario_file
 from moorage.simulate.comparison import compare
 from moorage.simulate.scenario_run import run_scenario
+
+
+def is_scenario(paths: Sequence[str]) -> bool:
+    """Whether what was named is a scenario, and not manifests."""
+    return len(paths) == 1 and scenario_file.is_scenario(paths[0])
 
 
 def play(

@@ -9,6 +9,7 @@ import click
 from moorage.config.field_errors import InputError
 from moorage.simulate.candidate import Candidate, read_candidates
 from moorage.simulate.scenario import Scenario
+from moorage.simulate.scenario_file import read_scenario_file
 from moorage.simulate.trace_scenario import scenario_of_tables
 
 NODES: Final = click.option("--nodes", metavar="CSV", help="A table of nodes.")
@@ -55,9 +56,11 @@ def read_seeds(text: str) -> list[int]:
 
 def read_scenario(path: str | None, nodes: str | None, pods: str | None) -> Scenario:
     """The scenario that was named, by a file or by tables."""
+    if path and not (nodes or pods):
+        return read_scenario_file(path)
     if nodes and pods and not path:
         return scenario_of_tables(nodes, pods)
-    raise InputError(["name a scenario: --nodes nodes.csv and --pods pods.csv"])
+    raise InputError(["name a scenario: a file, or --nodes nodes.csv and --pods pods.csv together"])
 
 
 def read_configurations(configs: Sequence[str], plugins: Sequence[str]) -> list[Candidate]:

@@ -134,7 +134,7 @@ def simulate_command(
       moorage simulate cluster/ app.yaml --config scheduler.yaml --plugin rules.py -o json
       moorage simulate --nodes nodes.csv --pods pods.csv --config scheduler.yaml
     """
-    if nodes or pods or not paths:
+    if nodes or pods or not paths or scenario_cmd.is_scenario(paths):
         scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output)
         return
     known = plugin_files.load_plugins(plugins)

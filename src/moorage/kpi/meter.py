@@ -174,6 +174,10 @@ class Meter:
             self._release(now, known)
         self._forget(now, pod)
 
+    def settled(self, now: float) -> None:
+        """Something happened to a pod that changes nothing but the end of the run."""
+        self.end = self._look(now)
+
     def finish(self) -> float:
         """The run is over; the time of the last thing that happened to a pod."""
         self.samples.skip_to(self.end, self.moment())

@@ -116,9 +116,15 @@ class ResourceTotals:
             if room > 0:
                 total.shift(before / room, (before + amount) / room)
 
-    def held(self, node: str) -> Mapping[str, float]:
-        """What the pods of a node ask for together."""
-        return self._held[node]
+    def has_room(self, node: str, requests: Mapping[str, float]) -> bool:
+        """Whether a node is there and holds as little as to take that, too."""
+        offered, held = self._offered.get(node), self._held.get(node)
+        if offered is None or held is None:
+            return False
+        return all(
+            held.get(name, 0.0) + amount <= offered.get(name, 0.0)
+            for name, amount in requests.items()
+        )
 
     def shares(self) -> dict[str, float]:
         """What is allocated of each resource that there is, now."""

@@ -14,6 +14,15 @@ Scenarios, where pods arrive over time, run, end and are stopped:
     trace_table       CSV and Parquet, columns and cells checked
     trace_files       nodes.csv and pods.csv
     trace_scenario    a scenario from two tables
+    scenario_file     a scenario from a YAML file, checked as configuration is
+    scenario_schema   what such a file may say
+    scenario_shapes   its nodes and pods
+    scenario_manifests  nodes and pods from manifests, also from a live cluster
+    trace_formats     openb, Philly, tables with columns of their own
+    arrival_generators  Poisson, by time of day, bursts
+    cron_schedule     when CronJobs start
+    node_pool         nodes fail, are reclaimed, come and go
+    autoscaler        nodes for pods that wait
     pod_template      what arriving pods are made from
     candidate         a configuration to be tried
     scenario_run      one run in virtual time, and its KPIs

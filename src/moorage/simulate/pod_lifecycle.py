@@ -1,6 +1,7 @@
 """What happens to a pod: it arrives, runs for its time, ends; or is stopped, and comes again."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
@@ -18,6 +19,12 @@ from moorage.watch.api_resources import PODS, RESOURCES
 
 POD_GROUPS: Final = RESOURCES["podgroups"]
 PENDING: Final = PodStatus(phase="Pending")
+REJECTED_SECONDS: Final = 1.0
+"""How soon a controller replaces a pod that a kubelet refused."""
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""
 
 
 class _Job:
@@ -39,7 +46,9 @@ class _Job:
 class PodLifecycle:
     """Every pod from its arrival to its end; the kubelet of all nodes.
 
-    `waiting` counts pods that have no node, `finite` those on nodes that will end by themselves.
+    `waiting` counts pods that have no node, `finite` those on nodes that will end by themselves,
+    `returning` those that were stopped and are to come again, `departures` those that will not be
+    wanted any more at some time. `pod_waits` is told when one waits.
     """
 
     def __init__(
@@ -49,21 +58,30 @@ class PodLifecycle:
         meter: Meter,
         rules: PodRules,
         scheduler: str,
+        start: float,
     ) -> None:
         self._server = server
         self._clock = clock
         self._meter = meter
         self._rules = rules
         self._scheduler = scheduler
+        self._start = start
+        self.pod_waits: Callable[[], None] = _nothing
         self._jobs: dict[str, _Job] = {}
         self._on_node: dict[str, dict[str, _Job]] = {}
         self._groups: dict[str, int] = {}
         self.placed = 0
-        self.waiting = 0
+        self._pending: dict[str, _Job] = {}
         self.finite = 0
         self.returning = 0
+        self.departures = 0
         self._drained = asyncio.Event()
         server.kubelet = self
+
+    @property
+    def waiting(self) -> int:
+        """How many pods have no node."""
+        return len(self._pending)
 
     async def until_drained(self) -> None:
         """Return when no pod on a node will end by itself any more."""
@@ -81,17 +99,20 @@ class PodLifecycle:
         )
         if group:
             self._join(f"{template.namespace}/{group}", arrival)
-        self._create(job)
+        self._create(job, arrival.node)
+        if arrival.until is not None:
+            self.departures += 1
+            self._clock.call_at(self._start + arrival.until, lambda: self._depart(job.key))
 
-    def withdraw(self, key: str) -> None:
+    def _depart(self, key: str) -> None:
         """A pod is not wanted any more."""
+        self.departures -= 1
         job = self._jobs.pop(key, None)
         if job is None:
             return
         if job.node:
             self._take_off(job)
-        else:
-            self.waiting -= 1
+        self._pending.pop(key, None)
         self._meter.pod_withdrawn(self._clock.now(), key)
         self._leave(job)
         self._server.remove(PODS, key)
@@ -99,8 +120,11 @@ class PodLifecycle:
     def bound(self, pod: Pod) -> None:
         """A pod was assigned to a node: it runs, if the kubelet admits it."""
         job, now = self._jobs[pod.key], self._clock.now()
+        if not self._meter.totals.has_room(pod.spec.node_name, job.arrival.template.requests):
+            self._reject(job, pod)
+            return
         job.node, job.since = pod.spec.node_name, now
-        self.waiting -= 1
+        self._pending.pop(job.key, None)
         self.placed += 1
         self._meter.pod_placed(now, job.key, job.node)
         self._on_node.setdefault(job.node, {})[job.key] = job
@@ -124,10 +148,22 @@ class PodLifecycle:
         self._server.terminate(pod)
         self._clock.call_at(self._clock.now() + seconds, lambda: self._evicted(pod.key, pod.uid))
 
-    def lose_node(self, node: str) -> None:
-        """The pods of a node are gone with it."""
+    def lose_node(self, node: str, evict_seconds: float) -> None:
+        """The pods of a node are gone with it; that is noticed after so long."""
         for job in list(self._on_node.get(node, {}).values()):
-            self._stop(job)
+            self._stop(job, evict_seconds)
+
+    def drain(self, node: str, seconds: float) -> None:
+        """Evict the pods of a node, which may take so long."""
+        for job in list(self._on_node.get(node, {}).values()):
+            pod = self._server.pod(job.key)
+            if pod is not None:
+                self.deleted(pod, int(seconds))
+
+    def pending(self) -> list[Pod]:
+        """Pods without a node, in the order in which they came."""
+        found = (self._server.pod(key) for key in self._pending)
+        return [pod for pod in found if pod is not None and not pod.is_terminating]
 
     def pods_on(self, node: str) -> int:
         """How many pods a node has."""
@@ -140,6 +176,7 @@ class PodLifecycle:
         if job.node:
             self._stop(job)
         else:
+            del self._pending[key]
             self._server.remove(PODS, key)
             self._create_again(job)
 
@@ -150,8 +187,18 @@ class PodLifecycle:
         self._server.remove(PODS, job.key)
         self._leave(job)
 
-    def _stop(self, job: _Job) -> None:
-        """A pod is stopped before its work is done."""
+    def _reject(self, job: _Job, pod: Pod) -> None:
+        """A kubelet does not admit a pod that its node has no room for: it has to come again."""
+        self._meter.rejections += 1
+        self._meter.settled(self._clock.now())
+        status = PodStatus(phase="Failed", reason="OutOfcpu")
+        self._server.put(PODS, msgspec.structs.replace(pod, status=status))
+        self._server.remove(PODS, job.key)
+        del self._pending[job.key]
+        self._create_again(job, REJECTED_SECONDS)
+
+    def _stop(self, job: _Job, delay: float = 0.0) -> None:
+        """A pod is stopped before its work is done; it comes again after some time."""
         now = self._clock.now()
         ran = now - job.since
         self._take_off(job)
@@ -160,7 +207,7 @@ class PodLifecycle:
         self._meter.pod_stopped(now, job.key, work_lost=ran - kept)
         self._server.remove(PODS, job.key)
         if self._rules.retry:
-            self._create_again(job)
+            self._create_again(job, delay)
         else:
             del self._jobs[job.key]
             self._meter.pod_withdrawn(now, job.key)
@@ -183,9 +230,9 @@ class PodLifecycle:
         del self._on_node[job.node][job.key]
         job.node = ""
 
-    def _create_again(self, job: _Job) -> None:
+    def _create_again(self, job: _Job, delay: float = 0.0) -> None:
         job.incarnation += 1
-        seconds = self._rules.restart_seconds
+        seconds = delay + self._rules.restart_seconds
         if not seconds:
             self._create(job)
             return
@@ -198,11 +245,11 @@ class PodLifecycle:
 
         self._clock.call_at(self._clock.now() + seconds, back)
 
-    def _create(self, job: _Job) -> None:
+    def _create(self, job: _Job, node: str = "") -> None:
         arrival = job.arrival
         template = arrival.template
         again = f"-{job.incarnation}" if job.incarnation else ""
-        self.waiting += 1
+        self._pending[job.key] = job
         spec = template.spec
         if not spec.scheduler_name:
             spec = msgspec.structs.replace(spec, scheduler_name=self._scheduler)
@@ -214,7 +261,13 @@ class PodLifecycle:
             annotations=template.annotations,
             creation_timestamp=datetime.fromtimestamp(self._clock.now(), UTC),
         )
-        self._server.put(PODS, Pod(metadata=metadata, spec=spec, status=PENDING))
+        if node:
+            spec = msgspec.structs.replace(spec, node_name=node)
+        pod = self._server.put(PODS, Pod(metadata=metadata, spec=spec, status=PENDING))
+        if node and isinstance(pod, Pod):
+            self.bound(pod)
+        else:
+            self.pod_waits()
 
     def _join(self, key: str, arrival: Arrival) -> None:
         members = self._groups.get(key, 0)

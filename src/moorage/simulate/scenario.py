@@ -1,7 +1,9 @@
 """A scenario: a cluster, the pods that come to it and when, and what happens to them."""
 
+import heapq
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -9,10 +11,14 @@ from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.kpi.settings import KpiSettings
 from moorage.simulate.pod_template import PodTemplate
+from moorage.simulate.scenario_schema import Failures, Spot
 
 
 class Arrival(NamedTuple):
-    """A pod that comes at a time, to run for so many seconds; None is for ever."""
+    """A pod that comes at a time, to run for so many seconds; None is for ever.
+
+    One that is on a `node` already comes there. At `until` it is not wanted any more.
+    """
 
     time: float
     name: str
@@ -20,13 +26,33 @@ class Arrival(NamedTuple):
     duration: float | None = None
     group: str = ""
     min_member: int = 0
+    node: str = ""
+    until: float | None = None
 
 
 class PricedNode(msgspec.Struct, frozen=True):
-    """A node and what it costs per hour."""
+    """A node, what it costs per hour, and what may become of it."""
 
     node: Node
     price_per_hour: float = 0.0
+    spot: Spot | None = None
+    failures: Failures | None = None
+
+
+class NodeGroup(msgspec.Struct, frozen=True):
+    """Nodes that can be started: what each is like, how many at most, how long it takes."""
+
+    sample: PricedNode
+    most: int
+    start_seconds: float
+
+
+class Scaling(msgspec.Struct, frozen=True):
+    """How an autoscaler goes about it."""
+
+    groups: tuple[NodeGroup, ...]
+    every_seconds: float = 10.0
+    idle_seconds: float = 600.0
 
 
 class PodRules(msgspec.Struct, frozen=True):
@@ -42,24 +68,47 @@ class PodRules(msgspec.Struct, frozen=True):
     retry: bool = True
 
 
+class ArrivalSource(Protocol):
+    """Where pods come from."""
+
+    def arrivals(self, seed: int) -> Iterable[Arrival]:
+        """The pods of one run, in order of time."""
+
+
+class FixedArrivals:
+    """Pods that are the same in every run."""
+
+    def __init__(self, arrivals: Iterable[Arrival]) -> None:
+        self._arrivals = list(in_order(arrivals))
+
+    def arrivals(self, seed: int) -> Iterable[Arrival]:
+        return self._arrivals
+
+
 class Scenario(msgspec.Struct, frozen=True):
     """Everything a run depends on, beside configuration and seed; times are seconds from its start.
 
-    `arrivals` are known beforehand, in order of time.
+    `beside` are configurations of other schedulers in the same cluster.
     """
 
     name: str
     nodes: tuple[PricedNode, ...]
-    arrivals: tuple[Arrival, ...] = ()
+    sources: tuple[Any, ...]
     objects: tuple[KubeObject, ...] = ()
     pods: PodRules = PodRules()
     kpis: KpiSettings = KpiSettings()
+    scaling: Scaling | None = None
+    beside: tuple[Any, ...] = ()
+    question: str = ""
+    horizon: float | None = None
 
     def arrivals_of(self, seed: int) -> Iterator[Arrival]:
         """The pods that come in a run, in order of time."""
-        return iter(self.arrivals)
+        streams = [source.arrivals(seed) for source in self.sources]
+        merged = heapq.merge(*streams, key=attrgetter("time"))
+        return iter(streams[0]) if len(streams) == 1 else merged
 
 
 def in_order(arrivals: Iterable[Arrival]) -> Iterator[Arrival]:
     """Arrivals by time; those of equal times as they are listed."""
-    return iter(sorted(arrivals, key=lambda arrival: arrival.time))
+    return iter(sorted(arrivals, key=attrgetter("time")))

@@ -8,26 +8,32 @@ from typing import Any, Final
 
 import msgspec
 
-from moorage.api import resource_amounts
-from moorage.api.node import Node
+from moorage.api.meta import KubeObject
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import backoff_of, build_profiles
 from moorage.clock import VirtualClock, run_virtual
 from moorage.kpi import summary
 from moorage.kpi.meter import Meter, Moment
 from moorage.observe.records import Attempt, Result
+from moorage.scheduler.scheduler import Scheduler
+from moorage.simulate.autoscaler import Autoscaler
 from moorage.simulate.candidate import Candidate
+from moorage.simulate.node_pool import NodePool
 from moorage.simulate.pod_lifecycle import PodLifecycle
 from moorage.simulate.run_limits import SETTLED_SECONDS
 from moorage.simulate.scenario import Arrival, Scenario
 from moorage.simulate.simulated_server import SimulatedServer
-from moorage.watch.api_resources import NODES
+from moorage.watch.api_resources import RESOURCES, Resource
 
 START: Final = 86_400.0
 """Virtual time begins on the second day of 1970: small numbers of seconds are exact as floats."""
 
 _PATIENCE: Final = 10
 """How many back-offs pods may fail while nothing else happens, before nobody waits for them."""
+
+
+_QUIET: Final = 2
+"""How many back-offs without any attempt it takes to know that none will be made."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -60,6 +66,14 @@ class _Attempts:
             self.errors[message] = None
 
 
+_BY_KIND: Final = {resource.kind: resource for resource in RESOURCES.values()}
+
+
+def resource_of(found: KubeObject) -> Resource:
+    """The resource that an object is one of."""
+    return _BY_KIND[type(found).__name__]
+
+
 def run_scenario(scenario: Scenario, candidate: Candidate, seed: int) -> RunResult:
     """Play a scenario with one configuration and one seed."""
     clock = VirtualClock(START - 1.0)
@@ -80,79 +94,112 @@ class _Run:
         self._arrivals: Iterator[Arrival] = iter(()) if first is None else chain((first,), arrivals)
         self._meter = Meter(scenario.kpis, START + (first.time if first else 0.0))
         self._attempts = _Attempts(self._meter)
-        loaded = candidate.load()
-        configuration = loaded.configuration
         self._server = SimulatedServer(clock)
         self._pods = PodLifecycle(
             self._server,
             clock,
             self._meter,
             scenario.pods,
-            configuration.profiles[0].scheduler_name,
+            candidate.load().configuration.profiles[0].scheduler_name,
+            START,
         )
-        backoff = backoff_of(configuration)
-        self._scheduler = assemble(
+        self._nodes = NodePool(self._server, clock, self._meter, self._pods, seed, START)
+        self._scaler: Autoscaler | None = None
+        if scenario.scaling is not None:
+            self._scaler = Autoscaler(scenario.scaling, self._nodes, self._pods, clock)
+            self._pods.pod_waits = self._scaler.wake
+        rng = random.Random(seed)
+        self._schedulers = [self._scheduler(each, rng) for each in (candidate, *scenario.beside)]
+        self._arriving = asyncio.Event()
+
+    def _scheduler(self, candidate: Candidate, rng: random.Random) -> Scheduler:
+        loaded = candidate.load()
+        backoff = backoff_of(loaded.configuration)
+        guard = loaded.moorage.plugin_guard
+        return assemble(
             self._server,
-            build_profiles(configuration, candidate.plugins(), loaded.moorage.plugin_guard),
-            clock=clock,
-            rng=random.Random(seed),
+            build_profiles(loaded.configuration, candidate.plugins(), guard),
+            clock=self._clock,
+            rng=rng,
             observers=(self._attempts,),
             backoff=(backoff.initial, backoff.maximum),
         )
-        self._arriving = asyncio.Event()
 
     async def play(self) -> RunResult:
         """Let everything happen."""
-        for each in self._scenario.nodes:
-            self._join(each.node, each.price_per_hour)
-        scheduler = asyncio.ensure_future(self._scheduler.run())
-        story = asyncio.ensure_future(self._until_over())
-        await asyncio.wait({scheduler, story}, return_when=asyncio.FIRST_COMPLETED)
-        if scheduler.done():
-            story.cancel()
-            scheduler.result()
-        scheduler.cancel()
-        await asyncio.gather(scheduler, story, return_exceptions=True)
+        for each in self._scenario.objects:
+            self._server.put(resource_of(each), each)
+        self._nodes.join_all(self._scenario.nodes)
+        running = [asyncio.ensure_future(scheduler.run()) for scheduler in self._schedulers]
+        story = asyncio.ensure_future(self._story())
+        await asyncio.wait({*running, story}, return_when=asyncio.FIRST_COMPLETED)
+        for scheduler in running:
+            if scheduler.done():
+                story.cancel()
+                scheduler.result()
+            scheduler.cancel()
+        await asyncio.gather(*running, story, return_exceptions=True)
         gave_up = story.result()
         kpis = summary.as_data(summary.summarize(self._meter))
         curve = tuple((time - START, moment) for time, moment in self._meter.samples.points)
         return RunResult(self._seed, kpis, curve, tuple(self._attempts.errors), gave_up)
 
-    def _join(self, node: Node, price: float) -> None:
-        self._server.put(NODES, node)
-        self._meter.node_joined(self._clock.now(), node.name, _offered(node), price, node.zone)
+    async def _story(self) -> str:
+        """All that happens, up to the horizon; why it ended, where pods still wait."""
+        await self._clock.sleep(1.0)
+        self._next_arrival()
+        horizon = self._scenario.horizon
+        telling = asyncio.ensure_future(self._until_over())
+        if horizon is None:
+            return await telling
+        ending = asyncio.ensure_future(self._clock.sleep(horizon))
+        await asyncio.wait({telling, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if telling.done() and not self._meter.running:
+            ending.cancel()
+            return telling.result()
+        await ending
+        telling.cancel()
+        self._meter.settled(START + horizon)
+        return f"it was stopped after {horizon:g} s" if self._pods.waiting else ""
 
     async def _until_over(self) -> str:
         """Return when all that can happen has happened; why, where pods were given up."""
-        await self._clock.sleep(1.0)
-        self._next_arrival()
         await self._arriving.wait()
-        pods, patience = self._pods, _PATIENCE
-        while pods.finite or pods.waiting or pods.returning:
+        pods, patience, quiet = self._pods, _PATIENCE, 0
+        while pods.finite or pods.waiting or pods.returning or pods.departures:
             if pods.finite:
                 patience = _PATIENCE
                 await pods.until_drained()
                 continue
             placed, attempts = pods.placed, self._meter.attempts
             await self._clock.sleep(SETTLED_SECONDS)
-            patience = patience - 1 if placed == pods.placed else _PATIENCE
-            if not patience or (placed == pods.placed and attempts == self._meter.attempts):
+            if placed != pods.placed or self._help_is_near():
+                patience, quiet = _PATIENCE, 0
+                continue
+            patience -= 1
+            quiet = quiet + 1 if attempts == self._meter.attempts else 0
+            if not patience or quiet == _QUIET:
                 return f"{pods.waiting} pods wait, and nothing will change that"
         return ""
+
+    def _help_is_near(self) -> bool:
+        """Whether pods or nodes are certain to come yet."""
+        scaler = self._scaler
+        pods = self._pods
+        coming = pods.returning or pods.departures or self._nodes.coming
+        return bool(coming or (scaler is not None and scaler.may_help))
 
     def _next_arrival(self) -> None:
         """Let everybody come whose time it is, and see to it that the next does."""
         now = self._clock.now()
         for arrival in self._arrivals:
             if START + arrival.time > now:
-                self._arrivals = chain((arrival,), self._arrivals)
-                self._clock.call_at(START + arrival.time, self._next_arrival)
+                self._waiting_for = arrival
+                self._clock.call_at(START + arrival.time, self._come)
                 return
             self._pods.arrive(arrival)
         self._arriving.set()
 
-
-def _offered(node: Node) -> dict[str, float]:
-    """What KPIs count of a node: everything but the number of pods."""
-    offered = resource_amounts.node_allocatable(node)
-    return {name: float(amount) for name, amount in offered.items() if name != "pods"}
+    def _come(self) -> None:
+        self._pods.arrive(self._waiting_for)
+        self._next_arrival()

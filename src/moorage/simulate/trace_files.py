@@ -1,5 +1,6 @@
 """nodes.csv and pods.csv: a cluster and its pods as tables."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from moorage.api.meta import ObjectMeta
@@ -29,9 +30,12 @@ DEFAULT_PODS: Final = "110"
 _EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 
 
-def read_nodes(path: str, *, shares_gpus: bool = False) -> list[PricedNode]:
+def read_nodes(
+    path: str, *, shares_gpus: bool = False, columns: Mapping[str, str] | None = None
+) -> list[PricedNode]:
     """The nodes of a table; a row with a count is that many nodes."""
-    rows = read_each(read_table(path, NODE_COLUMNS, "nodes"), lambda row: _nodes(row, shares_gpus))
+    table = read_table(path, NODE_COLUMNS, "nodes", columns)
+    rows = read_each(table, lambda row: _nodes(row, shares_gpus))
     found = [node for made in rows for node in made]
     if not found:
         raise InputError([f"{path}: no nodes: a cluster without nodes runs nothing"])
@@ -54,10 +58,7 @@ def _nodes(row: Row, shares_gpus: bool) -> list[PricedNode]:
     labels = row.pairs("labels")
     if row.text("gpu_model"):
         labels[GPU_MODEL_LABEL] = row.text("gpu_model")
-    taints = tuple(
-        Taint(key=key, value=value, effect=effect)
-        for key, value, effect in _effects(row, "taints", needs_effect=True)
-    )
+    taints = read_taints(row.text("taints"), row)
     price = row.number("price_per_hour", 0.0)
     names = [name] if count == 1 else [f"{name}-{i}" for i in range(count)]
     return [PricedNode(make_node(each, allocatable, labels, taints), price) for each in names]
@@ -74,9 +75,9 @@ def make_node(
     )
 
 
-def read_pods(path: str) -> list[Arrival]:
-    """The pods of a table, in order of arrival."""
-    rows = read_each(read_table(path, POD_COLUMNS, "pods"), _pod)
+def read_pods(path: str, columns: Mapping[str, str] | None = None) -> list[Arrival]:
+    """The pods of a table, in order of arrival; `columns` are its names of ours."""
+    rows = read_each(read_table(path, POD_COLUMNS, "pods", columns), _pod)
     if not rows:
         raise InputError([f"{path}: no pods"])
     shared = any(asked.gpu and asked.gpu_milli < WHOLE_GPU for _, asked, *_ in rows)
@@ -104,7 +105,7 @@ def _pod(row: Row) -> tuple[str, Asked, float, float | None, str, int]:
         priority=row.whole("priority", 0, -2_147_483_648),
         labels=tuple(sorted(row.pairs("labels").items())),
         node_selector=tuple(sorted(row.pairs("node_selector").items())),
-        tolerations=_tolerations(row),
+        tolerations=read_tolerations(row.text("tolerations"), row),
         usage=row.number("usage", 1.0),
     )
     arrival = row.number("arrival_s", 0.0)
@@ -126,19 +127,27 @@ def _duration(row: Row, arrival: float) -> float | None:
     return end - arrival
 
 
-def _tolerations(row: Row) -> tuple[Toleration, ...]:
+def read_taints(text: str, row: Row) -> tuple[Taint, ...]:
+    """`k=v:Effect;...` as taints."""
+    return tuple(
+        Taint(key=key, value=value, effect=effect)
+        for key, value, effect in _effects(text, row, "taints", needs_effect=True)
+    )
+
+
+def read_tolerations(text: str, row: Row) -> tuple[Toleration, ...]:
+    """`k=v:Effect;...` as tolerations; without a value, of any, and without an effect, of all."""
     return tuple(
         Toleration(key=key, value=value, effect=effect)
         if value
         else Toleration(key=key, operator="Exists", effect=effect)
-        for key, value, effect in _effects(row, "tolerations", needs_effect=False)
+        for key, value, effect in _effects(text, row, "tolerations", needs_effect=False)
     )
 
 
-def _effects(row: Row, column: str, *, needs_effect: bool) -> list[tuple[str, str, str]]:
-    """`k=v:Effect;...` taken apart; a value, and in tolerations an effect, may be left out."""
+def _effects(text: str, row: Row, column: str, *, needs_effect: bool) -> list[tuple[str, str, str]]:
     found = []
-    for part in filter(None, (part.strip() for part in row.text(column).split(";"))):
+    for part in filter(None, (part.strip() for part in text.split(";"))):
         what, _, effect = part.rpartition(":") if ":" in part else (part, "", "")
         key, _, value = what.partition("=")
         if effect not in _EFFECTS and (effect or needs_effect):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -10,11 +11,13 @@ import msgspec
 from moorage.kpi.settings import KpiSettings, TypicalPod
 from moorage.simulate import trace_files
 from moorage.simulate.pod_template import GPU_MILLI, PodTemplate
-from moorage.simulate.scenario import Arrival, PodRules, Scenario
+from moorage.simulate.scenario import Arrival, FixedArrivals, PodRules, Scenario
 
 TYPICAL_SHARE: Final = 0.95
 """Typical pods are the most frequent ones that together make up so much of all."""
 CURVE_POINTS: Final = 200
+MOST_LOOKED_AT: Final = 20_000
+"""How many pods it takes to know what pods are like."""
 DEFAULT_RULES: Final = PodRules()
 DEFAULT_KPIS: Final = KpiSettings()
 
@@ -27,7 +30,7 @@ def scenario_of_tables(nodes: str, pods: str, rules: PodRules = DEFAULT_RULES) -
     return Scenario(
         name=f"{Path(pods).name} on {Path(nodes).name}",
         nodes=tuple(cluster),
-        arrivals=tuple(arrivals),
+        sources=(FixedArrivals(arrivals),),
         pods=rules,
         kpis=settings_for(arrivals),
     )
@@ -35,7 +38,7 @@ def scenario_of_tables(nodes: str, pods: str, rules: PodRules = DEFAULT_RULES) -
 
 def settings_for(arrivals: Iterable[Arrival], given: KpiSettings = DEFAULT_KPIS) -> KpiSettings:
     """Settings with the typical pods of a trace, and with curves as long as it is."""
-    listed = list(arrivals)
+    listed = list(islice(arrivals, MOST_LOOKED_AT))
     length = listed[-1].time - listed[0].time if listed else 0.0
     return msgspec.structs.replace(
         given,

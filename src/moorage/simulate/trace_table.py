@@ -90,12 +90,22 @@ class Row:
         return InputError([f"{self.place}: {column}: {problem}"])
 
 
-def read_table(path: str | Path, columns: Collection[str], what: str) -> Iterator[Row]:
-    """The rows of a table that may have these columns, and no others."""
+def read_table(
+    path: str | Path,
+    columns: Collection[str],
+    what: str,
+    names: Mapping[str, str] | None = None,
+) -> Iterator[Row]:
+    """The rows of a table that may have these columns, and no others.
+
+    `names` are the table's own names of them; then only those are read.
+    """
     file = Path(path)
     if not file.is_file():
         raise InputError([f"{file}: no such file"])
     header, rows = _parquet(file) if file.suffix == ".parquet" else _csv(file)
+    if names is not None:
+        return _renamed(file, header, rows, names)
     unknown = [name for name in header if name not in columns]
     if unknown:
         raise InputError(
@@ -107,6 +117,20 @@ def read_table(path: str | Path, columns: Collection[str], what: str) -> Iterato
     if repeated:
         raise InputError(f"{file}: column {name!r} is there twice" for name in repeated)
     return rows
+
+
+def _renamed(
+    file: Path, header: list[str], rows: Iterator[Row], names: Mapping[str, str]
+) -> Iterator[Row]:
+    missing = [name for name in names.values() if name not in header]
+    if missing:
+        raise InputError(
+            f"{file}: no column {name!r}{did_you_mean(closest_name(name, header))}"
+            for name in missing
+        )
+    return (
+        Row({ours: row.text(theirs) for ours, theirs in names.items()}, row.place) for row in rows
+    )
 
 
 def read_each(rows: Iterator[Row], read: Callable[[Row], T]) -> list[T]:

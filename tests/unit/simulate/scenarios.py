@@ -6,7 +6,7 @@ from pathlib import Path
 
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.pod_template import Asked, Templates
-from moorage.simulate.scenario import Arrival, PricedNode, Scenario
+from moorage.simulate.scenario import Arrival, FixedArrivals, PricedNode, Scenario
 from moorage.simulate.trace_files import make_node
 from moorage.simulate.trace_scenario import settings_for
 
@@ -43,7 +43,7 @@ def scenario(
 ) -> Scenario:
     """A scenario of these."""
     listed = tuple(arrivals)
-    return Scenario(name, tuple(cluster), listed, kpis=settings_for(listed))
+    return Scenario(name, tuple(cluster), (FixedArrivals(listed),), kpis=settings_for(listed))
 
 
 def random_arrivals(count: int, seed: int, cpus: Iterable[str] = ("1", "2")) -> list[Arrival]:

@@ -1,0 +1,237 @@
+"""Scenario files: read, checked as configuration is, and made into a scenario."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from moorage.config import strict_decoder, yaml_documents
+from moorage.config.field_errors import ConfigError, InputError, Report, invalid, unsupported
+from moorage.kpi.settings import KpiSettings
+from moorage.simulate import scenario_shapes, trace_files, trace_formats
+from moorage.simulate.arrival_generators import GeneratedArrivals
+from moorage.simulate.candidate import read_candidates
+from moorage.simulate.cron_schedule import CronSchedule
+from moorage.simulate.pod_template import GPU, WHOLE_GPU, Templates
+from moorage.simulate.scenario import (
+    Arrival,
+    FixedArrivals,
+    NodeGroup,
+    PodRules,
+    PricedNode,
+    Scaling,
+    Scenario,
+)
+from moorage.simulate.scenario_manifests import read_scenario_manifests
+from moorage.simulate.scenario_schema import (
+    API_VERSION,
+    KIND,
+    CronJob,
+    Deployment,
+    PodShape,
+    ScenarioConfig,
+    Trace,
+)
+from moorage.simulate.trace_scenario import settings_for
+
+
+def is_scenario(path: str) -> bool:
+    """Whether a file holds a scenario."""
+    file = Path(path)
+    if not file.is_file() or file.suffix not in yaml_documents.SUFFIXES:
+        return False
+    try:
+        return bool(yaml_documents.find_documents(file.read_bytes(), KIND, path))
+    except ConfigError:
+        return False
+
+
+def read_scenario_file(path: str) -> Scenario:
+    """The scenario of a file; everything that is wrong with it at once, each with its line."""
+    file = Path(path)
+    if not file.is_file():
+        raise InputError([f"{path}: no such file"])
+    found = yaml_documents.find_only_document(file.read_bytes(), KIND, path)
+    report = Report(path, found.places, found.within)
+    config = strict_decoder.decode(found.value, ScenarioConfig, report)
+    if config is not None:
+        _check(config, report)
+    report.raise_problems()
+    assert config is not None
+    return _Builder(config, file, report).build()
+
+
+def _check(config: ScenarioConfig, report: Report) -> None:
+    if config.api_version != API_VERSION:
+        report.problem(("apiVersion",), unsupported(config.api_version, (API_VERSION,)))
+    cluster, arrivals = config.cluster, config.arrivals
+    if not (cluster.nodes or cluster.tables or cluster.manifests or cluster.autoscaler):
+        report.problem(("cluster",), "no nodes: name nodes, tables, manifests or an autoscaler")
+    if not any(
+        (arrivals.traces, arrivals.generators, arrivals.manifests, arrivals.deployments,
+         arrivals.cron_jobs, cluster.manifests)
+    ):  # fmt: skip
+        report.problem(("arrivals",), "no pods: name traces, generators, manifests or workloads")
+    for i, generator in enumerate(arrivals.generators):
+        if not generator.per_hour and generator.bursts is None:
+            report.problem(("arrivals", "generators", i), "draws no pods: set perHour or bursts")
+        if not generator.pods:
+            report.problem(("arrivals", "generators", i, "pods"), "no pods to choose from")
+    for i, job in enumerate(arrivals.cron_jobs):
+        try:
+            CronSchedule(job.schedule)
+        except ValueError as error:
+            path = ("arrivals", "cronJobs", i, "schedule")
+            report.problem(path, invalid(job.schedule, str(error)))
+
+
+class _Builder:
+    """Makes the scenario of a file; paths in it start from its folder."""
+
+    def __init__(self, config: ScenarioConfig, file: Path, report: Report) -> None:
+        self._config = config
+        self._file = file
+        self._report = report
+        self._shares_gpus = self._shared()
+        self._templates = Templates(shares_gpus=self._shares_gpus)
+        self._start = self._time(config.start)
+
+    def build(self) -> Scenario:
+        config = self._config
+        manifests = read_scenario_manifests(
+            [self._path(each) for each in config.cluster.manifests],
+            [
+                ([self._path(each) for each in group.files], group.at_seconds, group.runs_seconds)
+                for group in config.arrivals.manifests
+            ],
+        )
+        nodes = [*self._nodes(), *manifests.nodes]
+        scaling = self._scaling()
+        if not nodes and scaling is None:
+            raise InputError([f"{self._file}: no nodes: a cluster without nodes runs nothing"])
+        self._report.raise_problems()
+        sources = tuple(self._sources(nodes, manifests.arrivals))
+        self._report.raise_problems()
+        targets = KpiSettings(
+            slo_wait_seconds=config.kpis.wait_target_seconds, max_skew=config.kpis.max_skew
+        )
+        pods = config.pods
+        made = Scenario(
+            name=str(config.metadata.get("name") or self._file.stem),
+            nodes=tuple(nodes),
+            sources=sources,
+            objects=tuple(manifests.objects),
+            pods=PodRules(
+                pods.stop_seconds, pods.restart_seconds, pods.checkpoint_seconds, pods.retry
+            ),
+            scaling=scaling,
+            beside=tuple(read_candidates([str(self._path(each)) for each in config.schedulers]))
+            if config.schedulers
+            else (),
+            question=config.question,
+            horizon=config.horizon_seconds,
+        )
+        return _with_kpis(made, targets)
+
+    def _sources(self, nodes: list[PricedNode], pods: list[Arrival]) -> Iterable[Any]:
+        arrivals = self._config.arrivals
+        for i, generator in enumerate(arrivals.generators):
+            templates = tuple(
+                self._template(shape, ("arrivals", "generators", i, "pods", j))
+                for j, shape in enumerate(generator.pods)
+            )
+            yield GeneratedArrivals(generator, templates, self._start, f"{i}-")
+        gpu_milli = sum(_gpus(each) for each in nodes) * WHOLE_GPU
+        for trace in arrivals.traces:
+            yield self._trace(trace, gpu_milli)
+        fixed = [*pods]
+        for i, deployment in enumerate(arrivals.deployments):
+            fixed += self._replicas(deployment, ("arrivals", "deployments", i, "pod"))
+        for i, job in enumerate(arrivals.cron_jobs):
+            fixed += self._runs(job, ("arrivals", "cronJobs", i, "pod"))
+        if fixed:
+            yield FixedArrivals(fixed)
+
+    def _trace(self, trace: Trace, gpu_milli: float) -> Any:
+        path = str(self._path(trace.file))
+        if trace.format == "openb":
+            return trace_formats.OpenbTrace(trace, path, gpu_milli)
+        if trace.format == "philly":
+            return FixedArrivals(trace_formats.read_philly(trace, path))
+        columns = trace_formats.mapped(trace.columns, trace_files.POD_COLUMNS, path)
+        return FixedArrivals(trace_files.read_pods(path, columns))
+
+    def _replicas(self, deployment: Deployment, path: tuple[str | int, ...]) -> Iterable[Arrival]:
+        """Each replica from the step that made it to the step that ends it: the youngest first."""
+        template = self._template(deployment.pod, path)
+        running: list[tuple[float, str]] = []
+        number = 0
+        for step in sorted(deployment.scale, key=lambda scale: scale.at_seconds):
+            while len(running) < step.replicas:
+                running.append((step.at_seconds, f"{deployment.pod.name}-{number}"))
+                number += 1
+            while len(running) > step.replicas:
+                since, name = running.pop()
+                yield Arrival(since, name, template, until=step.at_seconds)
+        for since, name in running:
+            yield Arrival(since, name, template)
+
+    def _runs(self, job: CronJob, path: tuple[str | int, ...]) -> Iterable[Arrival]:
+        template = self._template(job.pod, path)
+        duration = None if job.pod.runs is None else job.pod.runs.mean_seconds
+        for time in CronSchedule(job.schedule).times(self._start, job.seconds):
+            for index in range(job.parallelism):
+                yield Arrival(time, f"{job.pod.name}-{int(time)}-{index}", template, duration)
+
+    def _nodes(self) -> Iterable[PricedNode]:
+        cluster = self._config.cluster
+        for i, shape in enumerate(cluster.nodes):
+            path = ("cluster", "nodes", i)
+            yield from scenario_shapes.make_nodes(shape, self._shares_gpus, self._report, path)
+        for table in cluster.tables:
+            path_of = str(self._path(table.file))
+            yield from trace_formats.read_cluster(table, path_of, shares_gpus=self._shares_gpus)
+
+    def _scaling(self) -> Scaling | None:
+        given = self._config.cluster.autoscaler
+        if given is None:
+            return None
+        groups = []
+        for i, shape in enumerate(given.nodes):
+            path = ("cluster", "autoscaler", "nodes", i)
+            samples = scenario_shapes.make_nodes(shape, self._shares_gpus, self._report, path)
+            groups += [NodeGroup(each, shape.most, shape.start_seconds) for each in samples[:1]]
+        return Scaling(tuple(groups), given.every_seconds, given.idle_seconds)
+
+    def _template(self, shape: PodShape, path: tuple[str | int, ...]) -> Any:
+        return self._templates.of(scenario_shapes.asked_of(shape, self._report, path))
+
+    def _shared(self) -> bool:
+        arrivals = self._config.arrivals
+        shapes = [shape for generator in arrivals.generators for shape in generator.pods]
+        shapes += [deployment.pod for deployment in arrivals.deployments]
+        shapes += [job.pod for job in arrivals.cron_jobs]
+        return any(shape.gpu_milli < WHOLE_GPU for shape in shapes) or any(
+            trace.format == "openb" for trace in arrivals.traces
+        )
+
+    def _path(self, given: str) -> Path:
+        return self._file.parent / given
+
+    def _time(self, text: str) -> datetime:
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            self._report.problem(("start",), invalid(text, "not a time: write 2026-01-05T00:00:00"))
+            return datetime(2026, 1, 5)
+
+
+def _with_kpis(made: Scenario, targets: KpiSettings) -> Scenario:
+    """A scenario whose KPIs know what its pods are like."""
+    return msgspec.structs.replace(made, kpis=settings_for(made.arrivals_of(1), targets))
+
+
+def _gpus(each: PricedNode) -> float:
+    return float(each.node.status.allocatable.get(GPU, "0"))

@@ -1,0 +1,244 @@
+"""Scenario files in types: what one may write, and the defaults of what is left out."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from moorage.config.types import ConfigStruct
+
+API_VERSION: Final = "moorage/v1"
+KIND: Final = "Scenario"
+
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class Storm(ConfigStruct, frozen=True):
+    """A moment at which a part of the spot nodes is reclaimed at once."""
+
+    at_seconds: Seconds
+    share: Share = 1.0
+
+
+class Spot(ConfigStruct, frozen=True):
+    """Nodes that are taken away: each on the mean after so long, or many in a storm.
+
+    A node is cordoned and its pods are stopped `notice_seconds` before; another takes its place
+    `replace_seconds` after, or none.
+    """
+
+    mean_seconds: Positive | None = None
+    notice_seconds: Seconds = 120.0
+    replace_seconds: Seconds | None = None
+    storms: tuple[Storm, ...] = ()
+
+
+class Failures(ConfigStruct, frozen=True):
+    """Nodes that fail: each on the mean after so long. Its pods come again `evict_seconds` later.
+
+    The node is back, empty, `repair_seconds` after it failed.
+    """
+
+    mean_seconds: Positive
+    repair_seconds: Seconds = 3600.0
+    evict_seconds: Seconds = 300.0
+
+
+class NodeShape(ConfigStruct, frozen=True):
+    """Equal nodes; over `zones` they are dealt out in turn."""
+
+    name: str = "node"
+    count: Count = 1
+    cpu: str = ""
+    memory: str = ""
+    pods: str = "110"
+    gpu: Count = 0
+    gpu_model: str = ""
+    resources: dict[str, str] = msgspec.field(default_factory=dict)
+    price_per_hour: Seconds = 0.0
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    taints: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    spot: Spot | None = None
+    failures: Failures | None = None
+
+
+class GrowingShape(NodeShape, frozen=True):
+    """Nodes that an autoscaler may start: at most so many, each there after some time."""
+
+    most: AtLeastOne = 100
+    start_seconds: Seconds = 60.0
+
+
+class Autoscaler(ConfigStruct, frozen=True):
+    """Starts nodes for pods that wait, and ends its nodes that were empty for long enough."""
+
+    nodes: tuple[GrowingShape, ...]
+    every_seconds: Positive = 10.0
+    idle_seconds: Seconds = 600.0
+
+
+class TableFile(ConfigStruct, frozen=True):
+    """A table in a known form, or in one of its own: `columns` says what ours are called there."""
+
+    file: str
+    format: Literal["moorage", "openb", "philly"] = "moorage"
+    columns: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Cluster(ConfigStruct, frozen=True):
+    """Where the nodes come from; all that is named is joined."""
+
+    nodes: tuple[NodeShape, ...] = ()
+    tables: tuple[TableFile, ...] = ()
+    manifests: tuple[str, ...] = ()
+    autoscaler: Autoscaler | None = None
+
+
+class RunningTime(ConfigStruct, frozen=True):
+    """How long pods run: always the same, or drawn with that mean."""
+
+    mean_seconds: Positive
+    distribution: Literal["fixed", "exponential", "lognormal", "uniform"] = "exponential"
+    sigma: Positive = 1.0
+
+
+class PodShape(ConfigStruct, frozen=True):
+    """Pods that ask for the same; `gang` of them come together and make sense only together."""
+
+    name: str = "pod"
+    weight: Positive = 1.0
+    namespace: str = "default"
+    cpu: str = ""
+    memory: str = ""
+    gpu: Count = 0
+    gpu_milli: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1000
+    gpu_model: str = ""
+    priority: int = 0
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    node_selector: dict[str, str] = msgspec.field(default_factory=dict)
+    tolerations: tuple[str, ...] = ()
+    scheduler_name: str = ""
+    usage: Share = 1.0
+    gang: Count = 0
+    runs: RunningTime | None = None
+
+
+class Diurnal(ConfigStruct, frozen=True):
+    """The rate over a day: highest at `peak_hour`, `low` of that twelve hours later."""
+
+    peak_hour: Annotated[float, msgspec.Meta(ge=0, lt=24)] = 14.0
+    low: Share = 0.2
+
+
+class Bursts(ConfigStruct, frozen=True):
+    """So many pods at once, again and again."""
+
+    every_seconds: Positive
+    pods: AtLeastOne
+    over_seconds: Seconds = 0.0
+
+
+class Generator(ConfigStruct, frozen=True):
+    """Pods drawn at random, from a seed: a Poisson stream, by time of day, and bursts."""
+
+    seconds: Positive
+    pods: tuple[PodShape, ...]
+    from_seconds: Seconds = 0.0
+    per_hour: Seconds = 0.0
+    diurnal: Diurnal | None = None
+    bursts: Bursts | None = None
+
+
+class Trace(TableFile, frozen=True):
+    """Pods of a table.
+
+    `protocol: fgd` takes an openb trace as the published experiments do: shuffled, pods drawn again
+    until they ask for `load` of all GPUs, one a second, and none ever ends. Of a Philly trace the
+    jobs are taken that were submitted in the `seconds` after `start`; a job is a gang of pods with
+    at most eight GPUs each.
+    """
+
+    protocol: Literal["times", "fgd"] = "times"
+    load: Positive = 1.3
+    start: str = ""
+    seconds: Positive | None = None
+    cpu_per_gpu: str = "4"
+    memory_per_gpu: str = "32Gi"
+    time_scale: Positive = 1.0
+
+
+class Manifests(ConfigStruct, frozen=True):
+    """Pods and workloads from manifests, at a time; each runs so long, or for ever."""
+
+    files: tuple[str, ...]
+    at_seconds: Seconds = 0.0
+    runs_seconds: Seconds | None = None
+
+
+class Scale(ConfigStruct, frozen=True):
+    """From a time on, so many replicas."""
+
+    at_seconds: Seconds
+    replicas: Count
+
+
+class Deployment(ConfigStruct, frozen=True):
+    """Replicas that become more and fewer over time."""
+
+    pod: PodShape
+    scale: tuple[Scale, ...]
+
+
+class CronJob(ConfigStruct, frozen=True):
+    """Pods that come by a schedule (minute hour day month weekday), in the first `seconds`."""
+
+    schedule: str
+    pod: PodShape
+    seconds: Positive
+    parallelism: AtLeastOne = 1
+
+
+class Arrivals(ConfigStruct, frozen=True):
+    """Where the pods come from; all that is named is joined."""
+
+    traces: tuple[Trace, ...] = ()
+    generators: tuple[Generator, ...] = ()
+    manifests: tuple[Manifests, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
+    cron_jobs: tuple[CronJob, ...] = ()
+
+
+class PodsConfig(ConfigStruct, frozen=True):
+    """What becomes of pods that are stopped."""
+
+    stop_seconds: Seconds = 0.0
+    restart_seconds: Seconds = 0.0
+    checkpoint_seconds: Seconds | None = None
+    retry: bool = True
+
+
+class KpiConfig(ConfigStruct, frozen=True):
+    """Targets that KPIs are measured by."""
+
+    wait_target_seconds: Seconds = 60.0
+    max_skew: AtLeastOne = 1
+
+
+class ScenarioConfig(ConfigStruct, frozen=True):
+    """A scenario file."""
+
+    api_version: str = API_VERSION
+    kind: str = KIND
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    question: str = ""
+    cluster: Cluster = Cluster()
+    arrivals: Arrivals = Arrivals()
+    pods: PodsConfig = PodsConfig()
+    kpis: KpiConfig = KpiConfig()
+    schedulers: tuple[str, ...] = ()
+    start: str = "2026-01-05T00:00:00"
+    horizon_seconds: Positive | None = None

@@ -1,0 +1,266 @@
+"""Scenario files: every part of one has an effect, and every fault its line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from moorage.cli.main import main
+from moorage.simulate.candidate import read_candidates
+from moorage.simulate.scenario import Scenario
+from moorage.simulate.scenario_file import read_scenario_file
+from moorage.simulate.scenario_run import run_scenario
+from tests.unit.simulate.scenarios import KUBE
+
+NODE = {"name": "n", "count": 2, "cpu": "4", "memory": "8Gi"}
+POD = {"name": "p", "cpu": "2"}
+
+
+def written(folder: Path, **parts: Any) -> Scenario:
+    data = {"apiVersion": "moorage/v1", "kind": "Scenario", "cluster": {"nodes": [NODE]}, **parts}
+    file = folder / "scenario.yaml"
+    file.write_text(yaml.safe_dump(data))
+    return read_scenario_file(str(file))
+
+
+def kpis(scenario: Scenario, seed: int = 1) -> dict[str, Any]:
+    return run_scenario(scenario, KUBE, seed).kpis
+
+
+def replicas(*steps: tuple[float, int], **pod: Any) -> dict[str, Any]:
+    scale = [{"atSeconds": at, "replicas": count} for at, count in steps]
+    return {"deployments": [{"pod": {**POD, **pod}, "scale": scale}]}
+
+
+def test_generators_draw_other_pods_for_other_seeds(tmp_path: Path) -> None:
+    generator = {"seconds": 3600, "perHour": 100, "pods": [POD]}
+    found = written(tmp_path, arrivals={"generators": [generator]})
+
+    assert list(found.arrivals_of(1)) == list(found.arrivals_of(1))
+    assert list(found.arrivals_of(1)) != list(found.arrivals_of(2))
+    assert 70 < len(list(found.arrivals_of(1))) < 130
+
+
+def test_a_day_has_its_peak(tmp_path: Path) -> None:
+    generator = {
+        "seconds": 86400, "perHour": 200, "diurnal": {"peakHour": 12, "low": 0}, "pods": [POD],
+    }  # fmt: skip
+    found = written(tmp_path, arrivals={"generators": [generator]})
+    hours = [arrival.time // 3600 for arrival in found.arrivals_of(1)]
+
+    assert sum(11 <= hour < 13 for hour in hours) > 20 * sum(hour in (0, 23) for hour in hours)
+
+
+def test_bursts_come_together(tmp_path: Path) -> None:
+    bursts = {"everySeconds": 100, "pods": 3, "overSeconds": 1}
+    generator = {"seconds": 250, "bursts": bursts, "pods": [POD]}
+    found = written(tmp_path, arrivals={"generators": [generator]})
+
+    assert [arrival.time // 10 for arrival in found.arrivals_of(1)] == [0] * 3 + [10] * 3 + [20] * 3
+
+
+def test_pods_of_a_mix_come_by_weight_and_run_as_long_as_drawn(tmp_path: Path) -> None:
+    shapes = [
+        {"name": "long", "weight": 9, "runs": {"meanSeconds": 50, "distribution": "fixed"}},
+        {"name": "short", "weight": 1, "runs": {"meanSeconds": 10}},
+    ]
+    generator = {"seconds": 3600, "perHour": 500, "pods": shapes}
+    found = list(written(tmp_path, arrivals={"generators": [generator]}).arrivals_of(1))
+    long = [arrival for arrival in found if arrival.name.startswith("long")]
+
+    assert {arrival.duration for arrival in long} == {50}
+    assert 0.85 < len(long) / len(found) < 0.95
+
+
+def test_a_gang_waits_until_all_of_it_fits(tmp_path: Path) -> None:
+    gang = {
+        "name": "g",
+        "cpu": "2",
+        "gang": 4,
+        "runs": {"meanSeconds": 10, "distribution": "fixed"},
+    }
+    arrivals = {
+        "generators": [
+            {
+                "fromSeconds": 5,
+                "seconds": 1,
+                "bursts": {"everySeconds": 9, "pods": 1},
+                "pods": [gang],
+            }
+        ],
+        **replicas((0, 1), (100, 0)),
+    }
+    found = kpis(written(tmp_path, arrivals=arrivals))
+
+    assert (found["gangs"], found["gangs_never_placed"]) == (1, 0)
+    assert found["wait_s"]["max"] == 95.0
+
+
+def test_a_deployment_scales_over_time(tmp_path: Path) -> None:
+    found = written(tmp_path, arrivals=replicas((0, 2), (100, 4), (200, 1)), horizonSeconds=300)
+
+    result = run_scenario(found, KUBE, 1)
+
+    assert result.kpis["allocation"]["cpu"] == pytest.approx((4 + 8 + 2) / (3 * 8))
+    assert (result.kpis["pods"], result.kpis["evictions"]) == (4, 0)
+
+
+def test_a_cron_job_comes_by_its_schedule(tmp_path: Path) -> None:
+    job = {
+        "schedule": "*/10 1 * * *", "seconds": 7200, "parallelism": 2,
+        "pod": {**POD, "runs": {"meanSeconds": 60, "distribution": "fixed"}},
+    }  # fmt: skip
+    found = written(tmp_path, arrivals={"cronJobs": [job]})
+
+    assert [arrival.time for arrival in found.arrivals_of(1)][::2] == [
+        3600.0, 4200.0, 4800.0, 5400.0, 6000.0, 6600.0,
+    ]  # fmt: skip
+    assert kpis(found)["finished"] == 12
+
+
+def spot(**more: Any) -> dict[str, Any]:
+    storm = {"storms": [{"atSeconds": 100, "share": 1.0}], "noticeSeconds": 10, **more}
+    return {"nodes": [{**NODE, "count": 1, "spot": storm}]}
+
+
+def running(tmp_path: Path, cluster: dict[str, Any], **more: Any) -> dict[str, Any]:
+    pod = {**POD, "runs": {"meanSeconds": 150, "distribution": "fixed"}}
+    job = {"schedule": "0 0 * * *", "seconds": 60, "pod": pod}
+    return kpis(written(tmp_path, cluster=cluster, arrivals={"cronJobs": [job]}, **more))
+
+
+def test_a_reclaimed_node_takes_the_work_with_it(tmp_path: Path) -> None:
+    """It runs 100 s in vain, waits 10 s for the node to go and 50 s for another, and runs 150."""
+    found = running(tmp_path, spot(replaceSeconds=50))
+
+    assert (found["evictions"], found["work_lost_s"]) == (1, 100.0)
+    assert found["completion_s"]["max"] == pytest.approx(100 + 60 + 150, abs=11)
+
+
+def test_a_checkpoint_saves_most_of_it(tmp_path: Path) -> None:
+    found = running(tmp_path, spot(replaceSeconds=50), pods={"checkpointSeconds": 40})
+
+    assert (found["evictions"], found["work_lost_s"]) == (1, 20.0)
+    assert found["completion_s"]["max"] == pytest.approx(100 + 60 + 70, abs=11)
+
+
+def test_a_pod_that_is_not_retried_is_gone(tmp_path: Path) -> None:
+    found = running(tmp_path, spot(replaceSeconds=50), pods={"retry": False})
+
+    assert (found["evictions"], found["finished"]) == (1, 0)
+
+
+def test_nodes_fail_and_are_repaired(tmp_path: Path) -> None:
+    failures = {"meanSeconds": 60, "repairSeconds": 30, "evictSeconds": 5}
+    cluster = {"nodes": [{**NODE, "count": 1, "failures": failures}]}
+    found = running(tmp_path, cluster, pods={"checkpointSeconds": 0})
+
+    assert found["evictions"] > 0
+    assert (found["work_lost_s"], found["finished"]) == (0.0, 1)
+
+
+def test_an_autoscaler_starts_nodes_for_pods_that_wait_and_ends_them(tmp_path: Path) -> None:
+    group = {**NODE, "name": "auto", "pricePerHour": 3.6, "most": 3, "startSeconds": 60}
+    cluster = {"autoscaler": {"nodes": [group], "idleSeconds": 100, "everySeconds": 10}}
+    found = kpis(written(tmp_path, cluster=cluster, arrivals=replicas((0, 4), (500, 0))))
+
+    assert found["never_placed"] == 0
+    assert found["wait_s"]["max"] == pytest.approx(70, abs=11)
+    assert found["nodes_used"] == 2
+    assert found["cost"] == pytest.approx(2 * 430 / 1000, abs=0.02)
+
+
+def test_an_autoscaler_starts_no_more_than_it_may(tmp_path: Path) -> None:
+    group = {**NODE, "name": "auto", "most": 1, "startSeconds": 10}
+    cluster = {"autoscaler": {"nodes": [group]}}
+    found = kpis(written(tmp_path, cluster=cluster, arrivals=replicas((0, 4))))
+
+    assert (found["never_placed"], found["nodes_used"]) == (2, 1)
+
+
+def test_a_kubelet_refuses_what_its_node_has_no_room_for(tmp_path: Path) -> None:
+    config = tmp_path / "blind.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles:\n- plugins:\n    multiPoint:\n      disabled: [{name: NodeResourcesFit}]\n"
+    )
+
+    blind = read_candidates([str(config)])[0]
+    found = written(tmp_path, arrivals=replicas((0, 5), (60, 0)))
+
+    result = run_scenario(found, blind, 1)
+
+    assert result.kpis["rejections"] > 0
+    assert result.kpis["allocation_peak"]["cpu"] <= 1
+
+
+def test_manifests_come_at_their_time_and_bound_pods_are_there(tmp_path: Path) -> None:
+    pod: dict[str, Any] = {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "there", "annotations": {"moorage/runs-for": "50"}},
+        "spec": {"nodeName": "n1", "containers": [
+            {"name": "c", "image": "i", "resources": {"requests": {"cpu": "4"}}}]},
+    }  # fmt: skip
+    node = {
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": "n1", "annotations": {"moorage/price-per-hour": "7.2"}},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
+    }  # fmt: skip
+    late = {**pod, "metadata": {"name": "late"}, "spec": {"containers": pod["spec"]["containers"]}}
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all([node, pod]))
+    (tmp_path / "late.yaml").write_text(yaml.safe_dump(late))
+    found = kpis(
+        written(
+            tmp_path,
+            cluster={"manifests": ["cluster.yaml"]},
+            arrivals={"manifests": [{"files": ["late.yaml"], "atSeconds": 20, "runsSeconds": 50}]},
+        )
+    )
+
+    assert found["wait_s"]["max"] == 30.0
+    assert found["cost"] == pytest.approx(7.2 * 100 / 3600)
+
+
+def test_two_schedulers_share_a_cluster(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{schedulerName: other}]\n"
+    )
+    theirs = replicas((0, 1), name="theirs", schedulerName="other")["deployments"]
+    arrivals = {"deployments": [*replicas((0, 1))["deployments"], *theirs]}
+
+    assert kpis(written(tmp_path, arrivals=arrivals))["never_placed"] == 1
+    both = written(tmp_path, arrivals=arrivals, schedulers=["other.yaml"])
+    assert kpis(both)["never_placed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        pytest.param({"clutser": {}}, 'clutser: unknown field; did you mean "cluster"?', id="typo"),
+        pytest.param({"cluster": {}}, "cluster: no nodes", id="no nodes"),
+        pytest.param({"cluster": {"nodes": [{**NODE, "count": 0}]}}, "no nodes", id="0 nodes"),
+        pytest.param({"arrivals": {}}, "arrivals: no pods", id="no pods"),
+        pytest.param({"arrivals": replicas((-1, 1))}, "expected a number >= 0", id="before time"),
+        pytest.param({"arrivals": replicas((0, 1), cpu="x")}, "is not a quantity", id="quantity"),
+        pytest.param({"start": "soon"}, "not a time", id="start"),
+        pytest.param({"apiVersion": "v2"}, "Unsupported value", id="version"),
+        pytest.param({"cluster": {"nodes": [{**NODE, "taints": ["a"]}]}},
+                     "cluster.nodes[0].taints", id="taint"),
+    ],
+)  # fmt: skip
+def test_faults_have_their_line(tmp_path: Path, parts: dict[str, Any], line: str) -> None:
+    whole = {"arrivals": replicas((0, 1)), **parts}
+    data = {"apiVersion": "moorage/v1", "kind": "Scenario", "cluster": {"nodes": [NODE]}, **whole}
+    file = tmp_path / "scenario.yaml"
+    file.write_text(yaml.safe_dump(data, sort_keys=False))
+
+    told = CliRunner().invoke(main, ["simulate", str(file), "-o", "json"])
+
+    assert told.exit_code == 2, told.output
+    assert line in told.stderr
+    assert "scenario.yaml" in told.stderr
+    assert len(told.stderr.splitlines()) == 1
+    assert told.stdout == ""
