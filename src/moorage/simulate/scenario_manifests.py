@@ -17,7 +17,9 @@ from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.clock import VirtualClock
 from moorage.config.field_errors import InputError
-from moorage.simulate import manifest_files, simulated_feeds, simulation, workload_controllers
+from moorage.memory import manifest_loader
+from moorage.memory.controllers.standard_controllers import standard_controllers
+from moorage.simulate import manifest_files, simulated_feeds, simulation
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.pod_template import class_of, template_of
 from moorage.simulate.scenario import Arrival, PricedNode
@@ -51,7 +53,7 @@ def read_scenario_manifests(cluster: list[Path], arriving: Iterable[Group]) -> S
     for files, at, runs in ((cluster, 0.0, None), *arriving):
         if not files:
             continue
-        for found in _objects(files, [each.node.name for each in nodes]):
+        for found in _objects(files):
             if isinstance(found, Node):
                 nodes.append(PricedNode(found, _number(found, PRICE, 0.0) or 0.0))
             elif isinstance(found, Pod):
@@ -62,18 +64,18 @@ def read_scenario_manifests(cluster: list[Path], arriving: Iterable[Group]) -> S
     return ScenarioManifests(nodes, arrivals, list(objects.values()))
 
 
-def _objects(files: list[Path], known: list[str]) -> list[KubeObject]:
-    """The objects as an API server would have them, with defaults and priorities filled in."""
-    read = workload_controllers.expand_workloads(manifest_files.read_manifests(files))
-    kinds = {resource.kind for resource in RESOURCES.values()}
-    kept = [each for each in read if _is_kept(each, kinds)]
-    clock = VirtualClock(simulation.START)
-    cluster = simulation.load_cluster(kept, clock, random.Random(0))
+def _objects(files: list[Path]) -> list[KubeObject]:
+    """The objects as an API server would have them, with the pods that controllers make."""
+    read = [each for each in manifest_files.read_manifests(files) if _is_kept(each)]
+    cluster = simulation.load_cluster(read, VirtualClock(simulation.START), random.Random(0))
+    standard_controllers(cluster)[0].settle()
     return [each for resource in RESOURCES.values() for each in cluster.objects(resource)]
 
 
-def _is_kept(manifest: Manifest, kinds: set[str]) -> bool:
-    return manifest.kind in kinds and not simulated_feeds.is_measurement(manifest.raw)
+def _is_kept(manifest: Manifest) -> bool:
+    if simulated_feeds.is_measurement(manifest.raw):
+        return False
+    return manifest_loader.find_resource(manifest.raw) is not None
 
 
 def _arrival(pod: Pod, at: float, runs: float | None) -> Arrival:
