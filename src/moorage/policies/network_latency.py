@@ -8,14 +8,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.api import selectors
-from moorage.api.cluster_objects import Service
 from moorage.api.node import ZONE_LABEL
 from moorage.api.pod import Pod
 from moorage.cache.label_columns import MISSING
 from moorage.cache.node_view import Nodes
 from moorage.cache.pod_counters import PodCounters
-from moorage.cache.pod_selection import Clause, PodSelection
 from moorage.config.durations import Duration
 from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
@@ -23,6 +20,7 @@ from moorage.framework.events import MEASURED, Action, ClusterEvent, EventHint, 
 from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import Rejection, unresolvable
+from moorage.policies import latency_peers as peers
 from moorage.policies.argument_types import Amount, Percent
 from moorage.policies.telemetry import latency_measurements
 from moorage.policies.telemetry.latency_measurements import (
@@ -52,13 +50,15 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
     to 0 at `maxLatencyMs` (10); as a filter, nodes beyond that are refused.
 
     Whom a pod talks to is in its annotation `peersAnnotation`, with commas between: the names of
-    Services (`db`, `other-namespace/db`), or labels of pods in its namespace (`app=cache`). To a
-    peer of several pods it is as far as the mean of them; the farthest peer counts; a peer without
-    pods does not. `latencies` has milliseconds between zones (values of `topologyLabel`) and
-    between nodes; within a zone it is `sameZoneMs` (0.5), on a node 0, and where nothing is known
-    the node scores 0 and is not refused. Latencies that are measured every `measurementInterval`
-    (5m) go before the table, and are believed for two intervals; they are read from
-    `latencyConfigMap`, where `moorage probe` writes them, and from `latencyFile`.
+    Services (`db`, `other-namespace/db`), or labels of pods in its namespace (`app=cache`); and in
+    `latencyTargets`, by the same names, with the milliseconds that are allowed to each. Where both
+    say nothing and unless `inferPeers` is off, it is inferred (latency_peers.py), and nobody is
+    refused for it. To a peer of several pods it is as far as the mean of them; the farthest peer
+    counts; a peer without pods does not. `latencies` has milliseconds between zones (values of
+    `topologyLabel`) and between nodes; within a zone it is `sameZoneMs` (0.5), on a node 0, and
+    where nothing is known the node scores 0 and is not refused. Latencies that are measured every
+    `measurementInterval` (5m) go before the table, and are believed for two intervals; they are
+    read from `latencyConfigMap`, where `moorage probe` writes them, and from `latencyFile`.
     """
 
     max_latency_ms: PositiveFloat = 10.0
@@ -70,6 +70,8 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
     peers_annotation: str = "moorage.io/talks-to"
     latency_config_map: str = CONFIG_MAP
     latency_file: str = ""
+    latency_targets: dict[str, PositiveFloat] = msgspec.field(default_factory=dict)
+    infer_peers: bool = True
 
     aliases = ("NetworkLatency",)
     carried: ClassVar[Carried] = {LATENCY_STORE: LatencyStore}
@@ -106,7 +108,7 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
         return tuple(found)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        distances = self.distances(cycle)
+        distances = self.distances(cycle, told_only=True)
         if distances is not None:
             out[distances[nodes.rows] > self.max_latency_ms * _ROUNDING_MARGIN] = 1
 
@@ -126,42 +128,46 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
         own = ClusterEvent(Resource.TARGET_POD, Action.UPDATE)
         return EventHint(node), EventHint(peers), EventHint(own), EventHint(MEASURED)
 
-    def distances(self, cycle: Cycle) -> Floats | None:
+    def distances(self, cycle: Cycle, *, told_only: bool = False) -> Floats | None:
         """Milliseconds to the farthest peer; None where the pod talks to nobody.  float64 (row)
 
-        Worked out once per attempt, and again when a trial moves pods.
+        A peer with a target counts in proportion: at its target it is `maxLatencyMs` away. With
+        `told_only`, peers that are only inferred do not count. Worked out once per attempt, and
+        again when a trial moves pods.
         """
-        version = cycle.table.pod_log.version
-        known: tuple[int, Floats | None] | None = cycle.state.get(NAME)
+        version, key = cycle.table.pod_log.version, f"{NAME}/{'told' if told_only else 'all'}"
+        known: tuple[int, Floats | None] | None = cycle.state.get(key)
         if known is None or known[0] != version:
-            known = cycle.state[NAME] = (version, self._distances(cycle))
+            known = cycle.state[key] = (version, self._distances(cycle, told_only))
         return known[1]
 
-    def _distances(self, cycle: Cycle) -> Floats | None:
-        peers = list(self.peers(cycle))
-        if not peers:
-            return None
+    def _distances(self, cycle: Cycle, told_only: bool) -> Floats | None:
         chart = self.atlas.chart(
             cycle.table, latency_measurements.latency_store(cycle.shared), cycle.now
         )
-        counters, rows = PodCounters.of(cycle.table), cycle.table.rows
-        counts = (counters.selected(peer).count[:rows].astype(np.float64) for peer in peers)
-        found = [self._mean(chart, cycle, count) for count in counts if count.any()]
+        found = [
+            scale * self._mean(chart, cycle, counts)
+            for counts, scale in self._counted(cycle, told_only)
+        ]
+        if not found and not told_only and self._infers(cycle) and chart.is_known:
+            found = [self._mean(chart, cycle, _each_node(cycle))]
         return np.max(found, axis=0) if found else None
 
-    def peers(self, cycle: Cycle) -> Iterator[PodSelection]:
-        """The pods that the pod talks to, peer by peer."""
-        namespace = cycle.pod.namespace
-        for entry in cycle.pod.annotations.get(self.peers_annotation, "").split(","):
-            name = entry.strip()
-            key, is_label, value = name.partition("=")
-            if is_label:
-                yield _selection(namespace, {key.strip(): value.strip()})
-            elif name:
-                where, _, service = name.rpartition("/")
-                found = cycle.get(Service, service, where or namespace)
-                if found is not None and found.spec.selector:
-                    yield _selection(found.namespace, found.spec.selector)
+    def _infers(self, cycle: Cycle) -> bool:
+        """Whether neither the pod nor the configuration says whom it talks to."""
+        told = self.latency_targets or self.peers_annotation in cycle.pod.annotations
+        return self.infer_peers and not told
+
+    def _counted(self, cycle: Cycle, told_only: bool) -> Iterator[tuple[Floats, float]]:
+        """The pods of each peer that has any, by row, and what its distance counts."""
+        told = list(peers.told_peers(cycle, self.peers_annotation, self.latency_targets))
+        if not told_only and self._infers(cycle):
+            told = list(peers.inferred_peers(cycle))
+        counters, rows = PodCounters.of(cycle.table), cycle.table.rows
+        for peer in told:
+            counts = counters.selected(peer.pods).count[:rows].astype(np.float64)
+            if counts.any():
+                yield counts, self.max_latency_ms / (peer.target_ms or self.max_latency_ms)
 
     def _mean(self, chart: LatencyMatrix, cycle: Cycle, counts: Floats) -> Floats:
         """The mean over the pods of one peer.  float64 (row)"""
@@ -179,6 +185,6 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
         return mean
 
 
-def _selection(namespace: str, labels: dict[str, str]) -> PodSelection:
-    clause = Clause(frozenset({namespace}), selectors.from_labels(labels))
-    return PodSelection((clause,), dying=False)
+def _each_node(cycle: Cycle) -> Floats:
+    """Every node once.  float64 (row)"""
+    return cycle.table.alive[: cycle.table.rows].astype(np.float64)

@@ -8,8 +8,8 @@ from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.policies.business.business_score import BusinessScorePlugin, Weights
 from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL
-from moorage.testing import node, pod
-from tests.unit.policies.asking import scores, world
+from moorage.testing import NodeBuilder, node, pod
+from tests.unit.policies.asking import faults, scores, world
 
 CPU, NETWORK, STORAGE = (f"moorage.io/{part}-performance" for part in ("cpu", "network", "storage"))
 RELIABILITY = "moorage.io/reliability"
@@ -107,6 +107,46 @@ def test_reliability_is_what_a_node_says_or_else_what_it_is() -> None:
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(args: dict[str, Any], want: list[str]) -> None:
-    prices = {"priceConfigMap": "", "priceFile": ""}
+    assert faults(BusinessScorePlugin, **args) == want
 
-    assert BusinessScorePlugin.check({**args, **prices}) == want
+
+def fast(name: str, **features: str) -> NodeBuilder:
+    prefix = "feature.node.kubernetes.io/"
+    return node(name).labelled(
+        {f"{prefix}{key.replace('__', '-').replace('_', '.')}": v for key, v in features.items()}
+    )
+
+
+def test_performance_comes_from_what_is_known_where_no_label_says_it() -> None:
+    only = BusinessScorePlugin(weights=Weights(cost=0, performance=100, reliability=0))
+    cluster = world(
+        only,
+        node("unknown"),
+        fast("wide", cpu__cpuid_AVX512F="true"),
+        fast("narrow", cpu__cpuid_SSE4="true"),
+        fast("flash", storage__nonrotationaldisk="true"),
+        fast("spinning", storage__nonrotationaldisk="false"),
+        fast("rdma", rdma_capable="true"),
+        node("busy").annotated({"metrics.moorage.io/cpu": "4"}),
+        node("idle").annotated({"metrics.moorage.io/cpu": "0"}),
+    )
+
+    found = scores(cluster, pod("web"))
+
+    assert found["unknown"] == 50
+    assert found["wide"] == found["flash"] == found["rdma"] == found["idle"] == 66
+    assert found["narrow"] < 50
+    assert found["spinning"] < 50
+    assert found["busy"] < found["narrow"]
+
+
+def test_targets_count_for_the_network() -> None:
+    only = BusinessScorePlugin(
+        weights=Weights(cost=0, performance=100, reliability=0), latency_targets={"app=db": 1.0}
+    )
+    db = pod("db").labelled(app="db").on("near")
+    cluster = world(only, node("near").in_zone("a"), node("far").in_zone("b"), db)
+
+    found = scores(cluster, pod("web"))
+
+    assert found["near"] > found["far"]

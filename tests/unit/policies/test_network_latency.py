@@ -190,3 +190,56 @@ def test_a_pod_follows_its_database() -> None:
 )
 def test_arguments_that_make_no_sense_are_refused(args: dict[str, str], want: list[str]) -> None:
     assert faults(NetworkLatencyPlugin, **args) == want
+
+
+def part(name: str, component: str, on: str = "") -> PodBuilder:
+    labels = {"app.kubernetes.io/part-of": "shop", "app.kubernetes.io/component": component}
+    made = pod(name).labelled(labels)
+    return made.on(on) if on else made
+
+
+def test_without_an_annotation_the_other_components_of_the_application_are_peers() -> None:
+    cluster = world(PLUGIN, *NODES, part("db-0", "db", "b1"), part("web-0", "web", "c1"))
+
+    found = scores(cluster, part("web-1", "web"))
+
+    assert max(found, key=lambda name: found[name]) == "b1"
+    assert refusals(cluster, part("web-1", "web")) == {}
+
+
+def test_without_labels_the_pods_behind_other_services_are_peers() -> None:
+    services = (service("db", app="db"), service("web", app="web"))
+    own = pod("web-0").labelled(app="web").on("c1")
+    cluster = world(PLUGIN, *NODES, *services, database("db-0", "a1"), own)
+
+    found = scores(cluster, pod("web-1").labelled(app="web"))
+
+    assert (found["a1"], found["b1"], found["c1"]) == (100, 80, 0)
+
+
+def test_without_anybody_the_node_in_the_middle_is_best() -> None:
+    found = scores(world(PLUGIN, *NODES), pod("web"))
+
+    assert max(found.values()) == found["b1"] == found["b2"] > found["a1"] > found["c1"]
+
+
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        pytest.param(NetworkLatencyPlugin(latencies=TABLE, infer_peers=False), id="switched off"),
+        pytest.param(NetworkLatencyPlugin(), id="nothing known of any latency"),
+    ],
+)
+def test_nothing_is_inferred(plugin: NetworkLatencyPlugin) -> None:
+    assert set(scores(world(plugin, *NODES), pod("web")).values()) == {0}
+
+
+def test_targets_make_peers_and_set_their_limits() -> None:
+    """b is 2 ms away from a: half of 4, and more than 1."""
+    others = (*NODES, service("db", app="db"), database("db-0", "a1"))
+    loose = NetworkLatencyPlugin(latencies=TABLE, latency_targets={"db": 4.0})
+    tight = NetworkLatencyPlugin(latencies=TABLE, latency_targets={"db": 1.0})
+
+    assert scores(world(loose, *others), pod("web"))["b1"] == 50
+    assert set(refusals(world(tight, *others), pod("web"))) == {"b1", "b2", "c1", "c2"}
+    assert set(refusals(world(loose, *others), pod("web"))) == {"c1", "c2"}

@@ -1,8 +1,7 @@
 """BusinessScorePlugin: one score of a node's cost, performance and reliability."""
 
-from collections.abc import Hashable
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 import numpy as np
@@ -10,16 +9,17 @@ from numpy.typing import NDArray
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
+from moorage.config.durations import Duration
 from moorage.config.types import ConfigStruct
 from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
+from moorage.framework.plugin import Carried
 from moorage.framework.points import Score
 from moorage.framework.verdicts import MAX_SCORE
 from moorage.policies import label_values
 from moorage.policies.argument_types import Amount, Percent
-from moorage.policies.business import price_list, price_table
+from moorage.policies.business import node_performance, price_list, price_table
 from moorage.policies.business.price_list import (
     INSTANCE_TYPE_LABEL,
     SPOT_LABELS,
@@ -27,8 +27,10 @@ from moorage.policies.business.price_list import (
     PriceList,
 )
 from moorage.policies.gpu import gpu_resources
-from moorage.policies.telemetry import metric_sources
-from moorage.policies.telemetry.metric_sources import Source
+from moorage.policies.network_latency import CONFIG_MAP, NetworkLatencyPlugin, PositiveFloat
+from moorage.policies.telemetry import metric_sources, node_measurements
+from moorage.policies.telemetry.latency_measurements import LATENCY_STORE, LatencyStore
+from moorage.policies.telemetry.metric_sources import Source, UsageProvider, UsageSource
 
 _UNHEALTHY: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 
@@ -58,8 +60,9 @@ class BusinessScorePlugin(Score, frozen=True, dict=True):
 
     Cost: a pod that costs up to 1.0 per hour on the node scores 100 there, up to 2.0 80, up to 5.0
     60 (`costSteps`), and beyond that `dearScore` (20); prices as for CostOptimizationPlugin.
-    Performance: the mean of what the node says, 0 to 100, under each of `performanceLabels`;
-    `unknownScore` (50) where it says nothing. Reliability: what it says under `reliabilityLabel`;
+    Performance: the mean of cpu, network and storage, each what the node says, 0 to 100, under
+    `performanceLabels`, or else what is known of it (node_performance.py); `unknownScore` (50)
+    where nothing is. Reliability: what it says under `reliabilityLabel`;
     else 0 while it reports trouble, `spotReliability` (30) on spot instances, and 100 otherwise.
     """
 
@@ -80,9 +83,17 @@ class BusinessScorePlugin(Score, frozen=True, dict=True):
     spot_reliability: Percent = 30
     price_config_map: str = ""
     price_file: str = ""
+    latency_targets: dict[str, PositiveFloat] = msgspec.field(default_factory=dict)
+    metric_provider: UsageProvider = UsageProvider()
+    stale_after: Duration = Duration.of_seconds(300)
+    latency_config_map: str = CONFIG_MAP
 
     aliases = ("BusinessScore",)
-    depends = Depends.NODE
+    carried: ClassVar[Carried] = {
+        node_measurements.USAGE_STORE: None,
+        LATENCY_STORE: LatencyStore,
+        price_table.PRICES: None,
+    }
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:
@@ -92,10 +103,22 @@ class BusinessScorePlugin(Score, frozen=True, dict=True):
         costs = [step["cost"] for step in args["costSteps"]]
         if costs != sorted(set(costs)):
             faults.append("costSteps: must be listed from the lowest cost to the highest")
+        faults += metric_sources.provider_faults(args, "cpuQuery", "memoryQuery")
         return [*faults, *metric_sources.price_faults(args)]
 
     def sources(self) -> tuple[Source, ...]:
-        return metric_sources.price_sources(self.price_config_map, self.price_file)
+        """What nodes use, how far they are from each other, what they cost."""
+        found: list[Source] = list(self.network.sources())
+        if self.metric_provider.type != metric_sources.NO_PROVIDER:
+            found.append(UsageSource(self.metric_provider))
+        return (*found, *metric_sources.price_sources(self.price_config_map, self.price_file))
+
+    @cached_property
+    def network(self) -> NetworkLatencyPlugin:
+        """Who is near to whom."""
+        return NetworkLatencyPlugin(
+            latency_targets=self.latency_targets, latency_config_map=self.latency_config_map
+        )
 
     @cached_property
     def prices(self) -> PriceList:
@@ -110,14 +133,10 @@ class BusinessScorePlugin(Score, frozen=True, dict=True):
             gpu_resources.GPU_RESOURCE_NAMES,
         )
 
-    def sign(self, cycle: Cycle) -> Hashable:
-        asked = self.prices.of_pod(cycle.incoming, cycle.table)
-        return asked, cycle.incoming.nonzero, price_table.price_table(cycle.shared).version
-
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         weights = self.weights
         total = weights.cost * self.cost(cycle, nodes)
-        total += weights.performance * self.performance(nodes)
+        total += weights.performance * self.performance(cycle, nodes)
         total += weights.reliability * self.reliability(nodes)
         score_range.write_scores(
             total / (weights.cost + weights.performance + weights.reliability), out
@@ -133,13 +152,25 @@ class BusinessScorePlugin(Score, frozen=True, dict=True):
         found: Floats = answers[np.searchsorted(limits, costs, side="left")]
         return found
 
-    def performance(self, nodes: Nodes) -> Floats:
-        """The mean over the labels.  float64 (node)"""
+    def performance(self, cycle: Cycle, nodes: Nodes) -> Floats:
+        """The mean of the parts: what the node says, or what is known of it.  float64 (node)"""
         total = np.zeros(nodes.count)
-        for label in self.performance_labels:
+        known = self._known(cycle, nodes)
+        for at, label in enumerate(self.performance_labels):
             said = _within_score_range(label_values.node_numbers(nodes.table, label)[nodes.rows])
+            if at < len(known):
+                said = np.where(np.isnan(said), known[at], said)
             total += np.where(np.isnan(said), self.unknown_score, said)
         return total / max(len(self.performance_labels), 1)
+
+    def _known(self, cycle: Cycle, nodes: Nodes) -> tuple[Floats, Floats, Floats]:
+        """What is known of cpu, network and storage, NaN where nothing is.  float64 (node)"""
+        since = cycle.now - self.stale_after.seconds
+        return (
+            node_performance.cpu_scores(cycle, nodes, since),
+            node_performance.network_scores(self.network, cycle, nodes),
+            node_performance.storage_scores(nodes),
+        )
 
     def reliability(self, nodes: Nodes) -> Floats:
         """What the node says, or what its kind and its conditions do.  float64 (node)"""

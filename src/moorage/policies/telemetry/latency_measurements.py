@@ -76,6 +76,7 @@ class LatencyMatrix:
                 found.append(milliseconds)
             elif ids[0] is not None and ids[1] is not None:
                 self.zones[ids[0], ids[1]] = milliseconds
+        self.is_known = bool(known)
         self.pairs = NodePairs(
             np.array(starts, dtype=np.intp), np.array(ends, dtype=np.intp), np.array(found)
         )
