@@ -2,7 +2,7 @@
 
 The engine gives one to every plugin of a profile, once, before any hook is called. It is what
 kube-scheduler's framework.Handle is to a plugin: the cache, the time, the pods that wait on Permit,
-and a way to say things about pods.
+and a way to say things about pods: events, and metrics of its own.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,6 +11,13 @@ from typing import Any, Final, Literal, Protocol
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.framework.plugin_metrics import (
+    SECONDS,
+    PluginCounter,
+    PluginGauge,
+    PluginHistogram,
+    PluginMetrics,
+)
 
 EventType = Literal["Normal", "Warning"]
 
@@ -94,7 +101,7 @@ class Handle:
     and belongs to the profile.
     """
 
-    __slots__ = ("_now", "_recorder", "_waiting", "cache", "plugin", "shared")
+    __slots__ = ("_metrics", "_now", "_recorder", "_waiting", "cache", "plugin", "shared")
 
     def __init__(
         self,
@@ -104,6 +111,7 @@ class Handle:
         shared: dict[str, Any],
         waiting: WaitingPods = NOBODY_WAITS,
         recorder: Recorder = NO_RECORDER,
+        metrics: PluginMetrics | None = None,
     ) -> None:
         self.plugin = plugin
         self.cache = cache
@@ -111,6 +119,7 @@ class Handle:
         self._now = now
         self._waiting = waiting
         self._recorder = recorder
+        self._metrics = PluginMetrics() if metrics is None else metrics
 
     def now(self) -> float:
         """Seconds since the epoch; in simulations, by their clock."""
@@ -144,6 +153,24 @@ class Handle:
     def record(self, pod: Pod, reason: str, note: str, type_: EventType = "Normal") -> None:
         """Send an event about a pod, in the name of its scheduler."""
         self._recorder.record(pod.spec.scheduler_name, pod, type_, reason, self.plugin, note)
+
+    def counter(self, name: str, help: str, labels: tuple[str, ...] = ()) -> PluginCounter:
+        """A counter of this plugin's, served as `moorage_plugin_<plugin>_<name>_total`."""
+        return self._metrics.counter(self.plugin, name, help, labels)
+
+    def gauge(self, name: str, help: str, labels: tuple[str, ...] = ()) -> PluginGauge:
+        """A gauge of this plugin's, served as `moorage_plugin_<plugin>_<name>`."""
+        return self._metrics.gauge(self.plugin, name, help, labels)
+
+    def histogram(
+        self,
+        name: str,
+        help: str,
+        labels: tuple[str, ...] = (),
+        bounds: tuple[float, ...] = SECONDS,
+    ) -> PluginHistogram:
+        """A histogram of this plugin's, served as `moorage_plugin_<plugin>_<name>`."""
+        return self._metrics.histogram(self.plugin, name, help, labels, bounds)
 
 
 NO_HANDLE: Final = (

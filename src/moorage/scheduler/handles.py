@@ -1,6 +1,8 @@
 """Gives plugins their handles, and guards their clock, when a profile is about to be used."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+from prometheus_client.core import Metric as Family
 
 from moorage.bind.event_recorder import EventRecorder
 from moorage.bind.permits import WaitingPods
@@ -9,7 +11,10 @@ from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.framework.handle import Handle
 from moorage.framework.plugin import give_handle
+from moorage.framework.plugin_metrics import PluginGauge, PluginHistogram, PluginMetrics
 from moorage.guard.breaker_events import BreakerListener
+from moorage.observe.catalogue import Metric
+from moorage.observe.metric_families import Tally, counter, gauge, histogram
 
 
 class Handles:
@@ -28,6 +33,7 @@ class Handles:
         self._waiting = waiting
         self._recorder = recorder
         self._tell = tell
+        self._metrics = PluginMetrics()
 
     def give(self, profiles: Iterable[Profile]) -> None:
         """Let the plugins of these profiles see the scheduler; to those that do, nothing is new."""
@@ -40,4 +46,24 @@ class Handles:
 
     def _handle(self, name: str, profile: Profile) -> Handle:
         now, shared = self._clock.now, profile.shared
-        return Handle(name, self._cache, now, shared, self._waiting, self._recorder)
+        return Handle(name, self._cache, now, shared, self._waiting, self._recorder, self._metrics)
+
+    def families(self) -> Iterator[Family]:
+        """What plugins measure."""
+        for metric in self._metrics:
+            if isinstance(metric, PluginHistogram):
+                described = Metric(metric.name, "histogram", metric.help, metric.labels)
+                yield histogram(described, _tallies(metric))
+            elif isinstance(metric, PluginGauge):
+                described = Metric(metric.name, "gauge", metric.help, metric.labels)
+                yield gauge(described, metric.values.items())
+            else:
+                described = Metric(metric.name, "counter", metric.help, metric.labels)
+                yield counter(described, metric.values.items())
+
+
+def _tallies(metric: PluginHistogram) -> Iterator[tuple[tuple[str, ...], Tally]]:
+    for labels, counts in metric.counts.items():
+        tally = Tally(metric.bounds)
+        tally.counts, tally.total = list(counts), metric.values[labels]
+        yield labels, tally

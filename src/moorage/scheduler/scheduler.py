@@ -88,8 +88,8 @@ class Scheduler:
             clock, server, self.in_force, self.observers, self.recorder, self._tasks.start
         )
         tell = BreakerReporter(self.observers, reporter)
-        handles = Handles(self.cache, clock, self.waiting, self.recorder, tell)
-        handles.give(self.in_force)
+        self._handles = Handles(self.cache, clock, self.waiting, self.recorder, tell)
+        self._handles.give(self.in_force)
         self.queue = queue_for(
             self.in_force,
             clock.now,
@@ -136,7 +136,7 @@ class Scheduler:
             clock,
             self._cycles,
             self.gate,
-            handles,
+            self._handles,
             self._features,
             self._intake.known,
             self._intake.believe,
@@ -215,7 +215,8 @@ class Scheduler:
         return self._bindings.count
 
     def families(self) -> Iterator[Family]:
-        """What features measure."""
+        """What features and plugins measure."""
+        yield from self._handles.families()
         for families in self._features.families:
             yield from families()
 
