@@ -129,9 +129,7 @@ def preemption_for(ports: Ports) -> Preemption:
         ledger=BudgetLedger(ports.cache, ports.clock, ports.known),
         guard=guard,
         spared=SparedPods(ports.cache, ports.profiles, ports.reporter, guard),
-        promises=Promises(
-            ports.cache, ports.queue, ports.clock, ports.reporter, ports.features, ports.start
-        ),
+        promises=Promises(ports.cache, ports.queue, ports.clock, ports.reporter, ports.features),
         others=ports.features,
         start=ports.start,
         wake=ports.wake,
@@ -178,6 +176,7 @@ def gangs_for(ports: Ports, evictions: Evictions) -> Gangs:
         clock=clock,
         waiting=ports.waiting,
         preparing=ports.preparing,
+        statuses=ports.statuses,
         outcome=ports.outcome,
         bindings=ports.bindings,
         settings=settings,

@@ -24,6 +24,7 @@ from moorage.gang.status import GangStatus
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.outcome import Outcome
 from moorage.scheduler.placement import Placement
+from moorage.scheduler.status_writer import StatusWriter
 from moorage.scheduler.tasks import Bindings
 from moorage.watch.api_errors import ServerError, TooManyRequests
 
@@ -50,6 +51,7 @@ class GangBinder:
         clock: Clock,
         waiting: WaitingPods,
         preparing: PodsInPreBind,
+        statuses: StatusWriter,
         outcome: Outcome,
         bindings: Bindings,
         settings: GangSettings,
@@ -64,6 +66,7 @@ class GangBinder:
         self._clock = clock
         self._waiting = waiting
         self._preparing = preparing
+        self._statuses = statuses
         self._outcome = outcome
         self._bindings = bindings
         self._lifecycle = lifecycle
@@ -157,7 +160,8 @@ class GangBinder:
                 if not self._is_enough():
                     return
                 try:
-                    await binder.run_bind(placement.profile, placement.cycle, placement.node)
+                    async with self._statuses.binding(_uid(placement)):
+                        await binder.run_bind(placement.profile, placement.cycle, placement.node)
                 except SchedulingError as error:
                     late = self._clock.now() >= self._deadline
                     if delay is None or late or not _may_pass(error):

@@ -1,7 +1,6 @@
 """Promises: which node a pod was promised, and until when that may take to come true."""
 
 from moorage.api.pod import Pod
-from moorage.bind import status_patches
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.framework.cycle import Cycle
@@ -9,7 +8,6 @@ from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.alarms import Alarms
 from moorage.scheduler.feature import Features
 from moorage.scheduler.report import Reporter
-from moorage.scheduler.tasks import Start
 
 GIVEN_UP = "the node {} promised to the pod {:g} s ago did not come free: it will look again"
 
@@ -24,14 +22,12 @@ class Promises:
         clock: Clock,
         reporter: Reporter,
         others: Features,
-        start: Start,
     ) -> None:
         self._cache = cache
         self._queue = queue
         self._clock = clock
         self._reporter = reporter
         self._others = others
-        self._start = start
         self._alarms = Alarms()
         self._given: dict[str, tuple[Pod, str, float]] = {}
         self.given_up = 0
@@ -42,7 +38,7 @@ class Promises:
         pod = cycle.pod
         self._cache.nominations.put(cycle.incoming, node)
         if pod.status.nominated_node_name != node:
-            self._patch(pod, node)
+            self._reporter.nominated(pod, node)
         self._alarms.clear(pod.uid)
         self._given.pop(pod.uid, None)
         if node and seconds:
@@ -56,7 +52,7 @@ class Promises:
         self._given.pop(uid, None)
         queued = self._queue.find(uid)
         if queued is not None:
-            self._patch(queued.info.pod, "")
+            self._reporter.nominated(queued.info.pod, "")
             self._queue.activate([uid], self._clock.now())
 
     def tick(self, now: float) -> None:
@@ -75,7 +71,3 @@ class Promises:
     def next_due(self) -> float | None:
         """When the next promise is to have come true."""
         return self._alarms.next()
-
-    def _patch(self, pod: Pod, node: str) -> None:
-        patch = status_patches.nomination_patch(node)
-        self._start(self._reporter.patch_status(pod, patch), f"nominate/{pod.key}")

@@ -8,6 +8,7 @@
     placement            a node was chosen: assume, Reserve, Permit
     outcome              the pod is bound, or goes back to the queue with its reason
     report               what became of pods, for observers, in events and in their status
+    status_writer        the status of pods: per pod in order, and not after they are bound
     feature              what may be added to a scheduler, and where it is asked
     ports                what a feature may be handed
     kubelet_rejections   a feature: nodes rest whose kubelet refused a pod

@@ -22,6 +22,7 @@ from moorage.scheduler.intake import KnownObjects
 from moorage.scheduler.placement import Placement, unplace
 from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.report import Reporter
+from moorage.scheduler.status_writer import StatusWriter
 from moorage.scheduler.tasks import Bindings
 
 
@@ -36,6 +37,7 @@ class Outcome:
         profiles: Profiles,
         known: KnownObjects,
         reporter: Reporter,
+        statuses: StatusWriter,
         observers: Observers,
         waiting: WaitingPods,
         preparing: PodsInPreBind,
@@ -48,6 +50,7 @@ class Outcome:
         self._profiles = profiles
         self._known = known
         self._reporter = reporter
+        self._statuses = statuses
         self._observers = observers
         self._waiting = waiting
         self._preparing = preparing
@@ -72,7 +75,8 @@ class Outcome:
                 preparing = binder.run_pre_bind(profile, cycle, node)
                 refused = await self._preparing.run(queued.info.uid, preparing)
             if refused is None:
-                await binder.run_bind(profile, cycle, node)
+                async with self._statuses.binding(queued.info.uid):
+                    await binder.run_bind(profile, cycle, node)
         except SchedulingError as error:
             cycle.timer.step("", "Error")
             self.undo(placement)

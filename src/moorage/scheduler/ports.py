@@ -24,6 +24,7 @@ from moorage.scheduler.outcome import Outcome
 from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.reconfigure import Reconfiguration
 from moorage.scheduler.report import Reporter
+from moorage.scheduler.status_writer import StatusWriter
 from moorage.scheduler.tasks import Bindings, Later, Start, Wake
 from moorage.watch.api_server import ApiServer
 
@@ -39,6 +40,7 @@ class Ports(NamedTuple):
     observers: Observers
     recorder: EventRecorder
     reporter: Reporter
+    statuses: StatusWriter
     cycles: Cycles
     outcome: Outcome
     known: KnownObjects

@@ -16,9 +16,7 @@ from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Bound, Result
 from moorage.scheduler.placement import Placement
 from moorage.scheduler.profiles import Profiles
-from moorage.scheduler.tasks import Start
-from moorage.watch.api_errors import ApiError, NotFound
-from moorage.watch.api_server import ApiServer
+from moorage.scheduler.status_writer import StatusWriter
 
 
 class Reporter:
@@ -27,18 +25,16 @@ class Reporter:
     def __init__(
         self,
         clock: Clock,
-        server: ApiServer,
         profiles: Profiles,
         observers: Observers,
         recorder: EventRecorder,
-        start: Start,
+        statuses: StatusWriter,
     ) -> None:
         self._clock = clock
-        self._server = server
         self._profiles = profiles
         self._observers = observers
         self._recorder = recorder
-        self._start = start
+        self._statuses = statuses
 
     def attempted(
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, result: Result, **more: Any
@@ -105,7 +101,11 @@ class Reporter:
         self.event(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle)
         patch = status_patches.not_scheduled_patch(pod, reason, message, self._clock.now())
         if patch is not None:
-            self._start(self.patch_status(pod, patch), f"status/{pod.key}")
+            self._statuses.write(pod, patch)
+
+    def nominated(self, pod: Pod, node: str) -> None:
+        """A pod was promised a node, or none any more: its status says so."""
+        self._statuses.write(pod, status_patches.nomination_patch(node))
 
     def event(
         self,
@@ -128,15 +128,6 @@ class Reporter:
             attempt=attempt,
             generation=generation,
         )
-
-    async def patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
-        """Write to a pod's status; that the pod is gone is fine."""
-        try:
-            await self._server.patch_pod_status(pod.namespace, pod.name, patch, pod.uid)
-        except NotFound:
-            pass
-        except ApiError as error:
-            self._observers.failed(pod.key, "", error)
 
 
 class BreakerReporter:

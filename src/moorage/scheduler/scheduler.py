@@ -39,6 +39,7 @@ from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.queue_order import queue_for
 from moorage.scheduler.reconfigure import Reconfiguration
 from moorage.scheduler.report import BreakerReporter, Reporter
+from moorage.scheduler.status_writer import StatusWriter
 from moorage.scheduler.tasks import Bindings, Tasks
 from moorage.scheduler.version import Version
 from moorage.watch.api_resources import Resource
@@ -84,9 +85,8 @@ class Scheduler:
         self._tasks, self._features = Tasks(), Features()
         self._bindings, preparing = Bindings(self.wake), PodsInPreBind()
         self.in_force = Profiles(profiles, Backoff(*backoff), self._features)
-        reporter = Reporter(
-            clock, server, self.in_force, self.observers, self.recorder, self._tasks.start
-        )
+        statuses = StatusWriter(server, self.observers, self._tasks.start)
+        reporter = Reporter(clock, self.in_force, self.observers, self.recorder, statuses)
         tell = BreakerReporter(self.observers, reporter)
         self._handles = Handles(self.cache, clock, self.waiting, self.recorder, tell)
         self._handles.give(self.in_force)
@@ -124,6 +124,7 @@ class Scheduler:
             self.in_force,
             self._intake.known,
             reporter,
+            statuses,
             self.observers,
             self.waiting,
             preparing,
@@ -173,6 +174,7 @@ class Scheduler:
             observers=self.observers,
             recorder=self.recorder,
             reporter=reporter,
+            statuses=statuses,
             cycles=self._cycles,
             outcome=outcome,
             known=self._intake.known,

@@ -1,0 +1,94 @@
+"""Writes the status of pods: per pod in order, and never after what it says has ceased to hold.
+
+A pod that failed may be bound a few milliseconds later. What is written of the failure must reach
+the API server before the binding does, or not at all: a bound pod that says it is not scheduled
+would say so for good.
+
+1. One write of a pod is under way at a time; what comes meanwhile is joined into one more.
+2. Before a pod is bound its writes end: one under way is waited for, one not begun is dropped.
+3. While it is being bound nothing is written. If it is not bound after all, writing goes on.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from moorage.api.pod import Pod
+from moorage.observe.observers import Observers
+from moorage.scheduler.tasks import Start
+from moorage.watch.api_errors import ApiError, NotFound
+from moorage.watch.api_server import ApiServer
+
+Patch = dict[str, Any]
+
+
+class StatusWriter:
+    """What is to be written of each pod, by uid."""
+
+    def __init__(self, server: ApiServer, observers: Observers, start: Start) -> None:
+        self._server = server
+        self._observers = observers
+        self._start = start
+        self._next: dict[str, tuple[Pod, Patch]] = {}
+        self._under_way: dict[str, asyncio.Event] = {}
+        self._held: set[str] = set()
+
+    def write(self, pod: Pod, patch: Patch) -> None:
+        """Patch a pod's status, after whatever is being written of it already."""
+        _, earlier = self._next.get(pod.uid, (pod, {}))
+        self._next[pod.uid] = pod, _joined(earlier, patch)
+        self._begin(pod)
+
+    @asynccontextmanager
+    async def binding(self, uid: str) -> AsyncIterator[None]:
+        """Around the binding of a pod: nothing is written of it meanwhile.
+
+        What was to be written is dropped where the pod is bound, and written where that fails.
+        """
+        self._held.add(uid)
+        dropped = self._next.pop(uid, None)
+        while (ended := self._under_way.get(uid)) is not None:
+            await ended.wait()
+        try:
+            yield
+        except BaseException:
+            self._held.discard(uid)
+            later = self._next.pop(uid, dropped)
+            if later is not None:
+                self.write(*later)
+            raise
+        self._held.discard(uid)
+        self._next.pop(uid, None)
+
+    def _begin(self, pod: Pod) -> None:
+        if pod.uid not in self._under_way and pod.uid not in self._held:
+            self._under_way[pod.uid] = asyncio.Event()
+            self._start(self._send(pod.uid), f"status/{pod.key}")
+
+    async def _send(self, uid: str) -> None:
+        try:
+            while uid in self._next and uid not in self._held:
+                await self._patch(*self._next.pop(uid))
+        finally:
+            self._under_way.pop(uid).set()
+
+    async def _patch(self, pod: Pod, patch: Patch) -> None:
+        """That the pod is gone is fine."""
+        try:
+            await self._server.patch_pod_status(pod.namespace, pod.name, patch, pod.uid)
+        except NotFound:
+            pass
+        except ApiError as error:
+            self._observers.failed(pod.key, "", error)
+
+
+def _joined(earlier: Patch, later: Patch) -> Patch:
+    """Two patches of a status in one: the later has the last word on each field and condition."""
+    before, after = earlier.get("status", {}), later["status"]
+    joined = {**before, **after}
+    if "conditions" in before and "conditions" in after:
+        types = {condition["type"] for condition in after["conditions"]}
+        kept = [condition for condition in before["conditions"] if condition["type"] not in types]
+        joined["conditions"] = [*kept, *after["conditions"]]
+    return {"status": joined}

@@ -1,0 +1,150 @@
+"""The status of a pod: written in order, and never after what it says has ceased to hold."""
+
+import asyncio
+import random
+from typing import Any
+
+from moorage.api.pod import Pod
+from moorage.app.assembly import assemble
+from moorage.clock import VirtualClock, run_virtual
+from moorage.config.moorage_configuration import NO_LIMITS
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.observe.observers import Observers
+from moorage.scheduler.status_writer import StatusWriter
+from moorage.testing import NodeBuilder, PodBuilder, node, pod
+from moorage.testing.small_cluster import profile_of
+from moorage.watch.api_resources import NODES, PODS
+
+Raw = dict[str, Any]
+SLOW_SECONDS = 0.5
+
+
+class SlowStatus(MemoryCluster):
+    """An API server on which writing a status takes its time, and everything else does not."""
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
+        await self.clock.sleep(SLOW_SECONDS)
+        await super().patch_pod_status(namespace, name, patch, uid)
+
+
+def scheduled_condition(cluster: MemoryCluster, name: str) -> Raw:
+    conditions = cluster.read(PODS, "default", name)["status"].get("conditions", [])
+    found: list[Raw] = [each for each in conditions if each["type"] == "PodScheduled"]
+    return found[0]
+
+
+def run_and_add(*late: NodeBuilder | PodBuilder, at: float) -> SlowStatus:
+    """A pod waits on a cluster without room; then something comes, and it is bound."""
+    clock = VirtualClock(1000.0)
+    cluster = SlowStatus(clock=clock, rng=random.Random(1))
+    cluster.add(NODES, node("small").offering(cpu="1").raw)
+    cluster.add(PODS, pod("p").requesting(cpu="2").raw)
+    profiles = {"default-scheduler": profile_of([], False, NO_LIMITS)}
+
+    async def main() -> None:
+        scheduler = assemble(cluster, profiles, clock=clock, rng=random.Random(1))
+        running = asyncio.ensure_future(scheduler.run())
+        await clock.sleep(at)
+        for obj in late:
+            await cluster.create(NODES, obj.raw)
+        await clock.sleep(60)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtual(main(), clock)
+    return cluster
+
+
+def test_a_pod_that_gets_room_while_its_failure_is_written_is_not_said_to_wait() -> None:
+    cluster = run_and_add(node("large").offering(cpu="8"), at=0.01)
+
+    assert cluster.read(PODS, "default", "p")["spec"]["nodeName"] == "large"
+    assert scheduled_condition(cluster, "p")["status"] == "True"
+
+
+class Recorder:
+    """An API server that notes what is written, when."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self.written: list[tuple[float, Raw]] = []
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
+        await self._clock.sleep(1.0)
+        self.written.append((self._clock.now(), patch["status"]))
+
+
+async def writer_on(clock: VirtualClock) -> tuple[StatusWriter, Recorder]:
+    server = Recorder(clock)
+
+    tasks = []
+
+    def start(work: Any, name: str) -> None:
+        tasks.append(asyncio.ensure_future(work))
+
+    made: Any = server
+    return StatusWriter(made, Observers(()), start), server
+
+
+def waiting() -> Pod:
+    return pod("p").build()
+
+
+def condition(message: str) -> Raw:
+    return {"status": {"conditions": [{"type": "PodScheduled", "message": message}]}}
+
+
+def test_what_comes_while_a_write_is_under_way_is_joined_into_one_more() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(clock)
+        writer.write(waiting(), condition("first"))
+        await clock.sleep(0.1)
+        writer.write(waiting(), condition("second"))
+        writer.write(waiting(), {"status": {"nominatedNodeName": "a"}})
+        writer.write(waiting(), condition("third"))
+        await clock.sleep(10)
+        return server.written
+
+    (first, said), (second, more) = run_virtual(main(), clock)
+    assert (first, said["conditions"][0]["message"]) == (1.0, "first")
+    assert (second, more["conditions"][0]["message"]) == (2.0, "third")
+    assert more["nominatedNodeName"] == "a"
+
+
+def test_before_a_pod_is_bound_a_write_under_way_ends_and_another_is_dropped() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> tuple[float, list[tuple[float, Raw]]]:
+        writer, server = await writer_on(clock)
+        writer.write(waiting(), condition("under way"))
+        await clock.sleep(0.1)
+        writer.write(waiting(), condition("not begun"))
+        async with writer.binding(waiting().uid):
+            bound_at = clock.now()
+            writer.write(waiting(), condition("while it is bound"))
+            await clock.sleep(1)
+        await clock.sleep(10)
+        return bound_at, server.written
+
+    bound_at, written = run_virtual(main(), clock)
+    assert bound_at == 1.0
+    assert [status["conditions"][0]["message"] for _, status in written] == ["under way"]
+
+
+def test_a_binding_that_fails_lets_the_last_word_through() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(clock)
+        try:
+            async with writer.binding(waiting().uid):
+                writer.write(waiting(), condition("refused"))
+                raise ValueError
+        except ValueError:
+            pass
+        await clock.sleep(10)
+        return server.written
+
+    assert [s["conditions"][0]["message"] for _, s in run_virtual(main(), clock)] == ["refused"]
