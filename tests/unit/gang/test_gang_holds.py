@@ -13,7 +13,7 @@ from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_errors import Conflict
 from moorage.watch.api_resources import NODES, PODS
 from tests.unit.gang.gang_world import POD_GROUPS, GangWorld, group, member, members, settle
-from tests.unit.gang.test_gang_scheduling import flaky
+from tests.unit.gang.test_gang_binding import flaky
 
 LONG = 301.0
 

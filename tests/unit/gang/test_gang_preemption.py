@@ -17,7 +17,7 @@ from tests.unit.gang.gang_world import (
     members,
     settle,
 )
-from tests.unit.preemption.test_preemption_feature import budget, low, names
+from tests.unit.preemption.preemption_world import budget, low, names
 
 ZONE = "topology.kubernetes.io/zone"
 

@@ -1,151 +1,29 @@
-"""DefaultPreemption as an attempt meets it: the default profile, no node fits."""
+"""DefaultPreemption: who has to go, who may stay, and what is said of it."""
 
-import random
 from typing import Any
 
 import pytest
 
-from moorage.api.cluster_objects import PodDisruptionBudget
-from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.app import built_in_plugins
 from moorage.cache.cache import Cache
-from moorage.config.loader import load
-from moorage.config.resolved_profile import resolve
-from moorage.cycle import attempt, profile
-from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
-from moorage.framework.cycle import Cycle
-from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.events import Action, ClusterEvent, Hint, Resource
-from moorage.framework.plugin import Plugin, give_handles
-from moorage.framework.points import Filter, PreFilter
-from moorage.framework.verdicts import Nominated, Rejection, unschedulable
-from moorage.preemption import candidates
-from moorage.preemption.plugin import UNDERWAY, DefaultPreemption, evaluate, nominate
+from moorage.framework.plugin import give_handles
+from moorage.preemption.plugin import UNDERWAY, DefaultPreemption
 from moorage.preemption.underway import Underway
-from moorage.preemption.victims import Victims
-
-GONE = "2026-02-01T00:00:00Z"
-
-
-class Brittle(Filter, frozen=True):
-    """Fails on the node n0."""
-
-    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
-        if node.name == "n0" and len(cycle.pods_on("n0")) == 0:
-            raise RuntimeError("no idea")
-        return None
-
-
-class Capricious(PreFilter, frozen=True):
-    """Refuses every pod, though no pod is in its way."""
-
-    def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection:
-        return unschedulable("not today")
-
-
-def profile_with(*extra: type[Plugin], **args: int) -> Profile:
-    known = built_in_plugins.built_in()
-    for plugin in extra:
-        known.add(plugin)
-    described = built_in_plugins.describe_plugins(known)
-    config: dict[str, Any] = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [
-            {
-                "plugins": {"multiPoint": {"enabled": [{"name": p.__name__} for p in extra]}},
-                "pluginConfig": [{"name": "DefaultPreemption", "args": args}] if args else [],
-            }
-        ],
-    }
-    loaded = load(config, known=described, source="config")
-    return profile.build(resolve(loaded.configuration.profiles[0], described), known)
-
-
-@pytest.fixture
-def default() -> Profile:
-    return profile_with()
-
-
-def node(name: str, cpu: str = "2", **spec: Any) -> Node:
-    allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
-    return decode_as(
-        {"metadata": {"name": name}, "spec": spec, "status": {"allocatable": allocatable}}, Node
-    )
-
-
-def pod(
-    name: str,
-    on: str = "",
-    priority: int = 0,
-    cpu: str = "1",
-    *,
-    started: int = 0,
-    nominated: str = "",
-    deleted: bool = False,
-    condition: tuple[str, str] | None = None,
-    **spec: Any,
-) -> Pod:
-    status: dict[str, Any] = {
-        "nominatedNodeName": nominated,
-        "startTime": f"2026-01-01T00:00:{started:02}Z",
-    }
-    if condition is not None:
-        status["conditions"] = [
-            {"type": "DisruptionTarget", "status": condition[0], "reason": condition[1]}
-        ]
-    metadata: dict[str, Any] = {"name": name, "namespace": "default", "uid": name}
-    metadata["labels"] = {"app": name.split("-")[0]}
-    if deleted:
-        metadata["deletionTimestamp"] = GONE
-    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
-    spec |= {"nodeName": on, "priority": priority, "containers": containers}
-    return decode_as({"metadata": metadata, "spec": spec, "status": status}, Pod)
-
-
-def budget(app: str, allowed: int = 0) -> PodDisruptionBudget:
-    return decode_as(
-        {
-            "metadata": {"name": app, "namespace": "default"},
-            "spec": {"selector": {"matchLabels": {"app": app}}},
-            "status": {"disruptionsAllowed": allowed},
-        },
-        PodDisruptionBudget,
-    )
-
-
-def cluster(*things: Node | Pod | PodDisruptionBudget) -> Cache:
-    cache = Cache()
-    for thing in things:
-        if isinstance(thing, Node):
-            cache.put_node(thing)
-        elif isinstance(thing, PodDisruptionBudget):
-            cache.objects.put(thing)
-        elif thing.spec.node_name:
-            cache.put_pod(thing)
-        else:
-            cache.nominations.put(cache.info(thing), thing.status.nominated_node_name)
-    return cache
-
-
-def tried(chosen: Profile, cache: Cache, incoming: Pod) -> Unschedulable:
-    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0), shared=chosen.shared)
-    answer = attempt.run(chosen, cycle)
-    assert isinstance(answer, Unschedulable)
-    return answer
-
-
-def said(answer: Unschedulable) -> str:
-    """The preemption part of the FailedScheduling text."""
-    return answer.message.partition(" preemption: ")[2]
-
-
-def victims_of(answer: Unschedulable) -> list[str]:
-    assert answer.nominated is not None
-    return [victim.name for victim in answer.nominated.victims]
+from tests.unit.preemption.preemption_cases import (
+    Brittle,
+    Capricious,
+    budget,
+    cluster,
+    node,
+    pod,
+    profile_with,
+    said,
+    tried,
+    victims_of,
+)
 
 
 def test_the_least_important_pods_make_room(default: Profile) -> None:
@@ -383,115 +261,6 @@ def test_a_node_that_takes_the_pod_as_it_is_has_no_victims() -> None:
     assert said(answer).startswith("[expected at least one victim pod on node")
     assert 'node "n0"' in answer.message
     assert 'node "n1"' in answer.message
-
-
-@pytest.mark.parametrize(
-    ("nodes", "percentage", "absolute", "want"),
-    [
-        pytest.param(5000, 10, 100, 500, id="a share of many nodes"),
-        pytest.param(500, 10, 100, 100, id="at least so many"),
-        pytest.param(50, 10, 100, 50, id="never more than there are"),
-        pytest.param(199, 50, 0, 99, id="a share is rounded down"),
-    ],
-)
-def test_how_many_candidates_are_enough(
-    nodes: int, percentage: int, absolute: int, want: int
-) -> None:
-    assert candidates.enough(nodes, percentage, absolute) == want
-
-
-def full_nodes(count: int, *names: str) -> list[Node | Pod]:
-    """Nodes that one pod each fills; those named have their own app."""
-    things: list[Node | Pod] = []
-    for number in range(count):
-        app = f"n{number}" if f"n{number}" in names else "web"
-        things += [node(f"n{number}"), pod(f"{app}-{number}", f"n{number}", 0, "2")]
-    return things
-
-
-def cycle_after_filtering(
-    chosen: Profile, cache: Cache, incoming: Pod, seed: int = 0
-) -> tuple[Cycle, Diagnosis]:
-    cycle = Cycle(cache, cache.info(incoming), random=random.Random(seed), shared=chosen.shared)
-    answer = attempt.run(chosen, cycle)
-    assert isinstance(answer, Unschedulable)
-    return cycle, answer.diagnosis
-
-
-def test_the_search_ends_with_enough_candidates(default: Profile) -> None:
-    found = set()
-    cache = cluster(*full_nodes(20))
-    for seed in range(30):
-        cycle, diagnosis = cycle_after_filtering(default, cache, pod("incoming", priority=9), seed)
-        search = candidates.find(cycle, diagnosis, 10, 1)
-        assert len(search.found) == 2
-        found |= set(search.found)
-
-    assert len(found) > 10, "the walk starts anywhere"
-
-
-def test_the_search_goes_on_until_a_candidate_violates_no_budget(default: Profile) -> None:
-    cache = cluster(*full_nodes(20, "n7"), budget("web"))
-    for seed in range(5):
-        cycle, diagnosis = cycle_after_filtering(default, cache, pod("incoming", priority=9), seed)
-        search = candidates.find(cycle, diagnosis, 0, 3)
-
-        assert next(iter(search.found)) == "n7", "those that violate nothing come first"
-        assert len(search.found) <= 4, "of the others no more than wanted are kept"
-
-
-def test_evaluate_tries_every_node_and_names_every_tie(default: Profile) -> None:
-    cache = cluster(*full_nodes(4), pod("dear", "n2", 5, "0"), pod("more", "n3", 0, "0"))
-    cycle, diagnosis = cycle_after_filtering(default, cache, pod("incoming", priority=9))
-    outcome = evaluate(cycle, diagnosis)
-
-    assert outcome.eligible
-    assert sorted(outcome.candidates) == ["n0", "n1", "n2", "n3"]
-    assert outcome.chosen == ["n0", "n1", "n2", "n3"], "spared pods cost nothing"
-
-
-def test_evaluate_of_a_pod_that_may_not_preempt(default: Profile) -> None:
-    never = pod("incoming", priority=9, preemptionPolicy="Never")
-    cycle, diagnosis = cycle_after_filtering(default, cluster(*full_nodes(1)), never)
-
-    assert evaluate(cycle, diagnosis) == (False, {}, [])
-
-
-def test_evaluate_as_the_plugin_samples(default: Profile) -> None:
-    cache = cluster(*full_nodes(3))
-    cycle, diagnosis = cycle_after_filtering(default, cache, pod("incoming", priority=9))
-
-    assert len(evaluate(cycle, diagnosis, everything=False).candidates) == 3
-
-
-def test_arguments_set_how_far_the_search_goes() -> None:
-    chosen = profile_with(minCandidateNodesPercentage=0, minCandidateNodesAbsolute=2)
-    (plugin,) = [p for name, p in chosen.post_filter if name == "DefaultPreemption"]
-    assert isinstance(plugin, DefaultPreemption)
-    cache = cluster(*full_nodes(9))
-    cycle, diagnosis = cycle_after_filtering(chosen, cache, pod("incoming", priority=9))
-
-    assert len(plugin.search(cycle, diagnosis).found) == 2
-
-
-def test_one_of_several_ties_is_taken_at_random() -> None:
-    cache = cluster(node("n0"))
-    tie = {f"n{number}": Victims((pod("low"),)) for number in range(3)}
-    taken = set()
-    for seed in range(20):
-        cycle = Cycle(cache, cache.info(pod("incoming")), random=random.Random(seed))
-        answer = nominate(cycle, tie)
-        assert isinstance(answer, Nominated)
-        taken.add(answer.node)
-
-    assert taken == set(tie)
-
-
-def test_candidates_may_all_be_taken_away_before_the_choice() -> None:
-    cache = cluster(node("n0"))
-    cycle = Cycle(cache, cache.info(pod("incoming")), random=random.Random(0))
-
-    assert nominate(cycle, {}) == unschedulable("preemption: no candidate node for preemption")
 
 
 def test_the_preemptor_is_kept_out_of_the_queue_while_its_victims_go() -> None:
