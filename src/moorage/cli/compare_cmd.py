@@ -5,6 +5,7 @@ import click
 from moorage import __version__
 from moorage.cli import comparison_output
 from moorage.cli.common import PLUGIN, exit_on_bad_input
+from moorage.cli.run_progress import RunProgress
 from moorage.cli.scenario_options import (
     CONFIGS,
     NODES,
@@ -14,17 +15,30 @@ from moorage.cli.scenario_options import (
     read_configurations,
     read_scenario,
     read_seeds,
+    refuse_nothing_done,
     with_all,
 )
-from moorage.simulate import sweep
+from moorage.simulate import result_table, sweep
 from moorage.simulate.comparison import compare
+from moorage.simulate.failure_rules import read_rule
 
 INTERRUPTED = 130
+FAILED = 1
 
 
 @click.command("compare", short_help="Compare configurations on one scenario.")
 @click.argument("scenario", required=False)
 @with_all(NODES, PODS, CONFIGS, PLUGIN, SEEDS, WORKERS)
+@click.option(
+    "--fail-if",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help="Exit with 1 where this is so, as 'p95_wait > +5%' or 'never_placed > 0'.",
+)
+@click.option(
+    "--results", metavar="FILE", help="Every run's KPIs, as .csv, .parquet or .json, too."
+)
 @click.option(
     "-o",
     "--output",
@@ -42,6 +56,8 @@ def compare_command(
     plugins: tuple[str, ...],
     seeds: str,
     workers: int,
+    rules: tuple[str, ...],
+    results: str | None,
     output: str,
 ) -> None:
     """Play a scenario with several configurations, and tell what differs, and by how much.
@@ -51,19 +67,30 @@ def compare_command(
 
     \b
     Examples:
-      moorage compare --nodes nodes.csv --pods pods.csv --config a.yaml --config b.yaml
+      moorage compare scenario.yaml --config a.yaml --config b.yaml --fail-if 'p95_wait > +5%'
       moorage compare --nodes nodes.csv --pods pods.csv --config a.yaml --seeds 1-10 -o json
     """
+    kept = [read_rule(rule) for rule in rules]
+    if results:
+        result_table.check_target(results)
     played = read_scenario(scenario, nodes, pods)
     candidates = read_configurations(configs, plugins)
     tasks = sweep.tasks_of(candidates, read_seeds(seeds))
-    with sweep.local_executor(min(workers, len(tasks)), played) as executor:
-        results, whole = sweep.run_all(played, tasks, executor)
-    found = compare(played.name, __version__, results)
-    if output == "json":
-        comparison_output.write_json(found.as_data())
-    else:
-        comparison_output.print_comparison(found)
+    with (
+        sweep.local_executor(min(workers, len(tasks)), played) as executor,
+        RunProgress(len(tasks)) as progress,
+    ):
+        made, whole = sweep.run_all(played, tasks, executor, progress.done)
+    refuse_nothing_done(made)
+    found = compare(played.name, __version__, made)
+    if results:
+        result_table.write_results(found, results)
+    comparison_output.write_comparison(found, output)
+    broken = [line for rule in kept for line in rule.broken_by(found)]
+    for line in broken:
+        click.echo(line, err=True)
     if not whole:
         click.echo("interrupted: this is what was done by then", err=True)
         raise SystemExit(INTERRUPTED)
+    if broken:
+        raise SystemExit(FAILED)

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moorage.simulate.comparison import Comparison, Difference, Outcome
+from moorage.simulate.workload_changes import workload_changes
 
 SHOWN: Final = (
     ("wait_s.mean", "waiting, mean"),
@@ -41,6 +42,23 @@ _BY_RESOURCE: Final = (
 def write_json(data: dict[str, Any]) -> None:
     """Data to process."""
     click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+
+
+def write_comparison(found: Comparison, output: str) -> None:
+    """A comparison, and who gained and who lost, as a table or as data."""
+    changes = workload_changes(found)
+    if output == "json":
+        write_json(
+            {**found.as_data(), "workloads": [msgspec.to_builtins(each) for each in changes]}
+        )
+        return
+    print_comparison(found)
+    for change in changes:
+        first, second = change.configurations
+        click.echo(
+            f"{change.workload} {change.verdict} with {second} against {first}: "
+            f"{change.kpi} {change.mean:+.4g} [{change.low:+.4g}, {change.high:+.4g}]"
+        )
 
 
 def print_comparison(found: Comparison) -> None:

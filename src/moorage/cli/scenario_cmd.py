@@ -6,7 +6,7 @@ import click
 
 from moorage import __version__
 from moorage.cli import comparison_output
-from moorage.cli.scenario_options import read_configurations, read_scenario
+from moorage.cli.scenario_options import read_configurations, read_scenario, refuse_nothing_done
 from moorage.config.field_errors import InputError
 from moorage.simulate import scenario_file
 from moorage.simulate.comparison import compare
@@ -33,6 +33,7 @@ def play(
     scenario = read_scenario(paths[0] if paths else None, nodes, pods)
     candidate = read_configurations([config] if config else [], plugins)[0]
     result = run_scenario(scenario, candidate, seed)
+    refuse_nothing_done({candidate.name: [result]})
     found = compare(scenario.name, __version__, {candidate.name: [result]})
     if output == "json":
         comparison_output.write_json({"seed": seed, "kpis": result.kpis, **found.as_data()})

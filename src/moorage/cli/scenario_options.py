@@ -1,7 +1,7 @@
 """What `simulate`, `compare` and `tune` share: scenarios, configurations, seeds, workers."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -10,6 +10,7 @@ from moorage.config.field_errors import InputError
 from moorage.simulate.candidate import Candidate, read_candidates
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_file import read_scenario_file
+from moorage.simulate.scenario_run import RunResult
 from moorage.simulate.trace_scenario import scenario_of_tables
 
 NODES: Final = click.option("--nodes", metavar="CSV", help="A table of nodes.")
@@ -71,6 +72,22 @@ def read_configurations(configs: Sequence[str], plugins: Sequence[str]) -> list[
         for warning in candidate.warnings:
             click.echo(f"warning: {warning}", err=True)
     return found
+
+
+def refuse_nothing_done(made: Mapping[str, Sequence[RunResult]]) -> None:
+    """One clear line where a configuration has scheduled nothing, or no run was finished."""
+    if not any(made.values()):
+        raise InputError(["interrupted before the first run was done: there is nothing to tell"])
+    for name, results in made.items():
+        if results and all(_placed(result) == 0 for result in results):
+            errors = [error for result in results for error in result.errors]
+            why = errors[0] if errors else "no pod that came is one that its profiles schedule"
+            fits = "" if errors else ", or fits on a node"
+            raise InputError([f"{name}: not a single pod was scheduled: {why}{fits}"])
+
+
+def _placed(result: RunResult) -> int:
+    return int(result.kpis["pods"] - result.kpis["never_placed"])
 
 
 def with_all(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:

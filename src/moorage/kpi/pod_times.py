@@ -15,6 +15,7 @@ class PodKind(msgspec.Struct, frozen=True):
     tenant: str
     priority: int
     cls: str
+    workload: str = ""
 
 
 class TimesSummary(msgspec.Struct, frozen=True):

@@ -13,6 +13,10 @@ DIGITS: Final = 9
 """Significant digits that are kept: the last few of a float are the machine's, not the run's."""
 
 
+MOST_WORKLOADS: Final = 200
+"""How many workloads are told apart."""
+
+
 class Kpis(msgspec.Struct, frozen=True, kw_only=True):
     """What one run was worth; docs/kpis.md says what each number means."""
 
@@ -48,6 +52,7 @@ class Kpis(msgspec.Struct, frozen=True, kw_only=True):
     by_class: dict[str, TimesSummary]
     by_tenant: dict[str, TimesSummary]
     by_priority: dict[str, TimesSummary]
+    by_workload: dict[str, TimesSummary]
 
 
 def summarize(meter: Meter) -> Kpis:
@@ -92,6 +97,7 @@ def summarize(meter: Meter) -> Kpis:
             by_class=times.by(lambda kind: kind.cls),
             by_tenant=times.by(lambda kind: kind.tenant),
             by_priority=times.by(lambda kind: str(kind.priority)),
+            by_workload=_few(times.by(lambda kind: kind.workload)),
         )
     )
 
@@ -119,6 +125,15 @@ def _mean_fragmentation(meter: Meter) -> dict[str, float]:
         for name, share in moment.fragmentation.items():
             seen.setdefault(name, []).append(share)
     return {name: sum(shares) / len(shares) for name, shares in sorted(seen.items())}
+
+
+def _few(workloads: dict[str, TimesSummary]) -> dict[str, TimesSummary]:
+    """The workloads that have most pods; those that have no name do not count."""
+    named = {name: found for name, found in workloads.items() if name}
+    if len(named) <= MOST_WORKLOADS:
+        return named
+    largest = sorted(named, key=lambda name: (-named[name].pods, name))[:MOST_WORKLOADS]
+    return {name: named[name] for name in sorted(largest)}
 
 
 def _known(values: Mapping[str, float | None]) -> dict[str, float]:

@@ -31,6 +31,9 @@ Scenarios, where pods arrive over time, run, end and are stopped:
     sweep             every configuration with every seed, on all cores
     comparison        KPIs side by side, and how they differ
     student_t         confidence intervals
+    workload_changes  who gained and who lost
+    failure_rules     `--fail-if 'p95_wait > +5%'`
+    result_table      every run as a row of CSV or Parquet
 
 Law of the package: there is no `if simulating` anywhere below. What differs is the API server
 (in memory) and the clock (virtual).

@@ -108,7 +108,8 @@ def template_of(
 ) -> PodTemplate:
     """A template from a pod's spec."""
     requests = {name: float(amount) for name, amount in pod.requests.items() if amount}
-    kind = PodKind(namespace, pod.priority, cls)
+    workload = f"{namespace}/{labels.get(WORKLOAD_LABEL) or cls}"
+    kind = PodKind(namespace, pod.priority, cls, workload)
     return PodTemplate(namespace, pod.spec, kind, requests, labels, {}, usage)
 
 
