@@ -1,5 +1,41 @@
 """Moorage: a Kubernetes scheduler that people extend in Python.
 
+    __main__    `python -m moorage`
+    api         Kubernetes objects as frozen structs
+    app         composition: the one place that knows every class
+    bench       throughput of the decision itself
+    bind        acting on decisions
+    cache       what we believe of the cluster: nodes and pods as columns
+    cli         the command line
+    clock       clocks, real and virtual
+    config      KubeSchedulerConfiguration and SchedulingPolicy
+    cycle       one attempt: where does this pod go?
+    explain     why, why not, and what would help
+    extender    kube-scheduler's extender protocol, both ways
+    feeds       measurements that no watch delivers
+    framework   the contract between the engine and its plugins
+    gang        groups of pods, scheduled together or not at all
+    garbage     when Python collects garbage
+    guard       guards around custom plugins
+    kernels     passes over node columns in C
+    kpi         what a run was worth
+    kube        the client of a real API server
+    memory      the embedded cluster
+    observe     metrics, logs, decision records
+    plugin_api  the public names
+    plugins     kube-scheduler's plugins
+    policies    Moorage's own plugins
+    preemption  room made by evicting pods of lower priority
+    queue       who waits
+    rollout     canaries and stand-ins
+    scaffold    a new plugin with everything around it
+    scheduler   the loop, its ports and features
+    serve       the HTTP server of a running scheduler
+    simulate    the scheduler on an embedded cluster, in virtual time
+    tenancy     quotas and fair shares of tenants
+    testing     for tests of plugins
+    watch       what a scheduler needs of an API server
+
 What a plugin author imports is here. A plugin is a class whose bases are the extension points it
 implements and whose fields are its arguments:
 
@@ -11,6 +47,9 @@ implements and whose fields are its arguments:
 
 The names are those of `moorage.plugin_api`, imported when the first of them is used: a command
 that needs no engine, as `moorage --help`, does not import one.
+
+Law of the package: outer packages know inner ones, never the reverse; `lint-imports` checks it, and
+docs/architecture.md draws it. What is not named in `plugin_api` may change without notice.
 """
 
 from importlib import import_module

@@ -1,13 +1,31 @@
 """The command line: parse, call, render.
 
+    main                  the `moorage` command
+    lazy_group            a click group that imports a command when it is run
+    command_errors        what ends a command: one line, and an exit code
+    standard_streams      output that is closed, full, or not in UTF-8
+    exit_codes            what scripts may rely on
+    common                options that commands share, and exit code 2 on bad input
+    bench_cmd             `moorage bench`: in-process throughput
+    capacity_cmd          `moorage capacity`: how many more pods of a shape fit
+    compare_cmd           `moorage compare`: configurations side by side
+    comparison_output     comparisons on the terminal: KPIs side by side, and what differs
+    config_cmd            `moorage config`: look at a configuration without running it
+    early_stop            SIGTERM and SIGINT while a command is still starting
+    evaluate_cmd          `moorage evaluate`: conformance cases in, outcomes out
+    explain_cmd           `moorage explain`: why a pod is where it is, or waits
+    explain_text          an explanation, for people to read
+    extender_cmd          `moorage extender`: a stock kube-scheduler asks Moorage's plugins
+    extender_options      the options of `moorage extender serve`
+    kube_scheduler_flags  kube-scheduler's own flags, for manifests and habits that name them
+    plugin_cmd            `moorage plugin`: begin one, list them, check one
+    probe_cmd             `moorage probe`: measure latencies to other nodes
+    run_cmd               `moorage run`: the scheduler against a real API server
+    run_options           the options of `moorage run`
+    scenario_cmd          `moorage simulate` on a scenario: one run, and its KPIs
+    scenario_options      options that `simulate`, `compare` and `tune` share
+    simulate_cmd          `moorage simulate`: the scheduler on an embedded cluster
+
 Law of the package: no decision is taken here. Errors end with one clear message on standard error
 and exit code 2 where the input is at fault; no traceback. A command is imported when it is run.
-
-    main                 the table of commands
-    lazy_group           a click group that imports a command when it is run
-    command_errors       what ends a command: one line, and an exit code
-    standard_streams     output that is closed, full, or not in UTF-8
-    exit_codes           what scripts may rely on
-    common, *_options    options that commands share
-    *_cmd                one command each
 """

@@ -1,16 +1,29 @@
 """The client of a real API server: kubeconfig, credentials, HTTP, leader election.
 
-    kubeconfig, incluster   where the API server is and who we are
-    credentials, exec_plugin, impersonation, tls, proxies, access   how to prove it and get there
-    sockets                 every socket, until it is closed
-    requests, answers, secrecy, wire, wires   short requests
-    sessions                long answers, answers without an end, proxies: aiohttp's part
-    connection, refusals    both, and how a server refuses
-    limits, sending         the pace of requests, and which are repeated
-    objects, binding, server   `KubeApiServer`: the surface itself
-    leader_election, fence  one leader among many replicas, and nothing sent by any other
+    kubeconfig         kubeconfig files, and the context that is selected
+    credentials        a token, a token file, or a credential plugin
+    exec_plugin        exec credential plugins, run and kept until they expire
+    tls                TLS contexts for the API server
+    access             address, credentials, TLS and proxy for one context
+    sockets            every socket, until it is closed
+    requests           requests as bytes: most of one is the same as of the one before
+    answers            answers of an HTTP/1.1 server, put together from the pieces they come in
+    secrecy            TLS on a connection of our own
+    wire               HTTP/1.1 for short requests
+    wires              a pool of connections for short requests
+    sessions           long answers, answers without an end, proxies: aiohttp's part
+    connection         requests to one API server, over pooled connections or aiohttp sessions
+    leader_election    one replica leads, the others wait until its Lease expires
+    fence              who has lost the lease sends nothing more
+    binding_request    a Binding that takes effect exactly once
+    http_proxy         the HTTP proxy for the API server, chosen by Go's rules for proxy variables
+    in_cluster_config  the service account that the kubelet mounts
+    kube_api_server    `KubeApiServer`: the surface itself
+    request_sender     API requests within client-side rate limits, retried where that is safe
+    response_decoder   lists and watch events from bytes into structs
+    status_errors      turns an HTTP error or a Kubernetes Status into an `ApiError`
 
-The law of this package:
+Law of the package:
 
 - It is the only package that opens sockets to an API server.
 - What is listed and watched goes from bytes into structs, with no dict in between.

@@ -1,6 +1,31 @@
 """The embedded cluster: an in-memory store that answers as an API server does.
 
-The law of this package:
+    cluster_resources    the resources that are kept
+    conditions           finds and sets conditions in an object's status, one of each type
+    controllers          the controllers of workloads and volumes
+    creation             name, namespace, defaults, admission and validation, then the store
+    deletion             grace periods, finalizers, namespaces with their contents
+    error_messages       API errors with the messages a real API server writes
+    kubelet              a kubelet for all nodes
+    list_watch           lists, paged at one version, and watches that read a resource's history
+    manifest_loader      loads manifests as they are written, status included
+    memory_cluster       `MemoryCluster`: the surface itself, and ways to load it
+    namespace_lifecycle  admission into a namespace, and its termination
+    object_defaults      defaults an API server fills into objects other than pods
+    object_registry      what every operation works with
+    object_store         the versioned object store
+    patches              JSON merge patches (RFC 7396) and Kubernetes' strategic merge patches
+    pod_admission        admission of pod specs: defaults, matchLabelKeys and priority
+    pod_defaults         defaults an API server fills into a pod spec
+    pod_subresources     the subresources pods/binding and pods/eviction, with PodDisruptionBudgets
+    pod_validation       validation of new pods and of pod updates
+    priority_admission   the Priority admission plugin: resolves priority classes to numbers
+    resource_traits      which resources have a status subresource, or a generation
+    stored_objects       each version as a dict, decoded into the struct that readers see
+    unheeded             what is not taken into account, said in a line
+    updates              updates and patches, within what an API server lets change
+
+Law of the package:
 
 - It is a store, not a mock. For everything a scheduler does, the answer, the refusal, its text and
   the events that follow are those of a real API server.

@@ -1,11 +1,20 @@
 """Observers of a scheduler: decision records, metrics and logs.
 
-    records, observers        what is told, and to whom
-    timing, timed             how long each step and plugin took
-    catalogue, tallies        every metric, and how it is counted
-    gathering, metrics        what is read off a scheduler; all of it, for Prometheus
-    decisions, logs           one line per decision; where all lines go
-    log_formats, log_writer   how a line looks; the thread that writes it
+    records              what observers are told: attempts, bindings, reloads
+    observers            the observer hooks, and who calls them
+    catalogue            every metric: its name, kind, labels and buckets
+    logs                 logging setup: verbosity, format, and one line per message with its fields
+    log_formats          log line formats: klog's text and kube's JSON
+    log_writer           writes log lines to a stream in a thread of its own
+    adaptive_strategies  the weights AdaptiveSchedulingPlugin has learnt
+    client_metrics       requests to the API server, counted under client-go's names
+    decision_log         one line per attempt and binding
+    metric_families      cheap counters and histograms
+    metric_filter        which metrics are shown, and which values of their labels
+    namespace_costs      what the pods of each namespace cost per hour
+    prometheus_metrics   `Metrics`: counts, and renders all metrics for Prometheus
+    state_metrics        metrics read from a scheduler's state when scraped
+    step_timings         durations of each step and plugin of an attempt
 
 Law of the package: watching changes nothing. An observer that fails is switched off and named. What
 is told of every attempt costs microseconds; whatever costs more is done when somebody looks, or in

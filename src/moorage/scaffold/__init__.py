@@ -1,6 +1,10 @@
 """A new plugin with everything around it: the class, its test, a configuration, a small cluster.
 
-The law of this package: what it writes runs at once, under pytest and under `moorage simulate`,
+    hook_samples    a sample hook for each extension point, with what it imports
+    plugin_project  the files of a new plugin, and its name as class, module and package
+    templates       the texts of a new plugin, with places for its names
+
+Law of the package: what it writes runs at once, under pytest and under `moorage simulate`,
 and is typed. It answers texts by file name; the command line writes them.
 """
 

@@ -1,6 +1,8 @@
 """The scheduler on an embedded cluster: the same code with other edges.
 
     manifest_files        files and folders of Kubernetes objects, each with its place
+    folder_contents       the manifests of a folder, and what else lies there
+    manifest_texts        the documents of one text: YAML, JSON
     simulation            the scheduler runs until nothing is left to do
     run_limits            when a run is over, whatever plugins do
     attempt_log           what the scheduler said: the last attempt at each pod, every error

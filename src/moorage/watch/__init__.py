@@ -1,6 +1,12 @@
 """What a scheduler needs of an API server: list, watch, bind, and a few writes.
 
-The law of this package:
+    api_errors     errors of an API server as one tree of exceptions
+    api_resources  group, version, plural, kind and path of each resource
+    api_server     the `ApiServer` protocol: the calls a scheduler makes
+    freshness      whether what the reflectors hold is recent enough to decide on
+    reflector      lists and watches one resource, in order
+
+Law of the package:
 
 - It names the surface (`ApiServer`) and follows it (`Reflector`); it opens no socket. A real API
   server (`moorage.kube`) and the embedded cluster (`moorage.memory`) stand behind the same surface,

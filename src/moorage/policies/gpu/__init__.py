@@ -1,1 +1,8 @@
-"""Policies for pods and nodes with GPUs."""
+"""Policies for pods and nodes with GPUs.
+
+    gpu_priority   GPUPriorityPlugin: GPU pods go to GPU nodes, and other pods stay off them
+    gpu_resources  how many GPUs a pod requests, and how many a node has and has free
+    gpu_topology   GPUTopology: packs GPU pods onto the nodes and NUMA domains they fill best
+
+Law of the package: GPUs are whatever resources and labels the arguments name as such.
+"""
