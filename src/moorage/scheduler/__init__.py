@@ -2,6 +2,7 @@
 
     scheduler            owns every task, and makes what the others are handed
     intake               a reflector per resource; the one path that every change takes
+    optional_resources   resources that an API server need not have
     event_handlers       a change updates the cache, and the queue hears of it
     loop                 one attempt after the other; sleep while there is nothing to do
     attempt              pop, decide, assume, hand over to binding; the cycle of each attempt

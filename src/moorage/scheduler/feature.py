@@ -37,6 +37,10 @@ class Feature:
     hears: ClassVar[Collection[str]] = ()
     optional: ClassVar[tuple[tuple[Resource, ...], ...]] = ()
 
+    def needs_optional(self) -> bool:
+        """Whether no pod may be attempted before its optional resources are known."""
+        return False
+
     def start(self) -> None:
         """The scheduler runs: tasks may be started from now on."""
 
@@ -152,6 +156,11 @@ class Features:
     def optional(self) -> list[tuple[Resource, ...]]:
         """The resources that features want followed where they are served."""
         return [versions for feature in self._listed for versions in feature.optional]
+
+    def needs(self, versions: tuple[Resource, ...]) -> bool:
+        """Whether a feature cannot do without knowing an optional resource."""
+        wanting = (feature for feature in self._listed if versions in feature.optional)
+        return any(feature.needs_optional() for feature in wanting)
 
     def adjust(self, plural: str) -> Hook:
         return self._hearing("adjust", plural)

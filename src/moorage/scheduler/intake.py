@@ -3,15 +3,15 @@
 There is one path for every change, wherever it comes from: features may have something else
 believed than what was heard (`adjust`), and hear of it before and after cache and queue do.
 
-Resources that a server need not have are followed in the first version that it serves. That all
-are synced says that each has been listed, or is known not to be there.
+Resources that a server need not have are followed in the first version that it serves
+(`optional_resources`). That all are synced says that each has been listed; of those that need not
+be there only what a feature cannot do without is waited for, until it is listed or known to be
+absent.
 """
 
 import random
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Final
 
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
@@ -20,55 +20,12 @@ from moorage.observe.observers import Observers
 from moorage.scheduler.event_handlers import EventHandlers
 from moorage.scheduler.feature import Features, Hook
 from moorage.scheduler.loop import AttemptGate
+from moorage.scheduler.optional_resources import optional_changes
 from moorage.scheduler.tasks import Start, Wake
-from moorage.watch.api_errors import ApiError, Forbidden, NotFound
+from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import PODS, RESOURCES, Resource
 from moorage.watch.api_server import ApiServer
 from moorage.watch.reflector import Change, Reflector
-
-ASK_AGAIN_SECONDS: Final = 30.0
-
-Make = Callable[[Resource], Reflector]
-
-
-async def optional_changes(
-    server: ApiServer,
-    resources: Iterable[Resource],
-    make: Make,
-    clock: Clock,
-    failed: Callable[[Resource, ApiError], None],
-) -> AsyncIterator[tuple[Resource, Change | None]]:
-    """Every change of the first of these resources that is served; None, once, if none is yet."""
-    versions, told = tuple(resources), False
-    while (resource := await _served(server, versions, clock, failed)) is None:
-        if not told:
-            told = True
-            yield versions[0], None
-        await clock.sleep(ASK_AGAIN_SECONDS)
-    async with aclosing(make(resource).changes()) as following:
-        async for change in following:
-            yield resource, change
-
-
-async def _served(
-    server: ApiServer,
-    resources: Iterable[Resource],
-    clock: Clock,
-    failed: Callable[[Resource, ApiError], None],
-) -> Resource | None:
-    for resource in resources:
-        while True:
-            try:
-                await server.list_page(resource, limit=1)
-            except (NotFound, Forbidden):
-                break
-            except ApiError as error:
-                failed(resource, error)
-                await clock.sleep(max(1.0, error.retry_after))
-            else:
-                return resource
-    return None
-
 
 FOLLOWED = tuple(
     resource
@@ -137,11 +94,13 @@ class Intake:
         """Begin to follow."""
         named = {reflector.resource for reflector in self.reflectors.values()}
         optional = [each for each in self._features.optional if not set(each) & named]
-        self._unsynced = len(self.reflectors) + len(optional)
+        needed = [versions for versions in optional if self._features.needs(versions)]
+        self._unsynced = len(self.reflectors) + len(needed)
         for plural, reflector in self.reflectors.items():
             start(self._follow(reflector), f"watch/{plural}")
         for versions in optional:
-            start(self._follow_where_served(versions), f"watch/{versions[0].qualified}")
+            follow = self._follow_where_served(versions, is_needed=versions in needed)
+            start(follow, f"watch/{versions[0].qualified}")
 
     def believe(self, change: Change, resource: Resource) -> None:
         """Take in a change: features first, then cache and queue, then features again."""
@@ -167,8 +126,10 @@ class Intake:
             if change.type == "synced":
                 self._listed_one()
 
-    async def _follow_where_served(self, versions: tuple[Resource, ...]) -> None:
-        known = False
+    async def _follow_where_served(
+        self, versions: tuple[Resource, ...], *, is_needed: bool
+    ) -> None:
+        known = not is_needed
         following = optional_changes(
             self._server, versions, self._reflector, self._clock, self._failed
         )

@@ -55,6 +55,10 @@ class ElasticQuotas(Feature):
         self._enabled = False
         self.reconfigured()
 
+    def needs_optional(self) -> bool:
+        """A pod that is placed before quotas are known may exceed one."""
+        return self._enabled
+
     def reconfigured(self) -> None:
         """Quotas may begin to count, or cease to."""
         had = self._enabled

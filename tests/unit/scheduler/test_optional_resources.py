@@ -4,10 +4,12 @@ import asyncio
 import random
 from typing import Any
 
+import pytest
+
 from moorage.clock import VirtualClock, run_virtual
 from moorage.gang.feature import POD_GROUPS, WORKLOAD_POD_GROUPS
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.scheduler import intake
+from moorage.scheduler import optional_resources
 from moorage.watch.api_errors import ApiError, Forbidden, NotFound, Unreachable
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import Page
@@ -41,7 +43,7 @@ def follow(
         return Reflector(cluster, resource, clock=clock, rng=random.Random(1))
 
     async def listen() -> None:
-        following = intake.optional_changes(
+        following = optional_resources.optional_changes(
             cluster, POD_GROUPS, make, clock, lambda _, error: failures.append(str(error))
         )
         async for _, change in following:
@@ -67,7 +69,7 @@ def test_a_resource_that_is_there_is_followed() -> None:
 def test_one_that_is_not_is_told_once_and_asked_for_again_quietly() -> None:
     heard, failures = follow(Partial, 95)
 
-    assert heard == [(0.0, "absent")]
+    assert heard == [(10.0, "absent")]
     assert failures == []
 
 
@@ -75,14 +77,28 @@ def test_one_that_comes_later_is_followed_then() -> None:
     heard, _ = follow(Partial, 200)
 
     assert [what for _, what in heard] == ["absent", "added", "synced"]
-    assert heard[1][0] == 120.0
+    assert heard[1][0] == 100.0
 
 
-def test_not_being_allowed_to_read_it_is_as_good_as_its_absence() -> None:
+def test_not_being_allowed_to_read_it_is_as_good_as_its_absence_and_said_once() -> None:
     class Secret(Partial):
         refusal = Forbidden("not for you")
 
-    assert follow(Secret, 50) == ([(0.0, "absent")], [])
+    assert follow(Secret, 95) == ([(10.0, "absent")], ["not for you"])
+
+
+@pytest.mark.parametrize("refusal", [NotFound("not yet"), Forbidden("roles are not loaded yet")])
+def test_a_server_that_is_starting_refuses_for_a_moment_what_it_serves_then(
+    refusal: ApiError,
+) -> None:
+    class Starting(Partial):
+        until = 3.0
+
+    Starting.refusal = refusal
+    heard, failures = follow(Starting, 50)
+
+    assert heard == [(3.0, "added"), (3.0, "synced")]
+    assert failures == []
 
 
 def test_a_server_that_is_away_has_not_answered() -> None:
