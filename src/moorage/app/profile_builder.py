@@ -86,6 +86,11 @@ def build_profiles(
         }
     except PluginError as error:
         raise InputError([f"a profile cannot be built: {error}"]) from error
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) and type(error) is not KeyboardInterrupt:
+            raise
+        said = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise InputError([f"a plugin cannot be made of its arguments: {said}"]) from error
 
 
 def _percentage(given: int | None) -> int | None:

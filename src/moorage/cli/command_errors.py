@@ -7,8 +7,10 @@
 """
 
 import os
+import signal
 import sys
 import traceback
+from types import FrameType
 from typing import Any, Final, NoReturn
 
 import click
@@ -20,6 +22,14 @@ from moorage.cli.lazy_group import LazyGroup
 DEBUG: Final = "MOORAGE_DEBUG"
 
 
+class Interrupted(KeyboardInterrupt):
+    """The user pressed Ctrl-C; a plugin that raises KeyboardInterrupt does not raise this."""
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise Interrupted
+
+
 class RootGroup(LazyGroup):
     """The command that all others belong to; no traceback gets past it."""
 
@@ -29,6 +39,8 @@ class RootGroup(LazyGroup):
         if not kwargs.get("standalone_mode", True):
             return super().main(*args, **kwargs)
         standard_streams.prepare_streams()
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _interrupt)
         try:
             try:
                 super().main(*args, **kwargs)

@@ -1,14 +1,17 @@
 """`moorage plugin`: begin one, look at those that are found, check one before it is used."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from moorage import scaffold
-from moorage.app import plugin_files
+from moorage.app import built_in_plugins, input_files, plugin_files
+from moorage.cli import standard_streams
 from moorage.cli.common import exit_on_bad_input
+from moorage.config import yaml_documents
 from moorage.config.field_errors import InputError
 from moorage.framework.points import points_of
 from moorage.scaffold.hook_samples import SAMPLES
@@ -58,12 +61,20 @@ def new_command(name: str, points: str, folder: str | None, package: bool) -> No
         names = Names.of(name)
     except ValueError as error:
         raise InputError([str(error)]) from None
+    _refuse_known(names)
     files = scaffold.make(names, _points(points), package=package)
     target = Path(folder or names.package)
     _write(target, files)
     for file in files:
         click.echo(target / file)
     click.echo(_next_steps(target, names, package))
+
+
+def _refuse_known(names: Names) -> None:
+    found = built_in_plugins.installed().get(names.cls)
+    if found is not None:
+        source = plugin_files.describe_source(found)
+        raise InputError([f"{names.cls} is the name of a plugin ({source}): choose another"])
 
 
 def _points(given: str) -> list[str]:
@@ -76,13 +87,18 @@ def _points(given: str) -> list[str]:
 
 
 def _write(target: Path, files: dict[str, str]) -> None:
-    there = [str(target / file) for file in files if (target / file).exists()]
-    if there:
-        raise InputError([f"{file} is there already; give another --dir" for file in there])
-    for file, text in files.items():
-        path = target / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    try:
+        there = [str(target / file) for file in files if (target / file).exists()]
+        if there:
+            raise InputError([f"{file} is there already; give another --dir" for file in there])
+        for file, text in files.items():
+            path = target / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    except OSError as error:
+        place = error.filename or target
+        said = (error.strerror or str(error)).lower()
+        raise InputError([f"{place}: {said}: give another --dir, one to write in"]) from None
 
 
 def _next_steps(target: Path, names: Names, package: bool) -> str:
@@ -122,21 +138,43 @@ def list_command(plugins: tuple[str, ...]) -> None:
 
 @plugin_command.command("check", short_help="Try a plugin before it is used.")
 @click.argument("plugin", metavar="FILE.py|MODULE:CLASS")
+@click.option(
+    "--args",
+    "args",
+    metavar="FILE|{...}",
+    help="The plugin's arguments, as in pluginConfig: a file, or YAML in braces.",
+)
 @exit_on_bad_input
-def check_command(plugin: str) -> None:
+def check_command(plugin: str, args: str | None) -> None:
     """Check a plugin: that it loads, what it extends, and that every hook answers sensibly.
 
-    Each class is made with its defaults and run on a small cluster, as an attempt would run it. The
-    exit code is 2 if anything is wrong.
+    Each class is made of --args, or of its defaults, and takes part in scheduling a small cluster,
+    with the deadlines of a real one, until every hook had its turn. The exit code is 2 if anything
+    is wrong.
 
     \b
     Example:
       $ moorage plugin check tenant_zones.py
       TenantZones: filter (scalar), score (scalar)
         arguments: zones (required), home = "west"
+        not tried: it needs zones: give them with --args
+      $ moorage plugin check tenant_zones.py --args '{zones: [west]}'
     """
-    found = plugin_check.check_plugins(plugin_files.plugin_classes(plugin))
+    with standard_streams.stdout_to_stderr():
+        found = plugin_check.check_plugins(plugin_files.plugin_classes(plugin), _args(args))
     for line in found.lines:
         click.echo(line)
     if found.problems:
         raise InputError([f"{plugin}: {problem}" for problem in found.problems])
+
+
+def _args(given: str | None) -> dict[str, Any] | None:
+    if given is None:
+        return None
+    inline = given.lstrip().startswith("{")
+    source = "--args" if inline else f"--args {input_files.title_of(given)}"
+    text = given.encode() if inline else input_files.read_input(given, "--args")
+    value = (yaml_documents.read_values(text, source=source) or [None])[0]
+    if not isinstance(value, dict):
+        raise InputError([f"{source}: not a mapping: write the arguments as in pluginConfig"])
+    return value

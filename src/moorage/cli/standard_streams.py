@@ -3,6 +3,8 @@
 import errno
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, TextIO
 
 from moorage.cli.exit_codes import BAD_INPUT
@@ -36,6 +38,17 @@ def _closed_stream(descriptor: int) -> TextIO:
 
 def _nowhere() -> TextIO:
     return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+@contextmanager
+def stdout_to_stderr() -> Iterator[None]:
+    """What plugins print goes to standard error: standard output is for what was asked for."""
+    kept = sys.stdout
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout = kept
 
 
 def flush_output() -> None:

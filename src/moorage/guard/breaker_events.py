@@ -58,7 +58,7 @@ def ignore_breaker_event(change: SwitchedOff | SwitchedOn) -> None:
     """Nobody wants to know."""
 
 
-def error_text(error: Exception) -> str:
+def error_text(error: BaseException) -> str:
     """What was raised, with the line of the plugin's file it came from."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     traceback, place = error.__traceback__, ""
@@ -71,6 +71,22 @@ def error_text(error: Exception) -> str:
             break
         traceback = traceback.tb_next
     return said + place
+
+
+def is_plugins_own_exit(error: BaseException) -> bool:
+    """Whether a plugin tried to end the process, rather than a user who pressed Ctrl-C.
+
+    The command line raises a kind of KeyboardInterrupt of its own for the latter.
+    """
+    return type(error) in (SystemExit, KeyboardInterrupt)
+
+
+def exit_text(error: BaseException) -> str:
+    """What became of an attempt to end the process."""
+    return (
+        f"{error_text(error)}: a plugin may not end the process: answer a Rejection, or raise an "
+        "ordinary exception"
+    )
 
 
 def switched_off_text(breaker: Breaker) -> str:

@@ -14,6 +14,8 @@ from moorage.guard.breaker_events import (
     SwitchedOff,
     SwitchedOn,
     error_text,
+    exit_text,
+    is_plugins_own_exit,
     switched_off_text,
 )
 from moorage.guard.deadline_watchdog import NEVER, WATCHDOG, Overdue, TimedCall, now
@@ -135,6 +137,10 @@ class Guard:
             raise self.failed(hook, pod, "mutation", detail) from error
         except Exception as error:
             raise self.failed(hook, pod, "raised", error_text(error)) from error
+        except (SystemExit, KeyboardInterrupt) as error:
+            if not is_plugins_own_exit(error):
+                raise
+            raise self.failed(hook, pod, "raised", exit_text(error)) from error
         finally:
             hook.running = False
             if main:

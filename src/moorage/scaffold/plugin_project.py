@@ -2,6 +2,7 @@
 
 import keyword
 import re
+import sys
 from collections.abc import Sequence
 from textwrap import dedent
 from typing import NamedTuple
@@ -14,10 +15,12 @@ from moorage.scaffold.templates import (
     FILTER_TEST,
     PLUGIN,
     PYPROJECT,
+    PYTEST_INI,
     SCORE_TEST,
     TEST,
 )
 
+_TAKEN = frozenset({"moorage", "pytest", "numpy", "msgspec", "yaml", "test", "tests"})
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
@@ -37,6 +40,13 @@ class Names(NamedTuple):
         if not made.isidentifier() or keyword.iskeyword(made):
             raise ValueError(f"{given!r} makes no name of a class: try TenantZones or tenant-zones")
         lower = [word.lower() for word in words]
+        module = "_".join(lower)
+        if keyword.iskeyword(module) or keyword.issoftkeyword(module):
+            raise ValueError(f"{given!r} makes {module}.py, a word of Python's own: choose another")
+        if module in sys.stdlib_module_names or module in _TAKEN:
+            raise ValueError(f"{given!r} makes {module}.py, a module that is there: choose another")
+        if not given.isascii():
+            raise ValueError(f"{given!r} makes no name of a module: use a to z and digits")
         return cls(made, "_".join(lower), "-".join(lower))
 
 
@@ -58,7 +68,12 @@ def make(names: Names, points: Sequence[str], *, package: bool = False) -> dict[
         "example.yaml": EXAMPLE.format(**words),
     }
     if not package:
-        return {f"{names.module}.py": plugin, f"test_{names.module}.py": test, **beside}
+        return {
+            f"{names.module}.py": plugin,
+            f"test_{names.module}.py": test,
+            "pytest.ini": PYTEST_INI,
+            **beside,
+        }
     return {
         "pyproject.toml": PYPROJECT.format(**words),
         f"src/{names.module}/__init__.py": plugin,

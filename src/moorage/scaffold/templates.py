@@ -132,3 +132,9 @@ where = ["src"]
 [tool.pytest.ini_options]
 pythonpath = ["src"]
 """
+
+PYTEST_INI = """\
+# The test finds the plugin beside it, whatever a project around this folder says of pytest.
+[pytest]
+pythonpath = .
+"""

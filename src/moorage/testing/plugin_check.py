@@ -5,10 +5,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from moorage.config import strict_decoder
+from moorage.config.field_errors import ConfigError, Report
+from moorage.config.moorage_configuration import DEFAULT_GUARD
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import POINTS, Filter, Score, points_of
 from moorage.framework.verdicts import SchedulingError
-from moorage.testing import Cluster, node, pod
+from moorage.testing import node, pod
+from moorage.testing.scheduler_run import schedule
 
 
 class PluginCheck(NamedTuple):
@@ -18,8 +22,10 @@ class PluginCheck(NamedTuple):
     problems: list[str]
 
 
-def check_plugins(plugins: Iterable[type[Plugin]]) -> PluginCheck:
-    """Describe each class, and run it where its arguments have defaults."""
+def check_plugins(
+    plugins: Iterable[type[Plugin]], args: dict[str, Any] | None = None
+) -> PluginCheck:
+    """Describe each class, and run it with `args`, or where its arguments have defaults."""
     checked = PluginCheck([], [])
     for plugin in plugins:
         checked.lines.append(f"{plugin.plugin_name()}: {', '.join(_points(plugin))}")
@@ -28,10 +34,11 @@ def check_plugins(plugins: Iterable[type[Plugin]]) -> PluginCheck:
             checked.lines.append(f"  arguments: {', '.join(map(_field, fields))}")
         checked.problems.extend(_unwritten(plugin))
         required = [field.encode_name for field in fields if field.required]
-        if required:
-            checked.lines.append(f"  not tried: it needs {', '.join(required)}")
+        if required and args is None:
+            needed = ", ".join(required)
+            checked.lines.append(f"  not tried: it needs {needed}: give them with --args")
         elif not checked.problems:
-            checked.problems.extend(_try(plugin))
+            checked.problems.extend(_try(plugin, args or {}))
     return checked
 
 
@@ -75,15 +82,33 @@ def _is_own(plugin: type[Plugin], base: type[Plugin], hook: str) -> bool:
     return issubclass(plugin, base) and getattr(plugin, hook) is not getattr(base, hook)
 
 
-def _try(plugin: type[Plugin]) -> list[str]:
+def _made(plugin: type[Plugin], args: dict[str, Any]) -> Plugin:
+    report = Report()
+    made = strict_decoder.decode(args, plugin, report, any_acronyms=True)
+    report.raise_problems()
+    assert made is not None
+    return made
+
+
+def _try(plugin: type[Plugin], args: dict[str, Any]) -> list[str]:
+    """Make the plugin, and let it take part in scheduling until every hook had its turn."""
     try:
-        cluster = Cluster(
-            node("a").in_zone("x"), node("b").in_zone("y"), pod("old").on("a"), plugins=[plugin()]
+        made = _made(plugin, args)
+    except ConfigError as error:
+        return [f"{plugin.__name__}: {problem}" for problem in error.problems]
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        return [f"{plugin.__name__} cannot be made: {type(error).__name__}: {error}"]
+    try:
+        ran = schedule(
+            node("a").in_zone("x"),
+            node("b").in_zone("y"),
+            pod("old").on("a"),
+            pod("web").requesting(cpu="500m"),
+            pod("huge").requesting(cpu="99"),
+            plugins=[made],
+            guard=DEFAULT_GUARD,
         )
-        cluster.attempt(pod("web").requesting(cpu="500m"))
-        cluster.attempt(pod("huge").requesting(cpu="99"))
     except SchedulingError as error:
         return [str(error)]
-    except Exception as error:
-        return [f"{plugin.__name__} cannot be made: {type(error).__name__}: {error}"]
-    return []
+    name = plugin.plugin_name()
+    return [f"running {point} plugin {name!r}: {said}" for point, said in ran.failures.items()]

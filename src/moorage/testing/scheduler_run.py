@@ -9,7 +9,9 @@ from moorage.api.pod import Pod
 from moorage.app.assembly import assemble
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.moorage_configuration import NO_LIMITS, PluginGuard
+from moorage.cycle.profile import Profile
 from moorage.framework.plugin import Plugin
+from moorage.guard.guards import Guards
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.testing.builders import NodeBuilder, PodBuilder
@@ -24,13 +26,15 @@ Raw = dict[str, Any]
 class Scheduled:
     """How it ended: `nodes` tells by name where each pod is, or that it waits (`""`)."""
 
-    def __init__(self, cluster: MemoryCluster, shared: dict[str, Any]) -> None:
+    def __init__(self, cluster: MemoryCluster, profile: Profile) -> None:
         pods = [pod for pod in cluster.objects(PODS) if isinstance(pod, Pod)]
         events = [cluster.read(EVENTS, e.namespace, e.name) for e in cluster.objects(EVENTS)]
         self.nodes = {pod.name: pod.spec.node_name for pod in pods}
         self.events: list[Raw] = sorted(events, key=lambda event: event["metadata"]["name"])
-        self.shared = shared
+        self.shared: dict[str, Any] = profile.shared
         """What plugins keep in `cycle.shared`."""
+        self.failures = _failures(profile)
+        """What plugins did wrong: by extension point, the last of it."""
 
     def said(self, pod: str, reason: str = "FailedScheduling") -> list[str]:
         """What events of a reason tell about a pod."""
@@ -74,7 +78,16 @@ def schedule(
             raise results[0]
 
     run_virtual(main(), clock)
-    return Scheduled(cluster, profile.shared)
+    return Scheduled(cluster, profile)
+
+
+def _failures(profile: Profile) -> dict[str, str]:
+    failed: dict[str, str] = {}
+    for guard in profile.guards if isinstance(profile.guards, Guards) else ():
+        last_point, _, detail = guard.breaker.last_error.partition(": ")
+        for point, reason in guard.failures:
+            failed[point] = detail if point == last_point else reason
+    return failed
 
 
 def _raw(obj: NodeBuilder | PodBuilder | Raw) -> Raw:

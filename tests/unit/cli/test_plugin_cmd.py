@@ -53,7 +53,13 @@ def test_new_writes_a_plugin_its_test_its_config_and_a_cluster_to_try_it_on(tmp_
 
     assert result.exit_code == 0, result.output
     written = sorted(path.name for path in folder.iterdir())
-    assert written == ["example.yaml", "scheduler.yaml", "tenant_zones.py", "test_tenant_zones.py"]
+    assert written == [
+        "example.yaml",
+        "pytest.ini",
+        "scheduler.yaml",
+        "tenant_zones.py",
+        "test_tenant_zones.py",
+    ]
     its_tests_pass(folder)
     assert simulated(folder, "--plugin", folder / "tenant_zones.py") == {"web": "special"}
     checked = moorage("plugin", "check", folder / "tenant_zones.py")

@@ -1,0 +1,140 @@
+"""`moorage plugin check` and `new`: no broken hook passes, and none keeps it waiting."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from moorage.cli.main import main
+from tests.unit.cli.bad_plugins import HOOKS, source
+from tests.unit.cli.command import ROOT, moorage
+
+BODIES = {
+    "sys.exit(0)": "SystemExit: 0",
+    "raise KeyboardInterrupt": "KeyboardInterrupt",
+    "raise ValueError('boom')": "ValueError: boom",
+}
+
+
+def check(tmp_path: Path, text: str, *more: str) -> Result:
+    (tmp_path / "bad.py").write_text(text)
+    return CliRunner().invoke(main, ["plugin", "check", str(tmp_path / "bad.py"), *more])
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize(("body", "said"), BODIES.items(), ids=list(BODIES))
+def test_what_a_hook_raises_is_told(tmp_path: Path, hook: str, body: str, said: str) -> None:
+    told = check(tmp_path, source(hook, body))
+
+    assert told.exit_code == 2
+    assert said in told.stderr
+    assert f"running {HOOKS[hook][0]} plugin 'Bad'" in told.stderr
+
+
+@pytest.mark.parametrize("hook", [hook for hook in HOOKS if hook != "queue_sort"])
+def test_answers_that_make_no_sense_are_told(tmp_path: Path, hook: str) -> None:
+    told = check(tmp_path, source(hook, "return 'nonsense'"))
+
+    assert (told.exit_code, "nonsense" in told.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("hook", ["filter", "queue_sort", "reserve", "pre_bind"])
+def test_an_endless_hook_is_interrupted(tmp_path: Path, hook: str) -> None:
+    (tmp_path / "bad.py").write_text(source(hook, "\n        while True: pass"))
+
+    told = moorage("plugin", "check", tmp_path / "bad.py")
+
+    assert told.returncode == 2
+    assert "took longer than its deadline of 1s" in told.stderr
+
+
+NEEDS = """
+from moorage import Filter
+
+class Needs(Filter, frozen=True):
+    zones: list[str]
+
+    def filter(self, cycle, pod, node):
+        raise ValueError(f"zones are {self.zones}")
+"""
+
+
+def test_arguments_are_given_in_braces_or_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "args.yaml").write_text("zones: [east]\n")
+
+    untried = check(tmp_path, NEEDS)
+    inline = check(tmp_path, NEEDS, "--args", "{zones: [west]}")
+    in_file = check(tmp_path, NEEDS, "--args", str(tmp_path / "args.yaml"))
+
+    assert (untried.exit_code, "give them with --args" in untried.stdout) == (0, True)
+    assert (inline.exit_code, "zones are ['west']" in inline.stderr) == (2, True)
+    assert (in_file.exit_code, "zones are ['east']" in in_file.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("{zones: 3}", "zones"),
+        ("{zonez: [a]}", "zonez"),
+        ("{zones: [", "--args"),
+        ("nowhere.yaml", "--args nowhere.yaml: no such file"),
+        ("{}", "zones"),
+    ],
+)
+def test_bad_arguments_are_told(tmp_path: Path, args: str, said: str) -> None:
+    told = check(tmp_path, NEEDS, "--args", args)
+
+    assert (told.exit_code, said in told.stderr) == (2, True), told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_what_a_plugin_prints_is_not_the_answer(tmp_path: Path) -> None:
+    told = check(tmp_path, "print('hello')\n" + source("filter", "print('called')"))
+
+    assert told.stdout == "Bad: filter (scalar)\n"
+    assert "called" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("class", "a word of Python's own"),
+        ("match", "a word of Python's own"),
+        ("Json", "a module that is there"),
+        ("NodeAffinity", "is the name of a plugin (kube-scheduler's, built in)"),
+        ("123", "makes no name of a class"),
+        ("", "makes no name of a class"),
+        ("Straße", "use a to z"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_with_the_reason(
+    tmp_path: Path, name: str, said: str
+) -> None:
+    told = CliRunner().invoke(main, ["plugin", "new", name, "--dir", str(tmp_path / "x")])
+
+    assert (told.exit_code, said in told.stderr) == (2, True), told.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_new_plugin_is_tested_where_another_project_says_how(tmp_path: Path) -> None:
+    """The folder lies inside a clone whose own settings of pytest would not find the plugin."""
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\naddopts = "--import-mode=importlib"\n'
+    )
+    made = CliRunner().invoke(
+        main, ["plugin", "new", "TenantZones", "--dir", str(tmp_path / "tenant-zones")]
+    )
+    assert made.exit_code == 0, made.output
+
+    for folder in (tmp_path / "tenant-zones", ROOT / "examples" / "plugin-file"):
+        ran = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+        )
+        assert ran.returncode == 0, ran.stdout
