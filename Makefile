@@ -36,6 +36,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/architecture
 
 fast: $(READY)
 	$(BIN)/pytest -m 'not kube'

@@ -25,6 +25,7 @@
     scenario_cmd          `moorage simulate` on a scenario: one run, and its KPIs
     scenario_options      options that `simulate`, `compare` and `tune` share
     simulate_cmd          `moorage simulate`: the scheduler on an embedded cluster
+    run_progress          a bar that shows how many runs of a sweep are done; only on a terminal
 
 Law of the package: no decision is taken here. Errors end with one clear message on standard error
 and exit code 2 where the input is at fault; no traceback. A command is imported when it is run.
