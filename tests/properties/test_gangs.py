@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from moorage.gang.group import Group
+from moorage.gang.group import Group, Release
 from moorage.gang.lifecycle import Lifecycle
 from tests.properties.gang_model import GangModel
 
@@ -30,7 +30,7 @@ def test_no_interleaving_leaves_a_group_in_part_or_anything_behind() -> None:
     explore(40)
 
 
-def _let_nobody_go(self: Lifecycle, group: Group, now: float) -> None:
+def _let_nobody_go(self: Lifecycle, group: Group, release: Release, now: float) -> None:
     """Pods of a group that has become ready stay where they are."""
 
 

@@ -2,6 +2,7 @@
 
     feature         follows groups, ranks their pods as one, and tries them as a whole
     group           one group: its object, its pods, and how far it has come
+    group_states    the table of its states and transitions
     directory       every group, kept up to date change by change
     settings        how groups are treated, by the profiles in force
     lifecycle       when a group's pods are let go, when it backs off, and what is due when

@@ -81,7 +81,7 @@ class GangAttempt:
         self._outcome.unschedulable(queued, cycle, profile, refused)
 
     def _begin(self, group: Group, whole: Whole[Placement]) -> None:
-        group.failures = 0
+        group.succeed()
         self._reservations.release(group)
         for placement in whole.placed:
             self._reporter.placed(placement)
@@ -93,7 +93,7 @@ class GangAttempt:
 
     def _give_up(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
         first = members[0] if misfit.blocker is None else misfit.blocker.queued
-        group.refused_by = frozenset(misfit.blocker.plugins if misfit.blocker else ())
+        group.refuse(misfit.blocker.plugins if misfit.blocker else ())
         message = shortage.describe_misfit(group, misfit)
         if misfit.blocker is not None or misfit.domain:
             said = self._preemption.make_room(group, members, first)

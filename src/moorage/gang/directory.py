@@ -67,11 +67,7 @@ class Directory:
     def put_object(self, obj: PodGroup) -> Group:
         """Follow a PodGroup that was added or has changed."""
         group = self._open(obj.key)
-        if obj.uid not in group.objects and obj.status.phase in RAN:
-            group.started = True
-        group.objects.pop(obj.uid, None)
-        group.objects[obj.uid] = obj
-        group.note_start()
+        group.put_object(obj, has_run=obj.status.phase in RAN)
         return group
 
     def remove_object(self, obj: PodGroup) -> Group | None:
@@ -114,6 +110,15 @@ class Directory:
     def spare(self, uid: str) -> None:
         """The pod is gone, or stays after all; its next version counts again."""
         self._doomed.discard(uid)
+
+    def validate(self) -> None:
+        """Raise AssertionError where groups contradict themselves, or the directory them."""
+        for key, group in self._groups.items():
+            assert group.key == key, f"{group} is listed as {key}"
+            assert not group.is_empty, f"{group} is empty"
+            group.validate()
+        pods = {uid: g.key for g in self._groups.values() for uid in (*g.waiting, *g.placed)}
+        assert pods == self._group_of, "pods are counted where they are not listed"
 
     def _counts(self, pod: Pod) -> bool:
         """Whether the pod is on a node, or one of those that we may put on one."""

@@ -1,9 +1,20 @@
 """One group: its object, its pods, and how far it has come."""
 
-from collections.abc import Container
+import enum
+from collections.abc import Container, Iterable
 
 from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
+from moorage.gang import group_states
+from moorage.gang.group_states import BACKS_OFF, RELEASED, WAITS_FOR_VICTIMS, GroupState
+from moorage.gang.group_states import GroupTrigger as Trigger
+
+
+class Release(enum.Enum):
+    """Which pods of a group are to be let go: those that are gated, or all that wait."""
+
+    GATED = "gated"
+    ALL = "all"
 
 
 class Group:
@@ -13,20 +24,22 @@ class Group:
     pods that are being deleted count as neither. `arrived` is when the first of those that wait
     came. A group has `started` once enough of it ran at the same time; for as long as any of it
     runs, pods that were lost are then replaced one by one.
+
+    Its `state` changes by the methods from `settle` on, by the table in `group_states`: one that is
+    not legal raises GroupError, and changes nothing.
     """
 
     __slots__ = (
+        "_retry",
         "arrived",
-        "backing_off",
         "failures",
         "key",
         "leaving",
         "objects",
         "placed",
-        "ready",
         "refused_by",
-        "retry",
         "started",
+        "state",
         "timed_out",
         "waiting",
     )
@@ -38,17 +51,15 @@ class Group:
         self.placed: dict[str, Pod] = {}
         self.arrived: float | None = None
         self.started = False
+        self.state = GroupState.HELD
         self.failures = 0
         self.refused_by: frozenset[str] = frozenset()
         """The plugins that refused the pod that blocked the last attempt."""
-        self.backing_off = False
         self.leaving: set[str] = set()
         """The uids of pods that are evicted to make room for this group."""
-        self.ready = False
-        """Whether its pods were let go when it was last looked at."""
-        self.retry = False
-        """Whether all of its pods are to be let go, and not only those that are gated."""
         self.timed_out = False
+        self._retry = False
+        """Whether all of its pods are to be let go next, and not only those that are gated."""
 
     @property
     def object(self) -> PodGroup | None:
@@ -118,6 +129,14 @@ class Group:
         if not self.placed:
             self.started = False
 
+    def put_object(self, obj: PodGroup, *, has_run: bool) -> None:
+        """Take over what a user has written; of a group that was whole before we came, that."""
+        if obj.uid not in self.objects and has_run:
+            self.started = True
+        self.objects.pop(obj.uid, None)
+        self.objects[obj.uid] = obj
+        self.note_start()
+
     def note_start(self) -> None:
         """Remember that the group was whole, if it is."""
         if self.placed and len(self.placed) >= self.minimum >= 1:
@@ -138,12 +157,86 @@ class Group:
         if self.leaving:
             count = len(self.leaving)
             return f"waiting for {count} {_pods(count)} preempted by PodGroup {self.key} to leave"
-        if self.backing_off:
+        if self.backs_off:
             return f"PodGroup {self.key} backs off after {self.failures} attempts that failed"
         return None
 
+    @property
+    def backs_off(self) -> bool:
+        return self.state in BACKS_OFF
+
+    def settle(self) -> Release | None:
+        """See whether the group may be tried; which of its pods are to be let go now, if any."""
+        if not self.waiting or self.refusal() is not None:
+            if self.state is RELEASED:
+                self._go(Trigger.HOLD)
+            return None
+        if self.state is RELEASED:
+            return None
+        self._go(Trigger.RELEASE)
+        release = Release.ALL if self._retry else Release.GATED
+        self._retry = False
+        self.leaving = set()
+        return release
+
+    def succeed(self) -> None:
+        """Enough of its pods were placed."""
+        self.failures = 0
+
+    def refuse(self, plugins: Iterable[str]) -> None:
+        """Too few of its pods could be placed: these plugins refused the one that blocked it."""
+        self.refused_by = frozenset(plugins)
+
+    def fail(self, *, retry: bool = False) -> None:
+        """Back off; then those of its pods go on that an event has woken, or all with `retry`."""
+        self._go(Trigger.FAIL)
+        self.failures += 1
+        self._retry = self._retry or retry
+
+    def complete_backoff(self) -> None:
+        """It has backed off for long enough."""
+        self._go(Trigger.BACKOFF_COMPLETE)
+
+    def evict(self, victims: Iterable[str]) -> None:
+        """Wait for these pods to leave; then all of the group goes on."""
+        self._go(Trigger.EVICT)
+        self.leaving = set(victims)
+        self._retry = True
+
+    def victim_left(self, uid: str) -> None:
+        """A pod that was waited for is gone."""
+        self.leaving.discard(uid)
+        if not self.leaving and self.state in WAITS_FOR_VICTIMS:
+            self._go(Trigger.VICTIMS_GONE)
+
+    def end_eviction(self) -> set[str]:
+        """Wait for no more pods to leave; for whom that was."""
+        if self.state in WAITS_FOR_VICTIMS:
+            self._go(Trigger.VICTIMS_GONE)
+        given_up, self.leaving = self.leaving, set()
+        return given_up
+
+    def time_out(self) -> None:
+        """It should have been scheduled by now."""
+        self.timed_out = True
+
+    def _go(self, trigger: Trigger) -> None:
+        """The one writer of the state."""
+        self.state = group_states.target(self.key, self.state, trigger)
+
+    def validate(self) -> None:
+        """Raise AssertionError where the group contradicts itself."""
+        assert not self.waiting.keys() & self.placed.keys(), f"{self}: on a node, and waiting"
+        assert (self.arrived is None) == (not self.waiting), f"{self}: arrived {self.arrived}"
+        assert bool(self.leaving) == (self.state in WAITS_FOR_VICTIMS), f"{self}: {self.leaving}"
+        assert not self.timed_out or self.waiting, f"{self}: timed out, and nobody waits"
+        ready = bool(self.waiting) and self.refusal() is None
+        assert ready == (self.state is RELEASED), f"{self}: {self.refusal()}"
+        assert not self.backs_off or self.failures, f"{self}: backs off without a failure"
+
     def __repr__(self) -> str:
-        return f"Group({self.key}, {len(self.waiting)} waiting, {len(self.placed)} placed)"
+        pods = f"{len(self.waiting)} waiting, {len(self.placed)} placed"
+        return f"Group({self.key}, {self.state.value}, {pods})"
 
 
 def _pods(count: int) -> str:

@@ -24,16 +24,14 @@ class LeavingVictims:
 
     def begin(self, group: Group, victims: Sequence[Pod]) -> None:
         """Keep a group out of the queue until pods that are evicted for it are gone."""
-        group.leaving = {victim.uid for victim in victims}
-        group.ready, group.retry = False, True
+        group.evict(victim.uid for victim in victims)
         for uid in group.leaving:
             self._awaited.setdefault(uid, set()).add(group.key)
 
     def end(self, group: Group) -> None:
         """Do not wait for anyone any longer."""
-        for uid in group.leaving:
+        for uid in group.end_eviction():
             self._awaited.get(uid, set()).discard(group.key)
-        group.leaving = set()
         self._lifecycle.review(group)
 
     def left(self, uid: str) -> list[Group]:
@@ -41,7 +39,7 @@ class LeavingVictims:
         found = [self._groups.get(key) for key in self._awaited.pop(uid, ())]
         waiting = [group for group in found if group is not None]
         for group in waiting:
-            group.leaving.discard(uid)
+            group.victim_left(uid)
         return waiting
 
     def doom(self, victims: Sequence[Pod]) -> None:

@@ -6,7 +6,7 @@ from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.framework.queued_pod import State
 from moorage.gang.directory import Directory
-from moorage.gang.group import Group
+from moorage.gang.group import Group, Release
 from moorage.gang.reservation import Reservations
 from moorage.gang.settings import GangSettings
 from moorage.gang.status import GangStatus
@@ -46,23 +46,21 @@ class Lifecycle:
     def review(self, group: Group) -> None:
         """Let the pods of a group go if they have become ready; see what is to be told of it."""
         now = self._clock.now()
-        ready = bool(group.waiting) and group.refusal() is None
-        if ready and not group.ready:
-            self._let_go(group, now)
-        group.ready = ready
+        release = group.settle()
+        if release is not None:
+            self._let_go(group, release, now)
         self._reservations.review(group)
         if group.waiting or group.objects:
             self._watch_over(group, now)
 
-    def _let_go(self, group: Group, now: float) -> None:
+    def _let_go(self, group: Group, release: Release, now: float) -> None:
         known = [self._queue.find(uid) for uid in group.waiting]
         held = [
             queued.info.uid
             for queued in known
-            if queued is not None and (group.retry or queued.state is State.GATED)
+            if queued is not None and (release is Release.ALL or queued.state is State.GATED)
             if queued.state is not State.IN_FLIGHT
         ]
-        group.retry = False
         self._queue.activate(held, now)
 
     def back_off(self, group: Group, *, retry: bool = False) -> None:
@@ -70,10 +68,7 @@ class Lifecycle:
 
         Then those of its pods go on that an event has woken meanwhile; with `retry`, all of them.
         """
-        group.failures += 1
-        group.backing_off = True
-        group.ready = False
-        group.retry = group.retry or retry
+        group.fail(retry=retry)
         until = self._clock.now() + self._settings.backoff(group)
         self._alarms.set((BACKOFF, group.key), until)
 
@@ -113,7 +108,8 @@ class Lifecycle:
             if group is None:
                 self._status.pod(name)
             elif kind == BACKOFF:
-                group.backing_off = False
+                if group.backs_off:
+                    group.complete_backoff()
                 self.review(group)
             elif kind == TELL:
                 self._status.review(group)
@@ -124,5 +120,5 @@ class Lifecycle:
 
     def _time_out(self, group: Group) -> None:
         if group.waiting and group.scheduled(self._cache.assumed) < group.minimum:
-            group.timed_out = True
+            group.time_out()
             self._status.timed_out(group, self._settings.patience(group))

@@ -134,7 +134,7 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         group = groups.of(pod)
         if group is None:
             return Hint.SKIP if groups.refusal(pod) else Hint.QUEUE
-        if group.refusal() is not None and not group.backing_off:
+        if group.refusal() is not None and not group.backs_off:
             return Hint.SKIP
         return Hint.QUEUE if next(iter(group.waiting), pod.uid) == pod.uid else Hint.SKIP
 

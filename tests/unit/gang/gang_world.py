@@ -14,6 +14,7 @@ from moorage.cache.consistency import validate_cache
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.framework.plugin import Plugin
+from moorage.gang.feature import Gangs
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Attempt, Result
@@ -143,6 +144,7 @@ class GangWorld:
     def validate(self) -> None:
         validate_cache(self.scheduler.cache)
         self.scheduler.queue.validate()
+        self.scheduler.feature(Gangs).groups.validate()
 
     def bound(self, prefix: str = "") -> dict[str, str]:
         """The pods on nodes whose names begin like this, and where they are."""

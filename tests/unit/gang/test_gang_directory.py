@@ -129,9 +129,11 @@ def test_why_pods_may_not_be_attempted() -> None:
     for name in "bc":
         found.put_pod(member(name, "train").build(), 1.0)
     assert found.refusal(probe) is None
-    train(found).backing_off, train(found).failures = True, 4
+    for _ in range(4):
+        train(found).fail()
     assert found.refusal(probe) == "PodGroup default/train backs off after 4 attempts that failed"
-    train(found).leaving = {"x"}
+    train(found).complete_backoff()
+    train(found).evict(["x"])
     assert found.refusal(probe) == (
         "waiting for 1 pod preempted by PodGroup default/train to leave"
     )
