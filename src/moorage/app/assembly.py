@@ -6,6 +6,7 @@ The order is the order of their effects at every hook (`moorage.scheduler.featur
     Preemption          believes budgets without what its victims have spent
     ElasticQuotas       tell what namespaces use
     KubeletRejections   let nodes rest that rejected pods
+    PlacementOutcomes   tell policies what became of pods
     Canaries            decide for a share of a profile's pods
     StandIns            take the pods of schedulers whose lease has expired
     QueueOrder          sorts the queue anew, when everyone else has done what is due
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from moorage.app.placement_outcomes import PlacementOutcomes
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.extender.async_bridge import DecisionThread
@@ -104,6 +106,7 @@ def all_features(
         preemption,
         quotas_for(ports),
         rejections_for(ports),
+        PlacementOutcomes(ports.profiles),
         canaries_for(ports),
         stand_ins_for(ports, told=told, monotonic=monotonic),
         QueueOrder(ports.profiles, ports.cache, ports.queue),

@@ -10,6 +10,7 @@ from moorage.feeds import prometheus_feed
 from moorage.feeds.feeds import Feeds, OpenReader
 from moorage.feeds.latency_readers import ConfigMapLatencies, FileLatencies
 from moorage.feeds.metrics_server import MetricsServerUsage
+from moorage.feeds.node_resource_topology import TopologyReader
 from moorage.feeds.price_readers import ConfigMapPrices, FilePrices
 from moorage.feeds.prometheus_feed import PrometheusEnergy, PrometheusUsage
 from moorage.feeds.readings import Reader
@@ -24,6 +25,7 @@ from moorage.policies.telemetry.metric_sources import (
     PriceFile,
     Source,
     StrategyConfigMap,
+    TopologySource,
     UsageSource,
 )
 from moorage.queue.scheduling_queue import SchedulingQueue
@@ -98,6 +100,8 @@ def network_readers(scheduler: Scheduler) -> OpenReader:
                 return FilePrices(source)
             case PriceConfigMap():
                 return ConfigMapPrices(source, server)
+            case TopologySource():
+                return TopologyReader(server)
             case StrategyConfigMap():
                 return StrategyReader(source, server)
         return None

@@ -33,7 +33,7 @@ from moorage.watch.reflector import Change
 
 REST_SECONDS: Final = 30.0
 _RESTED: Final = ClusterEvent(Resource.NODE, Action.UPDATE)
-_REASONS: Final = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "NodePorts")
+_REASONS: Final = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "NodePorts", "Topology")
 """How the reasons begin with which kubelets refuse pods that were bound to their node."""
 
 

@@ -1,9 +1,14 @@
 """Pods with GPUs are packed, on the node and in the NUMA domains they fit best."""
 
+import asyncio
+
 import pytest
 
+from moorage.feeds.node_resource_topology import TopologyReader, TopologyZones, zones_from_list
 from moorage.policies.gpu.gpu_topology import NO_DOMAIN, TOO_SMALL, GPUTopology
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
+from moorage.watch.api_errors import NotFound
+from tests.unit.feeds.fakes import FakeServer
 from tests.unit.policies.asking import refusals, scores, world
 
 GPU = "nvidia.com/gpu"
@@ -105,3 +110,76 @@ def test_small_pods_leave_whole_nodes_to_large_ones() -> None:
     assert len(small) == 1
     large = [cluster.place(training(8, f"l{i}")) for i in range(2)]
     assert {*large, *small} == {"a", "b", "c"}
+
+
+def test_domains_are_accounted_for_as_they_are_occupied() -> None:
+    """Six of eight in use leave two free: in one domain, or one in each."""
+    plugin = GPUTopology()
+    together = world(plugin, box("a", 8, per_numa=4))
+    apart = world(GPUTopology(), box("a", 8, per_numa=4))
+    for name, count in (("x", 4), ("y", 2)):
+        together.add(training(count, name).on("a"))
+    for name, count in (("x", 3), ("y", 3)):
+        apart.add(training(count, name).on("a"))
+
+    assert refusals(together, strict(2)) == {}
+    assert refusals(apart, strict(2)) == {"a": NO_DOMAIN}
+
+
+def test_a_pod_gives_back_what_it_took() -> None:
+    """Handed out in order, one GPU would seem to be left in each domain."""
+    cluster = world(GPUTopology(), box("a", 8, per_numa=4))
+    first, second = training(3, "x").on("a"), training(4, "y").on("a")
+    cluster.add(first)
+    assert refusals(cluster, strict(4)) == {}
+    cluster.add(second)
+    assert refusals(cluster, strict(2)) == {"a": NO_DOMAIN}
+
+    cluster.cache.remove_pod(first.build().uid)
+
+    assert refusals(cluster, strict(4)) == {}
+    assert refusals(cluster, strict(5)) == {"a": TOO_SMALL}
+
+
+def reported(*free: int) -> TopologyZones:
+    zones = [
+        {"name": f"node-{i}", "type": "Node", "resources": [{"name": GPU, "available": str(count)}]}
+        for i, count in enumerate(free)
+    ]
+    return zones_from_list({"items": [{"metadata": {"name": "a"}, "zones": zones}]})
+
+
+def test_what_is_served_goes_before_what_is_worked_out() -> None:
+    cluster = world(GPUTopology(), box("a", 8, per_numa=4), training(4, "x").on("a"))
+    assert refusals(cluster, strict(4)) == {}
+
+    reported(2, 2).write(cluster.profile.shared)
+    assert refusals(cluster, strict(4)) == {"a": NO_DOMAIN}
+    assert refusals(cluster, strict(2)) == {}
+
+    cluster.add(training(1, "late").on("a"))
+    cluster.add(training(1, "later").on("a"))
+    assert refusals(cluster, strict(2)) == {}
+    cluster.add(training(1, "last").on("a"))
+    assert refusals(cluster, strict(2)) == {"a": NO_DOMAIN}
+
+    reported(4, 0).write(cluster.profile.shared)
+    assert refusals(cluster, strict(4)) == {}
+
+
+def test_a_node_that_was_replaced_is_looked_at_anew() -> None:
+    cluster = world(GPUTopology(), box("a", 8, per_numa=4), training(7, "x").on("a"))
+    assert refusals(cluster, strict(2)) == {"a": NO_DOMAIN}
+
+    cluster.add(box("a", 16, per_numa=8))
+
+    assert refusals(cluster, strict(8)) == {}
+    assert refusals(cluster, strict(9)) == {"a": TOO_SMALL}
+
+
+def test_where_topologies_are_not_served_there_is_nothing_to_read() -> None:
+    server = FakeServer(NotFound("no such resource"))
+
+    found = asyncio.run(TopologyReader(server).read())  # type: ignore[arg-type]
+
+    assert found.found == {}

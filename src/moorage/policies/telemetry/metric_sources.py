@@ -206,6 +206,16 @@ def price_faults(args: dict[str, Any]) -> list[str]:
     return []
 
 
+class TopologySource(msgspec.Struct, frozen=True):
+    """NodeResourceTopologies, where they are served; goes to what `served_zones` finds."""
+
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return "topology/topology.node.k8s.io"
+
+
 @runtime_checkable
 class ReadsMeasurements(Protocol):
     """A plugin that wants to be fed."""

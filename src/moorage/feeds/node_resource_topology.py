@@ -1,0 +1,102 @@
+"""Reads NodeResourceTopologies (topology.node.k8s.io): what is free in each NUMA zone of a node.
+
+Where they are not served, there is nothing to read, and that is all right.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from moorage.api import quantity
+from moorage.api.quantity import QuantityError
+from moorage.feeds.readings import FeedError
+from moorage.policies.gpu import numa_domains
+from moorage.policies.gpu.numa_domains import NodeZones
+from moorage.watch.api_errors import ApiError, Forbidden, NotFound
+from moorage.watch.api_resources import Resource
+from moorage.watch.api_server import ApiServer
+
+TOPOLOGIES: Final = Resource(
+    "topology.node.k8s.io", "v1alpha2", "noderesourcetopologies", "NodeResourceTopology", False
+)
+NOT_ALLOWED: Final = (
+    "NodeResourceTopologies may not be read: add the component deploy/components/topology"
+)
+_NODE: Final = "Node"
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+    resourceVersion: str = ""
+
+
+class _Resource(msgspec.Struct, frozen=True):
+    name: str = ""
+    available: str | int = 0
+
+
+class _Zone(msgspec.Struct, frozen=True):
+    name: str = ""
+    type: str = ""
+    resources: tuple[_Resource, ...] = ()
+
+
+class _Topology(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    zones: tuple[_Zone, ...] = ()
+
+
+class _List(msgspec.Struct, frozen=True):
+    items: tuple[_Topology, ...] = ()
+
+
+class TopologyZones(msgspec.Struct, frozen=True):
+    """What is free in each zone, by node."""
+
+    found: dict[str, NodeZones]
+
+    def write(self, shared: dict[str, Any]) -> None:
+        numa_domains.served_zones(shared).put(self.found)
+
+    @property
+    def values(self) -> object:
+        return self.found
+
+
+class TopologyReader:
+    """Reads all nodes at once."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+
+    async def read(self) -> TopologyZones:
+        try:
+            listed = await self._server.get(TOPOLOGIES, "", "")
+        except NotFound:
+            return TopologyZones({})
+        except Forbidden as error:
+            raise FeedError(f"{NOT_ALLOWED} ({error})") from None
+        except ApiError as error:
+            raise FeedError(str(error)) from None
+        return zones_from_list(listed)
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def zones_from_list(listed: dict[str, Any]) -> TopologyZones:
+    """A NodeResourceTopologyList as zones; raises a FeedError where it is none."""
+    try:
+        items = msgspec.convert(listed, _List).items
+        return TopologyZones({item.metadata.name: _zones(item) for item in items})
+    except (msgspec.ValidationError, QuantityError) as error:
+        raise FeedError(f"topology.node.k8s.io answers something else: {error}") from None
+
+
+def _zones(item: _Topology) -> NodeZones:
+    zones = tuple(
+        {each.name: quantity.value(str(each.available)) for each in zone.resources}
+        for zone in item.zones
+        if zone.type == _NODE
+    )
+    return NodeZones(zones, item.metadata.resourceVersion or str(hash(item)))

@@ -1,0 +1,55 @@
+"""What becomes of pods on a cluster reaches the plugin that placed them."""
+
+import asyncio
+import random
+
+import pytest
+
+from moorage.app import built_in_plugins
+from moorage.app.assembly import assemble
+from moorage.app.profile_builder import build_profiles
+from moorage.clock import VirtualClock, run_virtual
+from moorage.config.loader import load
+from moorage.memory.kubelet import Kubelet
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.policies.load import outcomes
+from moorage.policies.load.outcomes import Window
+from moorage.testing import node, pod
+from moorage.watch.api_resources import NODES, PODS
+from tests.unit.policies.adaptive_world import ADAPTIVE
+
+
+def outcome_of(what: str) -> Window:
+    """A pod is placed, and something happens to it."""
+    clock, rng = VirtualClock(1000.0), random.Random(0)
+    cluster = MemoryCluster(clock=clock, rng=rng)
+    known = built_in_plugins.installed()
+    loaded = load(ADAPTIVE, known=built_in_plugins.describe_plugins(known)).configuration
+    profiles = build_profiles(loaded, known)
+    for name in ("a", "b"):
+        cluster.add(NODES, node(name).raw)
+
+    async def main() -> None:
+        scheduler = assemble(cluster, profiles, clock=clock, rng=rng)
+        running = asyncio.ensure_future(scheduler.run())
+        cluster.add(PODS, pod("p", "web").requesting(cpu="1").raw)
+        await clock.sleep(2.0)
+        if what == "restart":
+            status = {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 1}]}
+            await cluster.patch_pod_status("web", "p", {"status": status}, "")
+        elif what == "reject":
+            Kubelet(cluster).reject("web", "p")
+        await clock.sleep(5.0)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtual(main(), clock)
+    (profile,) = profiles.values()
+    return outcomes.outcomes(profile.shared).window("web")
+
+
+@pytest.mark.parametrize(("what", "lost"), [("nothing", 0), ("restart", 1), ("reject", 1)])
+def test_what_becomes_of_a_pod_is_noted(what: str, lost: int) -> None:
+    found = outcome_of(what)
+
+    assert (found.attempts, found.placed, found.lost) == (1, 1, lost)
