@@ -6,11 +6,7 @@
     tls                TLS contexts for the API server
     access             address, credentials, TLS and proxy for one context
     sockets            every socket, until it is closed
-    requests           requests as bytes: most of one is the same as of the one before
-    answers            answers of an HTTP/1.1 server, put together from the pieces they come in
-    secrecy            TLS on a connection of our own
-    wire               HTTP/1.1 for short requests
-    wires              a pool of connections for short requests
+    http1              HTTP/1.1 for short requests, over a pool of connections
     sessions           long answers, answers without an end, proxies: aiohttp's part
     connection         requests to one API server, over pooled connections or aiohttp sessions
     leader_election    one replica leads, the others wait until its Lease expires

@@ -10,13 +10,11 @@ import aiohttp
 
 from moorage.kube.access import JSON, Access, Failed
 from moorage.kube.fence import LeaseFence
+from moorage.kube.http1 import HttpPool, RequestWriter, Target
 from moorage.kube.kubeconfig import SelectedContext
-from moorage.kube.requests import RequestWriter
 from moorage.kube.sessions import Sessions
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
-from moorage.kube.wire import Target
-from moorage.kube.wires import Wires
 from moorage.observe.client_metrics import ClientMetrics
 from moorage.watch.api_errors import ApiError, Unauthorized
 
@@ -39,13 +37,13 @@ class Connection:
         self._seconds = request_seconds
         self._writer = RequestWriter(access.netloc, access.path, access.headers)
         self._sockets = Sockets()
-        self._wires = Wires(POOL, self._sockets)
-        self._urgent = Wires(POOL, self._sockets)
+        self._pool = HttpPool(POOL, self._sockets)
+        self._urgent = HttpPool(POOL, self._sockets)
         self._sessions = Sessions(access, self._sockets, POOL, request_seconds)
         self.requests = ClientMetrics(access.netloc)
         self._fence = fence
         if fence is not None:
-            fence.on_close(self._wires.tear_fenced)
+            fence.on_close(self._pool.tear_fenced)
 
     @property
     def url(self) -> str:
@@ -66,9 +64,9 @@ class Connection:
 
         An urgent one does not wait behind others.
         """
-        wires = self._urgent if urgent else self._wires
+        pool = self._urgent if urgent else self._pool
         direct = self._access.proxy is None
-        ask = partial(self._ask, wires) if direct else self._sessions.exchange
+        ask = partial(self._ask, pool) if direct else self._sessions.exchange
         fence = self._fence if fenced else None
         return await self._known(method, lambda: ask(method, path, body, content_type, fence))
 
@@ -94,7 +92,7 @@ class Connection:
 
     async def close(self) -> None:
         """Close every connection; return when no socket is open."""
-        self._wires.close()
+        self._pool.close()
         self._urgent.close()
         await self._sessions.close()
         await self._sockets.close()
@@ -119,7 +117,7 @@ class Connection:
 
     async def _ask(
         self,
-        wires: Wires,
+        pool: HttpPool,
         method: str,
         path: str,
         body: bytes | None,
@@ -131,9 +129,9 @@ class Connection:
         request = self._writer.request(method, path, body, content_type, credential.authorization)
         target = Target(access.host, access.port, context, access.server_name)
         try:
-            answer = await wires.ask(target, request, self._seconds, fence)
+            answer = await pool.ask(target, request, self._seconds, fence)
         except Failed as error:
             raise access.unreachable(method, path, error) from None
         if answer.status >= 300:
-            raise error_from_response(answer.status, answer.body, answer.header(b"retry-after"))
+            raise error_from_response(answer.status, answer.body, answer.retry_after)
         return answer.body

@@ -11,9 +11,9 @@ from yarl import URL
 
 from moorage.kube.access import Access, Failed
 from moorage.kube.fence import LeaseFence
+from moorage.kube.http1 import CONNECT_SECONDS
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
-from moorage.kube.wires import CONNECT_SECONDS
 
 CHUNK: Final = 1 << 18
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))

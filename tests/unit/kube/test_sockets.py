@@ -11,11 +11,10 @@ import pytest
 from aiohttp.client_proto import ResponseHandler
 
 from moorage.kube import connection
+from moorage.kube.http1 import HttpConnection, HttpPool, Target
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import Cluster, SelectedContext, User
 from moorage.kube.sockets import AddressInfo, Sockets
-from moorage.kube.wire import Target, Wire
-from moorage.kube.wires import Wires
 from moorage.watch.api_resources import PODS
 
 REQUEST = b"GET / HTTP/1.1\r\n\r\n"
@@ -81,7 +80,7 @@ def selected(host: str, port: int) -> SelectedContext:
 @pytest.mark.parametrize(
     ("ask", "opened"),
     [
-        pytest.param(lambda s: s.get(PODS, "d", "web"), Wire, id="a short request"),
+        pytest.param(lambda s: s.get(PODS, "d", "web"), HttpConnection, id="a short request"),
         pytest.param(lambda s: s.list_page(PODS), ResponseHandler, id="a list"),
         pytest.param(
             lambda s: anext(s.watch(PODS, resource_version="1")), ResponseHandler, id="a watch"
@@ -121,8 +120,8 @@ def test_closing_ends_requests_under_way() -> None:
     sockets = Kept()
 
     async def scenario(host: str, port: int) -> None:
-        wires = Wires(1, sockets)
-        ask = asyncio.ensure_future(wires.ask(Target(host, port, None, ""), REQUEST, 60.0))
+        pool = HttpPool(1, sockets)
+        ask = asyncio.ensure_future(pool.ask(Target(host, port, None, ""), REQUEST, 60.0))
         while not sockets.connected:  # noqa: ASYNC110 a kernel has no event to wait for
             await asyncio.sleep(0)
         await sockets.close()

@@ -5,10 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from moorage.kube.answers import Answer, Reader
+from moorage.kube.http1 import Answer, HttpError, HttpPool, Target
 from moorage.kube.sockets import Sockets
-from moorage.kube.wire import Target, WireError
-from moorage.kube.wires import Wires
 
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nRetry-After: 7\r\n\r\nhello"
 CHUNKED = (
@@ -17,71 +15,6 @@ CHUNKED = (
 )
 EMPTY = b"HTTP/1.1 204 No Content\r\n\r\n"
 INFORMED = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + SIZED
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-@pytest.mark.parametrize(
-    ("raw", "want"),
-    [
-        pytest.param(SIZED, (200, b"hello"), id="a body of known length"),
-        pytest.param(CHUNKED, (201, b"hello"), id="a body in chunks"),
-        pytest.param(EMPTY, (204, b""), id="no body"),
-        pytest.param(INFORMED, (200, b"hello"), id="an answer after a word of its coming"),
-    ],
-)
-def test_an_answer_is_read_in_whatever_pieces_it_comes(
-    raw: bytes, want: tuple[int, bytes], size: int
-) -> None:
-    reader = Reader()
-    answers = [reader.feed(raw[i : i + size]) for i in range(0, len(raw), size)]
-
-    assert [(a.status, a.body) for a in answers if a is not None] == [want]
-    assert answers[-1] is not None
-
-
-def test_one_reader_reads_one_answer_after_the_other() -> None:
-    reader = Reader()
-
-    assert [_body(reader.feed(raw)) for raw in (SIZED, CHUNKED, EMPTY, SIZED)] == [
-        b"hello",
-        b"hello",
-        b"",
-        b"hello",
-    ]
-
-
-def test_headers_are_found_whatever_their_case() -> None:
-    answer = Reader().feed(SIZED)
-
-    assert answer is not None
-    assert (answer.header(b"retry-after"), answer.header(b"x-other")) == ("7", "")
-
-
-def test_an_answer_without_a_length_ends_with_the_connection() -> None:
-    reader = Reader()
-
-    assert reader.feed(b"HTTP/1.1 200 OK\r\n\r\nhel") is None
-    assert reader.feed(b"lo") is None
-    assert _body(reader.end()) == b"hello"
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", id="another protocol"),
-        pytest.param(b"HTTP/1.1 abc\r\n\r\n", id="a status that is no number"),
-        pytest.param(
-            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n\r\n", id="a bad chunk"
-        ),
-    ],
-)
-def test_nonsense_is_refused(raw: bytes) -> None:
-    with pytest.raises(ValueError):
-        Reader().feed(raw)
-
-
-def _body(answer: Answer | None) -> bytes | None:
-    return None if answer is None else answer.body
 
 
 Serve = Callable[["World", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -117,13 +50,13 @@ class World:
             server = await asyncio.start_server(self._handle, "127.0.0.1", 0)
             host, port = server.sockets[0].getsockname()
             sockets = Sockets()
-            wires = Wires(limit, sockets)
+            pool = HttpPool(limit, sockets)
             try:
                 await scenario(
-                    lambda: wires.ask(Target(host, port, None, ""), b"GET / HTTP/1.1\r\n\r\n", 0.2)
+                    lambda: pool.ask(Target(host, port, None, ""), b"GET / HTTP/1.1\r\n\r\n", 0.2)
                 )
             finally:
-                wires.close()
+                pool.close()
                 await sockets.close()
                 server.close()
                 await server.wait_closed()
@@ -194,7 +127,7 @@ def test_a_connection_that_the_server_closes_is_not_used_again() -> None:
 
 def test_a_connection_that_breaks_is_told() -> None:
     async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
-        with pytest.raises(WireError):
+        with pytest.raises(HttpError):
             await ask()
 
     World(breaks).play(scenario)
@@ -235,3 +168,80 @@ def test_an_answer_nobody_asked_for_ends_the_connection() -> None:
             await asyncio.sleep(0.01)
 
     world.play(scenario)
+
+
+def pieces(raw: bytes, size: int) -> Serve:
+    async def serve(
+        world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        for i in range(0, len(raw), size):
+            writer.write(raw[i : i + size])
+            await asyncio.sleep(0)
+
+    return serve
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize(
+    ("raw", "want"),
+    [
+        pytest.param(SIZED, (200, b"hello", "7"), id="a body of known length"),
+        pytest.param(CHUNKED, (201, b"hello", ""), id="a body in chunks"),
+        pytest.param(EMPTY, (204, b"", ""), id="no body"),
+        pytest.param(INFORMED, (200, b"hello", "7"), id="an answer after a word of its coming"),
+    ],
+)
+def test_an_answer_is_read_in_whatever_pieces_it_comes(
+    raw: bytes, want: tuple[int, bytes, str], size: int
+) -> None:
+    world = World(pieces(raw, size))
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        assert [await ask() for _ in range(3)] == [want] * 3
+
+    world.play(scenario)
+    assert world.connections == 1
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", id="another protocol"),
+        pytest.param(b"HTTP/1.1 abc\r\n\r\n", id="a status that is no number"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n\r\n", id="a bad chunk"
+        ),
+        pytest.param(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", id="a change of protocol"),
+    ],
+)
+def test_nonsense_is_refused(raw: bytes) -> None:
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        with pytest.raises((HttpError, TimeoutError)):
+            await ask()
+
+    World(pieces(raw, 1000)).play(scenario)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\n\r\nhello", id="no length"),
+        pytest.param(SIZED[:-1], id="a shorter body than was promised"),
+        pytest.param(CHUNKED[:-5], id="no last chunk"),
+        pytest.param(SIZED[:20], id="half a head"),
+    ],
+)
+def test_an_answer_that_only_its_connection_ends_is_none(raw: bytes) -> None:
+    """Nobody could tell it from one that was cut."""
+
+    async def serve(
+        world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        writer.write(raw)
+        writer.close()
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        with pytest.raises(HttpError):
+            await ask()
+
+    World(serve).play(scenario)

@@ -1,0 +1,275 @@
+"""HTTP/1.1 for short requests: one after the other on connections that stay open.
+
+Binding a pod and telling of it are two small requests, and a general client spends four times on
+each of them what this one does. httptools parses, asyncio does TLS; what is left is a pool of
+connections that carry one request at a time. Whatever goes wrong with one, be it a time-out or a
+cancelled caller, ends the connection, so that no answer meets the wrong question.
+
+An answer says how long it is, or comes in chunks; one that only its connection ends is refused.
+"""
+
+import asyncio
+import socket
+import ssl
+import struct
+from collections import deque
+from collections.abc import Mapping
+from typing import Final, NamedTuple, cast
+
+import httptools
+from multidict import CIMultiDict
+
+from moorage.kube.fence import LeaseFence
+from moorage.kube.sockets import Sockets, cut
+
+CONNECT_SECONDS: Final = 10.0
+IDLE_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 0.5
+"""No more time passes between two looks at what is overdue, nor a tenth of what it may take."""
+RETRY_AFTER: Final = b"retry-after"
+_RESET: Final = struct.pack("ii", 1, 0)
+"""SO_LINGER: closing sends nothing more, not even what was written."""
+
+
+class Target(NamedTuple):
+    """Where connections lead; those with equal targets are as good as each other."""
+
+    host: str
+    port: int
+    context: ssl.SSLContext | None
+    server_name: str
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    body: bytes
+    retry_after: str
+
+
+class HttpError(ConnectionError):
+    """The connection broke, or made no sense."""
+
+
+class RequestWriter:
+    """Requests to one server as bytes; `base` is the path all others are below."""
+
+    def __init__(self, host: str, base: str, headers: CIMultiDict[str]) -> None:
+        self._base = base
+        self._fixed = _lines({"Host": host}) + _lines(headers)
+        self._authorization = ""
+        self._always = self._fixed
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        content_type: str = "",
+        authorization: str = "",
+    ) -> bytes:
+        """One request, whole."""
+        if authorization != self._authorization:
+            self._authorization = authorization
+            self._always = self._fixed + _lines({"Authorization": authorization})
+        head = f"{method} {self._base}{path} HTTP/1.1\r\n{self._always}"
+        if body is None:
+            return f"{head}\r\n".encode()
+        about = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+        return f"{head}{about}".encode() + body
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    """Headers as they are written. A line break would end one and begin another."""
+    for name, value in headers.items():
+        if any(mark in f"{name}{value}" for mark in "\r\n\0"):
+            raise ValueError(f"the header {name} holds a line break")
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+
+
+class HttpConnection(asyncio.Protocol):
+    """One connection; an answer that is awaited is due by `deadline`."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.used = 0.0
+        self.deadline = 0.0
+        self.fence: LeaseFence | None = None
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[Answer] | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._body: list[bytes] = []
+        self._retry_after = b""
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def ask(self, request: bytes, seconds: float, fence: LeaseFence | None) -> Answer:
+        """Write, and wait for the answer; whoever calls sees to it that time runs out."""
+        if self._transport is None or self._transport.is_closing():
+            raise HttpError("the connection is closed")
+        self.fence = fence
+        if fence is not None:
+            fence.check()
+            seconds = min(seconds, fence.seconds_left)
+        self._answer = self._loop.create_future()
+        self.deadline = self._loop.time() + seconds
+        self._transport.write(request)
+        try:
+            return await self._answer
+        finally:
+            self._answer = self.fence = None
+
+    def is_due(self, now: float, next_look: float) -> bool:
+        """Whether the time is up; behind a fence, whether it will be by the next look."""
+        return self.deadline <= (now if self.fence is None else now + next_look)
+
+    def time_out(self) -> None:
+        """The answer has not come in time."""
+        fail = self._fail if self.fence is None else self.tear
+        fail(TimeoutError())
+
+    def tear(self, error: Exception) -> None:
+        """End the connection, and let nothing leave that has not left yet."""
+        if self._transport is not None:
+            connected = self._transport.get_extra_info("socket")
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self._fail(error)
+
+    def close(self) -> None:
+        """End the connection, now."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._answer is None:
+            self.close()  # nobody asked
+            return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(HttpError(f"not HTTP: {error}"))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(name) == len(RETRY_AFTER) and name.lower() == RETRY_AFTER:
+            self._retry_after = value
+
+    def on_body(self, body: bytes) -> None:
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status < 200:  # more is to come
+            return
+        answer = Answer(status, b"".join(self._body), self._retry_after.decode("latin-1"))
+        self._body, self._retry_after = [], b""
+        if self._answer is not None and not self._answer.done():
+            self.used = self._loop.time()
+            self._answer.set_result(answer)
+        if not self._parser.should_keep_alive():
+            self.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._fail(HttpError(str(error or "the server closed the connection")))
+
+    def _fail(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+        self.close()
+
+
+class HttpPool:
+    """Connections: at most `limit` requests at once, the rest wait their turn."""
+
+    def __init__(self, limit: int, sockets: Sockets) -> None:
+        self._sockets = sockets
+        self._free: deque[HttpConnection] = deque()
+        self._asked: set[HttpConnection] = set()
+        self._turns = asyncio.Semaphore(limit)
+        self._alarm: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    async def ask(
+        self, target: Target, request: bytes, seconds: float, fence: LeaseFence | None = None
+    ) -> Answer:
+        """One request and its answer, within so many seconds of its turn, or a tenth more.
+
+        One with a fence is sent while it is open, and torn before the lease ends.
+        """
+        async with self._turns:
+            connection = self._open(target) or await self._connect(target)
+            self._asked.add(connection)
+            if self._alarm is None:
+                self._look_after(min(LOOK_SECONDS, seconds / 10))
+            try:
+                answer = await connection.ask(request, seconds, fence)
+            except BaseException:
+                connection.close()
+                raise
+            finally:
+                self._asked.discard(connection)
+            self._keep(connection)
+            return answer
+
+    def tear_fenced(self) -> None:
+        """The fence is closed: end what is under way behind it."""
+        for connection in [each for each in self._asked if each.fence is not None]:
+            connection.tear(HttpError("the lease ended"))
+
+    def close(self) -> None:
+        """Close every connection, also those that are free later."""
+        self._closed = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for connection in (*self._free, *self._asked):
+            connection.close()
+        self._free.clear()
+
+    def _open(self, target: Target) -> HttpConnection | None:
+        """The connection used last that leads there; others wither."""
+        now = asyncio.get_running_loop().time()
+        while self._free:
+            found = self._free.pop()
+            if found.is_open and found.target == target and now - found.used < IDLE_SECONDS:
+                return found
+            found.close()
+        return None
+
+    async def _connect(self, target: Target) -> HttpConnection:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            connected = await self._sockets.connect(target.host, target.port)
+            try:
+                _, made = await asyncio.get_running_loop().create_connection(
+                    lambda: HttpConnection(target),
+                    sock=connected,
+                    ssl=target.context,
+                    server_hostname=None if target.context is None else target.server_name,
+                )
+            except BaseException:
+                cut(connected)
+                raise
+            return made
+
+    def _keep(self, connection: HttpConnection) -> None:
+        if self._closed or not connection.is_open:
+            connection.close()
+        else:
+            self._free.append(connection)
+
+    def _look_after(self, seconds: float) -> None:
+        """A timer for each request would cost as much as writing it."""
+        loop = asyncio.get_running_loop()
+        self._alarm = loop.call_later(seconds, self._look, loop, seconds)
+
+    def _look(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._alarm, now = None, loop.time()
+        for connection in [each for each in self._asked if each.is_due(now, seconds)]:
+            connection.time_out()
+        if self._asked:
+            self._look_after(seconds)
