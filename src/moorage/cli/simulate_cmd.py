@@ -107,6 +107,12 @@ def _bar(use: ResourceUse) -> Text:
     help="A table to read, or data to process.",
 )
 @click.option("--strict", is_flag=True, help="Refuse kinds that scheduling does not read.")
+@click.option(
+    "--validate/--no-validate",
+    default=True,
+    show_default=True,
+    help="Refuse what an API server refuses.",
+)
 @exit_on_bad_input
 def simulate_command(
     paths: tuple[str, ...],
@@ -117,6 +123,7 @@ def simulate_command(
     seed: int,
     output: str,
     strict: bool,
+    validate: bool,
 ) -> None:
     """Schedule the pods of some manifests on an embedded cluster, and show where they went.
 
@@ -141,7 +148,10 @@ def simulate_command(
     loaded = read_configuration(config, known)
     objects = _readable(manifest_files.read_manifests(paths), strict)
     guard = loaded.moorage.plugin_guard
-    told = build_report(simulate(objects, loaded.configuration, known, seed, guard))
+    ended = simulate(objects, loaded.configuration, known, seed, guard, validate=validate)
+    told = build_report(ended)
+    for warning in (*told.warnings, *told.refused, *told.notes):
+        click.echo(f"warning: {warning}", err=True)
     _write(told, output)
 
 

@@ -53,9 +53,17 @@ def _create(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Entry:
 
 
 def add_object(
-    registry: ObjectRegistry, resource: Resource, raw: Raw, *, restored: bool = False
+    registry: ObjectRegistry,
+    resource: Resource,
+    raw: Raw,
+    *,
+    restored: bool = False,
+    from_server: bool = False,
 ) -> Entry:
-    """Name, fill and store an object whose metadata dict is the caller's own."""
+    """Name, fill, check and store an object whose metadata dict is the caller's own.
+
+    One that was taken `from_server`, some server, was checked there.
+    """
     metadata = raw["metadata"]
     if resource.namespaced:
         metadata["namespace"] = metadata.get("namespace") or "default"
@@ -64,6 +72,8 @@ def add_object(
         metadata.pop("namespace", None)
     key = _named(registry, resource, metadata)
     raw = with_defaults(registry, resource, raw, restored=restored)
+    if registry.options.validate and not from_server:
+        registry.validation.check(resource, raw)
     new_pod = resource == PODS and not restored
     if new_pod:
         raw = pod_validation.checked_new(raw, registry.stamps.now())

@@ -95,10 +95,17 @@ def restore_object(registry: ObjectRegistry, resource: Resource, raw: Raw) -> En
         raise stored_objects.malformed_error(raw, resource, error) from error
 
 
+def is_from_server(raw: Raw) -> bool:
+    """Whether an object has what only an API server gives."""
+    metadata = raw.get("metadata") or {}
+    return bool(metadata.get("uid") and metadata.get("creationTimestamp"))
+
+
 def _restore(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Entry:
     table = registry.store.table(resource)
     metadata = dict(raw.get("metadata") or {})
     metadata.pop("resourceVersion", None)
+    from_server = is_from_server(raw)
     old = table.entries.get(
         resource.key(metadata.get("namespace") or "default", metadata.get("name") or "")
     )
@@ -110,7 +117,7 @@ def _restore(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Entry:
     raw = {**raw, "metadata": metadata}
     _complete_status(resource, raw)
     if old is None:
-        return creation.add_object(registry, resource, raw, restored=True)
+        return creation.add_object(registry, resource, raw, restored=True, from_server=from_server)
     metadata.update({field: known[field] for field in _ADDRESS if field in known})
     raw = creation.with_defaults(registry, resource, raw, restored=True)
     return registry.store.replace(table, old, raw)

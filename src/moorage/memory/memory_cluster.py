@@ -18,6 +18,8 @@ from moorage.memory.list_watch import Lister
 from moorage.memory.object_registry import ClusterOptions, ObjectRegistry, Stamps, deep_copy
 from moorage.memory.object_store import Store
 from moorage.memory.pod_admission import PodSpecAdmission
+from moorage.memory.validation import object_validation
+from moorage.memory.validation.object_validation import ObjectValidation
 from moorage.watch.api_resources import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
 from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
 
@@ -42,7 +44,9 @@ class MemoryCluster:
         stamps = Stamps(self.clock, rng or random.Random())
         store = Store(options.history)
         specs = PodSpecAdmission(store.table(PRIORITY_CLASSES))
-        self.registry = ObjectRegistry(store, stamps, specs, options)
+        self.registry = ObjectRegistry(store, stamps, specs, ObjectValidation(), options)
+        self.warnings: list[str] = []
+        """What was said of manifests that were taken all the same."""
         self._lister = Lister(self.registry.store, options.snapshots)
         creation.create_object(self.registry, NAMESPACES, {"metadata": {"name": "default"}})
         for name in priority_admission.SYSTEM_CLASSES:
@@ -123,6 +127,8 @@ class MemoryCluster:
 
     async def create(self, resource: Resource, object: Raw) -> Raw:
         """Create the object, in the namespace its metadata names; the answer is as stored."""
+        if self.registry.options.validate:
+            object_validation.warnings_about(resource, object)
         return deep_copy(creation.create_object(self.registry, resource, deep_copy(object)).raw)
 
     async def update(self, resource: Resource, object: Raw, *, subresource: str = "") -> Raw:
@@ -174,4 +180,6 @@ class MemoryCluster:
         pod_subresources.evict_pod(self.registry, namespace, name, uid, grace_period_seconds)
 
     def _apply(self, resource: Resource, raw: Raw) -> KubeObject:
+        if self.registry.options.validate and not manifest_loader.is_from_server(raw):
+            self.warnings.extend(object_validation.warnings_about(resource, raw))
         return manifest_loader.restore_object(self.registry, resource, deep_copy(raw)).view

@@ -11,6 +11,7 @@ from moorage.memory import error_messages
 from moorage.memory.object_store import Store, Table
 from moorage.memory.pod_admission import PodSpecAdmission
 from moorage.memory.stored_objects import Entry
+from moorage.memory.validation.object_validation import ObjectValidation
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import Raw
 
@@ -73,6 +74,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Create a missing namespace with its first object, where an API server answers 404."""
     bookmark_seconds: float = 60.0
     """How often a watch that has a time limit is sent a bookmark."""
+    validate: bool = False
+    """Refuse what an API server refuses, and note fields that nobody knows."""
     snapshots: int = 8
     """Paged lists that may be under way at once; the oldest one's tokens expire first."""
 
@@ -83,6 +86,7 @@ class ObjectRegistry(NamedTuple):
     store: Store
     stamps: Stamps
     specs: PodSpecAdmission
+    validation: ObjectValidation
     options: ClusterOptions
 
     def find(self, resource: Resource, namespace: str, name: str) -> tuple[Table, Entry]:

@@ -1,5 +1,6 @@
 """Stored objects: each version as a dict, decoded into the struct that readers see."""
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -38,6 +39,10 @@ class Entry:
         """Take a struct that was decoded already."""
         self._view = view
 
+
+_AMOUNT: Final = re.compile(
+    r"(?P<list>.*\.(requests|limits))\.(?P<name>[^:]+): '(?P<value>[^']*)' must not be negative"
+)
 
 MALFORMED: Final = (AttributeError, LookupError, TypeError, ValueError)
 """What handling an object raises where it has, say, a list in place of a map."""
@@ -93,10 +98,20 @@ def _decode_error(raw: Raw, resource: Resource, error: DecodeError) -> ApiError:
     kind = resource.kind
     if resource == PODS and _is_decodable(raw, kind):
         name = raw["metadata"].get("name") or ""
-        return error_messages.invalid(resource, name, f"{error.path}: {error.problem}")
+        return error_messages.invalid(resource, name, _negative(error))
     return BadRequest(
         f'{kind} in version "{resource.api_version}" cannot be handled as a {kind}: {error}'
     )
+
+
+def _negative(error: DecodeError) -> str:
+    """A negative amount, in the API server's words."""
+    amount = _AMOUNT.fullmatch(f"{error.path}: {error.problem}")
+    if amount is None:
+        return f"{error.path}: {error.problem}"
+    field = f"{amount['list']}[{amount['name']}]"
+    detail = "must be greater than or equal to 0"
+    return error_messages.invalid_value(field, amount["value"], detail)
 
 
 def _is_decodable(raw: Raw, kind: str) -> bool:

@@ -24,6 +24,7 @@ from moorage.memory import manifest_loader
 from moorage.memory.controllers.standard_controllers import standard_controllers
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.memory.object_registry import ClusterOptions
 from moorage.memory.unheeded import unheeded_notes
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import simulated_feeds
@@ -41,8 +42,8 @@ START = 1_767_225_600.0
 class Simulation(NamedTuple):
     """A finished run: the cluster as it ended, what was said meanwhile, and who was evicted.
 
-    `notes` say what is not taken into account, `gave_up` why the run was ended before nothing was
-    left to do.
+    `notes` say what is not taken into account, `warnings` what is odd about manifests, `gave_up`
+    why the run was ended before nothing was left to do.
     """
 
     cluster: MemoryCluster
@@ -52,17 +53,24 @@ class Simulation(NamedTuple):
     refused: dict[tuple[str, str], int] = {}  # noqa: RUF012 (never changed)
     """What controllers could not create: whose it was, the reason, and how often."""
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     gave_up: str = ""
 
 
 def load_cluster(
-    manifests: Iterable[Manifest], clock: VirtualClock, rng: random.Random
+    manifests: Iterable[Manifest],
+    clock: VirtualClock,
+    rng: random.Random,
+    *,
+    validate: bool = False,
+    warnings: list[str] | None = None,
 ) -> MemoryCluster:
     """An embedded cluster that holds the objects; every one that is refused is reported.
 
-    Each kind is loaded after those it refers to, whatever the order of the files.
+    Each kind is loaded after those it refers to, whatever the order of the files. `warnings` gets
+    what was said of objects that were taken all the same, each with its place.
     """
-    cluster = MemoryCluster(clock=clock, rng=rng)
+    cluster = MemoryCluster(clock=clock, rng=rng, options=ClusterOptions(validate=validate))
     problems = []
     ranked: list[tuple[int, Manifest]] = []
     for manifest in manifests:
@@ -75,6 +83,9 @@ def load_cluster(
             cluster.apply(manifest.raw)
         except ApiError as error:
             problems.append(f"{manifest.place}: {error}")
+        if warnings is not None:
+            warnings.extend(f"{manifest.place}: {each}" for each in cluster.warnings)
+        cluster.warnings.clear()
     if problems:
         raise InputError(problems)
     return cluster
@@ -91,13 +102,19 @@ def simulate(
     seed: int = 0,
     guard: PluginGuard = DEFAULT_GUARD,
     limits: RunLimits = DEFAULT_LIMITS,
+    validate: bool = False,
 ) -> Simulation:
-    """Schedule everything that can be scheduled."""
+    """Schedule everything that can be scheduled.
+
+    With `validate`, what an API server refuses is refused; otherwise it is taken as far as it makes
+    sense.
+    """
+    warnings: list[str] = []
     rng = random.Random(seed)
     names = random.Random(f"names {seed}")
     clock = VirtualClock(START)
     objects, measured = simulated_feeds.split_measurements(manifests)
-    cluster = load_cluster(objects, clock, names)
+    cluster = load_cluster(objects, clock, names, validate=validate, warnings=warnings)
     manager, client = standard_controllers(cluster)
     manager.settle()
     profiles = build_profiles(configuration, known, guard)
@@ -133,6 +150,7 @@ def simulate(
             evictions.evictions(),
             dict(client.refused),
             unheeded_notes(cluster),
+            tuple(warnings),
             gave_up,
         )
 

@@ -70,6 +70,8 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     """What controllers could not create, whose it was, and why."""
     notes: tuple[str, ...] = ()
     """What is not taken into account, and what that changes: a line each."""
+    warnings: tuple[str, ...] = ()
+    """What is odd about manifests that were taken all the same: a misspelt field, say."""
     gave_up: str = ""
     """Why the run was ended before nothing was left to do."""
 
@@ -99,6 +101,7 @@ def build_report(simulation: Simulation) -> Report:
         evictions=simulation.evictions,
         refused=tuple(_refusals(simulation)),
         notes=simulation.notes,
+        warnings=simulation.warnings,
         gave_up=simulation.gave_up,
     )
 

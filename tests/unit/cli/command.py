@@ -16,7 +16,7 @@ status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
 apiVersion: v1
 kind: Pod
 metadata: {name: web}
-spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}
 """
 
 

@@ -152,7 +152,7 @@ status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
 apiVersion: v1
 kind: Pod
 metadata: {name: web}
-spec: {containers: [{name: main}]}
+spec: {containers: [{name: main, image: i}]}
 """
 
 

@@ -1,0 +1,144 @@
+"""Fields by name and type, as the API server publishes them.
+
+A value of the wrong type is refused; a field nobody knows is a warning, as `kubectl` gives it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from moorage.memory.validation import field_causes
+from moorage.watch.api_server import Raw
+
+_GO_TYPES: Final = {"boolean": "bool", "time": "string", "quantity": "string"}
+_SCALARS: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "int32": (int,),
+    "int64": (int,),
+}
+QUANTITY_RULE: Final = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+
+
+class ShapeError(Exception):
+    """A value of the wrong type; the text is the API server's."""
+
+
+class _Schema(msgspec.Struct):
+    kinds: dict[str, str]
+    types: dict[str, dict[str, str]]
+
+
+@cache
+def _schema() -> _Schema:
+    text = resources.files(__package__).joinpath("api_fields.json").read_bytes()
+    return msgspec.json.decode(text, type=_Schema)
+
+
+class _Place(NamedTuple):
+    struct: str
+    path: str
+    """The names of fields on the way, without the numbers of list items."""
+    shown: str
+    """The same, with them."""
+
+
+def unknown_fields(kind: str, raw: Raw) -> list[str]:
+    """The fields of an object that no API server knows, by path; ShapeError: a wrong type."""
+    root = _schema().kinds.get(kind)
+    if root is None:
+        return []
+    return list(_struct(root, raw, _Place(kind, "", "")))
+
+
+def _struct(name: str, value: Raw, at: _Place) -> Iterator[str]:
+    fields = _schema().types[name]
+    for field, inner in value.items():
+        expected = fields.get(field)
+        shown = f"{at.shown}.{field}" if at.shown else field
+        if expected is None:
+            if fields:
+                yield shown
+        elif inner is not None:
+            path = f"{at.path}.{field}" if at.path else field
+            yield from _value(expected, inner, _Place(name, path, shown))
+
+
+def _value(expected: str, value: Any, at: _Place) -> Iterator[str]:
+    allowed = _SCALARS.get(expected)
+    if allowed is not None:
+        if type(value) not in allowed:
+            raise _mismatch(expected, value, at)
+    elif expected[0] == "[":
+        yield from _list(expected, value, at)
+    elif expected[0] == "{":
+        yield from _map(expected, value, at)
+    elif expected[0].isupper():
+        if not isinstance(value, dict):
+            raise _mismatch(expected, value, at)
+        yield from _struct(expected, value, at)
+    elif expected == "quantity":
+        if not isinstance(value, str | int | float) or field_causes.amount(value) is None:
+            raise ShapeError(f"{at.shown}: {json.dumps(value)}: {QUANTITY_RULE}")
+    elif expected == "int-or-string" and not isinstance(value, str | int):
+        raise _mismatch(expected, value, at)
+
+
+def _list(expected: str, value: Any, at: _Place) -> Iterator[str]:
+    if not isinstance(value, list):
+        raise _mismatch(expected, value, at)
+    item = expected[1:-1]
+    for index, each in enumerate(value):
+        if each is not None:
+            yield from _value(item, each, at._replace(shown=f"{at.shown}[{index}]"))
+
+
+def _map(expected: str, value: Any, at: _Place) -> Iterator[str]:
+    if not isinstance(value, dict):
+        raise _mismatch(expected, value, at)
+    item = expected[1:-1]
+    if item == "string":
+        for each in value.values():
+            if type(each) is not str and each is not None:
+                raise _mismatch(item, each, at)
+        return
+    for key, each in value.items():
+        if each is not None:
+            yield from _value(item, each, at._replace(shown=f"{at.shown}[{key}]"))
+
+
+def _mismatch(expected: str, value: Any, at: _Place) -> ShapeError:
+    return ShapeError(
+        f"json: cannot unmarshal {_json_kind(value)} into Go struct field "
+        f"{at.struct}.{at.path} of type {_go_type(expected)}"
+    )
+
+
+def _json_kind(value: Any) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case list():
+            return "array"
+        case dict():
+            return "object"
+    return "string"
+
+
+def _go_type(expected: str) -> str:
+    if expected[0] == "[":
+        return f"[]{_go_type(expected[1:-1])}"
+    if expected[0] == "{":
+        return f"map[string]{_go_type(expected[1:-1])}"
+    if re.match("[A-Z]", expected):
+        return f"v1.{expected}"
+    return _GO_TYPES.get(expected, expected)
