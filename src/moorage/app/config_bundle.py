@@ -14,6 +14,7 @@ from moorage.app.built_in_plugins import describe_plugins
 from moorage.app.config_text import ConfigText
 from moorage.config import (
     loader,
+    logging_policy,
     moorage_configuration,
     profile_canary,
     scheduling_policy,
@@ -21,6 +22,7 @@ from moorage.config import (
 )
 from moorage.config.field_errors import ConfigError, Problem, duplicate
 from moorage.config.loader import Loaded
+from moorage.config.logging_policy import LoggingRule, LoggingSettings
 from moorage.config.plugin_catalogue import PluginInfo
 from moorage.config.plugin_validator import UnknownPlugins
 from moorage.config.profile_canary import Canaries, ProfileCanary
@@ -70,7 +72,13 @@ def _name(document: dict[str, Any]) -> str:
     return str(document["metadata"]["name"])
 
 
-KINDS: Final = (KIND, moorage_configuration.KIND, scheduling_policy.KIND, profile_canary.KIND)
+KINDS: Final = (
+    KIND,
+    moorage_configuration.KIND,
+    scheduling_policy.KIND,
+    profile_canary.KIND,
+    logging_policy.KIND,
+)
 UNAPPLIED: Final = (
     "no profile runs the plugin SchedulingPolicies, so SchedulingPolicy documents have no effect: "
     "enable it at multiPoint"
@@ -86,6 +94,13 @@ class ConfigBundle(msgspec.Struct, frozen=True):
     policies: tuple[SchedulingPolicy, ...] = ()
     canaries: tuple[ProfileCanary, ...] = ()
     warnings: tuple[str, ...] = ()
+    logging_rules: tuple[LoggingRule, ...] = ()
+
+    @property
+    def logging(self) -> LoggingSettings:
+        """What the log says, by the MoorageConfiguration first and then by Policy documents."""
+        own = self.loaded.moorage.logging
+        return msgspec.structs.replace(own, rules=(*own.rules, *self.logging_rules))
 
     @property
     def configuration(self) -> SchedulerConfiguration:
@@ -93,7 +108,7 @@ class ConfigBundle(msgspec.Struct, frozen=True):
 
     def digest(self, plugins: Iterable[str] = ()) -> str:
         """A short name for exactly this; `plugins` are digests of plugin files."""
-        said = (self.configuration, self.loaded.moorage, *self.canaries)
+        said = (self.configuration, self.loaded.moorage, *self.canaries, *self.logging_rules)
         parts = [strict_decoder.encode(each) for each in said]
         raw = msgspec.json.encode([parts, list(plugins)], order="sorted")
         return hashlib.sha256(raw).hexdigest()[:12]
@@ -109,6 +124,7 @@ def load_bundle(
     described, faults = describe_plugins(known), _Problems()
     loaded = faults.catch(_loaded, given, described, unknown_plugins)
     policies = _policies(given, faults)
+    rules = [rule for text in given for rule in faults.catch(_logging_rules, text) or ()]
     for text in given:
         faults.problems += faults.catch(config_text.unread_documents, text, KINDS) or []
     canaries: list[tuple[str, ProfileCanary]] = []
@@ -125,7 +141,12 @@ def load_bundle(
     faults.problems += profile_canary.check_together(canaries)
     faults.raise_them()
     assert loaded is not None
-    return _joined(loaded, policies, [each for _, each in canaries], warnings)
+    joined = _joined(loaded, policies, [each for _, each in canaries], warnings)
+    return msgspec.structs.replace(joined, logging_rules=tuple(rules))
+
+
+def _logging_rules(text: ConfigText) -> list[LoggingRule]:
+    return logging_policy.load_logging_rules(text.content, source=text.source)
 
 
 def _loaded(

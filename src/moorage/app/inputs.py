@@ -74,6 +74,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     log_format: Format = "text"
     master: str = ""
     write_config_to: str = ""
+    otlp_endpoint: str = ""
     flags: ConfigFlags = ConfigFlags()
     serving: ServingFlags = ServingFlags()
     metrics: MetricFlags = MetricFlags()

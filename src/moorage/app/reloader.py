@@ -15,6 +15,7 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 
 from moorage.api.meta import KubeObject
+from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import Candidate, ConfigMapRef, ConfigSources
 from moorage.app.config_text import ConfigText
 from moorage.app.reload_reporter import ReloadReporter
@@ -74,7 +75,8 @@ class InThread(Protocol):
 class Reloader:
     """Reads again, and lets what is right take over.
 
-    `extending` tells which extenders a configuration asks for, where they are not those in use.
+    `extending` tells which extenders a configuration asks for, where they are not those in use;
+    `applied` hears of each that took over.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Reloader:
         interval: float,
         rng: random.Random,
         extending: Callable[[SchedulerConfiguration], Extending | None],
+        applied: Callable[[ConfigBundle], None] = lambda whole: None,
         aside: InThread = asyncio.to_thread,
     ) -> None:
         self._sources = sources
@@ -95,6 +98,7 @@ class Reloader:
         self._interval = interval
         self._rng = rng
         self._extending = extending
+        self._applied = applied
         self._aside = aside
         self._wake = asyncio.Event()
         self._telling = ReloadReporter(scheduler, in_force, lease)
@@ -201,3 +205,4 @@ class Reloader:
         self._scheduler.install(version)
         self._telling.restart = needs_restart(before, found)
         self._in_force.replace(keep_restart_only(before, found), version.digest)
+        self._applied(candidate.whole)

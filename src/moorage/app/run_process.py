@@ -62,9 +62,12 @@ class RunProcess:
         interval: float = 0.0,
         observers: Iterable[Any] = (),
         services: Iterable[Service] = (),
+        applied: Callable[[ConfigBundle], None] = lambda whole: None,
         seed: int | None = None,
         request_seconds: float = 30.0,
     ) -> None:
+        self._applied = applied
+        applied(found)
         configuration = found.configuration
         pace, election = configuration.client_connection, configuration.leader_election
         rng = random.Random(seed)
@@ -221,4 +224,5 @@ class RunProcess:
             interval=interval,
             rng=rng,
             extending=self._extenders.changed,
+            applied=self._applied,
         )

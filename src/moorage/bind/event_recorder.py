@@ -37,6 +37,9 @@ ATTEMPT_ANNOTATION: Final = "moorage/attempt"
 GENERATION_ANNOTATION: Final = "moorage/generation"
 """The annotation that tells which generation of the configuration decided."""
 
+TRACE_ANNOTATION: Final = "moorage/trace"
+"""The annotation that names the trace an attempt is kept in."""
+
 EventType = Literal["Normal", "Warning"]
 
 
@@ -58,12 +61,17 @@ class _Event(NamedTuple):
     related: KubeObject | None
     attempt: str
     generation: int
+    trace: str
 
     @property
     def annotations(self) -> dict[str, str]:
         """What ties it to the log, and to the configuration that decided."""
-        found = {ATTEMPT_ANNOTATION: self.attempt} if self.attempt else {}
-        return {**found, GENERATION_ANNOTATION: str(self.generation)} if self.generation else found
+        said = {
+            ATTEMPT_ANNOTATION: self.attempt,
+            GENERATION_ANNOTATION: str(self.generation or ""),
+            TRACE_ANNOTATION: self.trace,
+        }
+        return {name: value for name, value in said.items() if value}
 
 
 class _Series:
@@ -101,6 +109,7 @@ class EventRecorder:
         related: KubeObject | None = None,
         attempt: str = "",
         generation: int = 0,
+        trace: str = "",
     ) -> None:
         """Note an event; it is sent when the API server has time for it.
 
@@ -111,7 +120,7 @@ class EventRecorder:
             self.dropped += 1
         now = self._clock.now()
         event = _Event(
-            about, type_, reason, action, cut_note(note), now, related, attempt, generation
+            about, type_, reason, action, cut_note(note), now, related, attempt, generation, trace
         )
         self._backlog.append((controller, event))
         self._something.set()

@@ -13,6 +13,7 @@ from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import ConfigSources
 from moorage.app.inputs import RunOptions
 from moorage.app.kube_flags import DEFAULT_SCHEDULER, KUBE_LEASE
+from moorage.app.log_control import LogControl
 from moorage.app.run_process import FAILED, STOPPED, RunProcess
 from moorage.app.serving_flags import gate_for
 from moorage.cli.common import exit_on_bad_input
@@ -24,7 +25,9 @@ from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
+from moorage.observe.attempt_tracer import AttemptTracer
 from moorage.observe.logs import Logs, say
+from moorage.observe.otel_spans import OtelMissing, otlp_spans
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve.secure_serving import CertificateError, Certificates, Listener, ListenerError
 
@@ -84,7 +87,7 @@ def run_command(**given: Any) -> None:
         code = _load_and_run(options, log)
     except (InputError, ConfigError, RegistryError):
         raise
-    except (KubeconfigError, ListenerError, CertificateError) as error:
+    except (KubeconfigError, ListenerError, CertificateError, OtelMissing) as error:
         raise InputError([str(error)]) from None
     except Exception:
         logging.getLogger(logs.ROOT).exception("the scheduler broke")
@@ -118,27 +121,36 @@ async def _run(
         whole = inputs.load_sources(sources, known)
     _warn(whole.configuration, options)
     metrics = Metrics(shown=options.metrics.filter())
+    exporter = otlp_spans(options.otlp_endpoint) if options.otlp_endpoint else None
+    tracer = AttemptTracer(metrics, log, exporter=exporter)
+    control = LogControl(log, tracer)
     process = RunProcess(
         whole,
         known,
         selected,
         sources=sources,
         interval=options.reload_interval,
-        observers=(metrics, log.decisions()),
+        observers=(tracer, metrics, log.decisions()),
         services=(
             services.http_service(
                 _listeners(options), metrics, log, lambda: gate_for(options.serving, selected)
             ),
+            control.service,
             services.client_service(metrics),
             services.feed_service(metrics),
             services.strategy_service(metrics),
         ),
+        applied=control.apply,
         seed=options.seed,
         request_seconds=options.request_seconds,
     )
     names = ", ".join(process.scheduler.profiles)
     say(logging.INFO, "scheduling", profiles=names, server=process.server.url)
-    return await process.run()
+    try:
+        return await process.run()
+    finally:
+        if exporter is not None:
+            await asyncio.to_thread(exporter.close)
 
 
 def _listeners(options: RunOptions) -> list[Listener]:

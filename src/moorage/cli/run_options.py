@@ -91,6 +91,13 @@ _OPTIONS = (
         help="Serve them over HTTP, too, to this machine only. [default: no]",
     ),
     *common.CERTIFICATE,
+    click.option(
+        "--otlp-endpoint",
+        default="",
+        metavar="URL",
+        help="Export traced attempts as OpenTelemetry spans to this collector, as in "
+        "http://localhost:4318; needs the extra `otel`. [default: no]",
+    ),
     *kube_scheduler_flags.FLAGS,
     *kube_scheduler_flags.SERVING_FLAGS,
     *common.log_options(

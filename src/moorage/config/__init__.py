@@ -12,6 +12,7 @@
 
     types                     kubescheduler.config.k8s.io/v1
     moorage_configuration     MoorageConfiguration: settings that kube-scheduler does not have
+    logging_policy            what the log says of pods
     scheduling_policy         SchedulingPolicy: weights, affinity, tolerations for a class of pods
     profile_canary            ProfileCanary: a new version of a profile for some pods
     standin_config            standInFor of a profile: defaults and checks

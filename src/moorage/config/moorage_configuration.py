@@ -22,6 +22,7 @@ from moorage.config.field_errors import (
     required,
     unsupported,
 )
+from moorage.config.logging_policy import LoggingSettings, validate_logging
 from moorage.config.required_points import UnpreparedPlugins
 from moorage.config.types import ConfigStruct
 
@@ -121,6 +122,7 @@ class MoorageConfiguration(ConfigStruct, frozen=True):
     kind: str = KIND
     plugin_guard: PluginGuard = PluginGuard()
     unprepared_plugins: UnpreparedPlugins = UnpreparedPlugins.IGNORE
+    logging: LoggingSettings = LoggingSettings()
 
 
 DEFAULT_MOORAGE: Final = MoorageConfiguration()
@@ -143,6 +145,7 @@ def load_moorage_configuration(
             detail = unsupported(configuration.api_version, (API_VERSION,))
             report.problem(("apiVersion",), detail)
         validate_plugin_guard(configuration.plugin_guard, report, ("pluginGuard",))
+        validate_logging(configuration.logging, report, ("logging",))
     report.raise_problems()
     assert configuration is not None
     return configuration

@@ -10,6 +10,7 @@
 The caller assumes the pod on the answer, or puts it back with the diagnosis.
 """
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ from moorage.framework.verdicts import Nominated, NoNodesError
 
 MIN_FEASIBLE = 100
 MIN_PERCENTAGE = 5
+BEST_TOLD = 3
+"""How many of the best nodes a detailed timer hears of."""
 
 
 def num_feasible_nodes_to_find(percentage: int, nodes: int) -> int:
@@ -94,11 +97,15 @@ def run(profile: Profile, cycle: Cycle, keep_scores: bool = False) -> Decision |
         found = int(np.count_nonzero(outcome.feasible))
         decided = _choose(profile, cycle, outcome, found, keep_scores) if found else None
         if decided is not None:
+            if cycle.timer.detailed:
+                tell_verdicts(profile, cycle, outcome)
             return decided
     else:
         outcome.feasible = np.zeros(table.rows, dtype=bool)
     diagnosis = filtering.diagnose(profile, cycle, outcome)
     cycle.timer.step("PostFilter", "Success" if refused is None else refused.code.value)
+    if cycle.timer.detailed:
+        cycle.timer.verdicts(folded(diagnosis))
     return Unschedulable(diagnosis, post_filter(profile, cycle, diagnosis, outcome))
 
 
@@ -139,12 +146,37 @@ def _choose(
             return None
     if found == 1 and not keep_scores:
         return Decision(table.node(int(feasible.argmax())).name, 0, 1, len(table))
-    scored = scoring.run(profile, cycle, feasible, keep_scores, found)
+    keep = keep_scores or cycle.timer.detailed
+    scored = scoring.run(profile, cycle, feasible, keep, found)
     if cycle.extenders:
-        extender_calls.add_extender_scores(cycle, scored, keep_scores)
+        extender_calls.add_extender_scores(cycle, scored, keep)
     position, score = scoring.select_host(scored, cycle.random)
+    if cycle.timer.detailed:
+        cycle.timer.scores(best_scores(scored))
     kept = scored if keep_scores else None
     return Decision(scored.nodes.node(position).name, score, found, len(table), kept)
+
+
+def tell_verdicts(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
+    """Tell the timer who refused the nodes that were not chosen from; whatever fails is left out:
+    the decision stands."""
+    with contextlib.suppress(Exception):
+        cycle.timer.verdicts(folded(filtering.diagnose(profile, cycle, outcome)))
+
+
+def folded(diagnosis: Diagnosis) -> list[tuple[str, str, int]]:
+    """Each plugin's reasons and how many nodes they stand for, the most first."""
+    found = [(why.plugin, why.message, count) for why, count in diagnosis.counts()]
+    return sorted(found, key=lambda each: -each[2])
+
+
+def best_scores(scored: Scoring) -> list[tuple[str, int, dict[str, int]]]:
+    """The best nodes, and what each plugin thought of them."""
+    positions = np.argsort(-scored.totals, kind="stable")[:BEST_TOLD].tolist()
+    return [
+        (scored.nodes.node(position).name, scored.total(position), scored.of(position))
+        for position in positions
+    ]
 
 
 def post_filter(

@@ -1,7 +1,7 @@
 """One attempt's state, and what plugins can see of the cluster (kube's CycleState and Handle)."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Protocol, TypeVar
 
@@ -18,7 +18,16 @@ PluginEntry = TypeVar("PluginEntry", bound=tuple[Any, ...])
 
 
 class Timer(Protocol):
-    """Hears of one attempt; never raises."""
+    """Hears of one attempt; never raises.
+
+    Where it is `detailed`, somebody wants to know every verdict and the best scores, too; a
+    `trace_id` ties the attempt to a trace that is kept elsewhere.
+    """
+
+    @property
+    def detailed(self) -> bool: ...
+    @property
+    def trace_id(self) -> str: ...
 
     def step(self, point: str, ended: str = "Success") -> None:
         """An extension point begins, or none does; `ended`: the status of the one before."""
@@ -27,15 +36,30 @@ class Timer(Protocol):
         """The plugins about to run, by name, at the point that has begun."""
         ...
 
+    def verdicts(self, refusals: Sequence[tuple[str, str, int]]) -> None:
+        """Which plugin refused how many nodes, and why."""
+
+    def scores(self, best: Sequence[tuple[str, int, dict[str, int]]]) -> None:
+        """The best nodes, what they scored, and by which plugins."""
+
 
 class NoTimer:
     """Nobody listens."""
+
+    detailed = False
+    trace_id = ""
 
     def step(self, point: str, ended: str = "Success") -> None:
         pass
 
     def each(self, plugins: Iterable[PluginEntry]) -> Iterable[PluginEntry]:
         return plugins
+
+    def verdicts(self, refusals: Sequence[tuple[str, str, int]]) -> None:
+        pass
+
+    def scores(self, best: Sequence[tuple[str, int, dict[str, int]]]) -> None:
+        pass
 
 
 NO_TIMER: Final = NoTimer()

@@ -7,11 +7,13 @@
     log_formats          log line formats: klog's text and kube's JSON
     log_writer           writes log lines to a stream in a thread of its own
     adaptive_strategies  the weights AdaptiveSchedulingPlugin has learnt
+    attempt_tracer       traces of slow and sampled attempts, for the log
     client_metrics       requests to the API server, counted under client-go's names
     decision_log         one line per attempt and binding
     metric_families      cheap counters and histograms
     metric_filter        which metrics are shown, and which values of their labels
     namespace_costs      what the pods of each namespace cost per hour
+    otel_spans           traces as OpenTelemetry spans
     prometheus_metrics   `Metrics`: counts, and renders all metrics for Prometheus
     state_metrics        metrics read from a scheduler's state when scraped
     step_timings         durations of each step and plugin of an attempt

@@ -237,6 +237,13 @@ NODE_UTILISATION: Final = Metric(
     "and mean.",
     ("resource", "stat"),
 )
+SCHEDULER_LATENCY: Final = Metric(
+    "moorage_scheduler_latency_seconds",
+    "histogram",
+    "Seconds from a pod's arrival in the queue until it was bound, all waiting included.",
+    _P,
+    exponential(0.01, 2, 20),
+)
 DECISION_DURATION: Final = Metric(
     "moorage_decision_duration_seconds",
     "histogram",

@@ -5,8 +5,10 @@ and in every error that came of it.
 """
 
 import logging
+from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
+from moorage.config.logging_policy import LogLevel
 from moorage.framework.verdicts import PluginError
 from moorage.observe.log_formats import Render
 from moorage.observe.log_writer import LogWriter
@@ -23,6 +25,8 @@ class LogSink(Protocol):
     @property
     def verbosity(self) -> int: ...
     @property
+    def levels(self) -> Mapping[str, LogLevel]: ...
+    @property
     def render(self) -> Render: ...
     @property
     def writer(self) -> LogWriter: ...
@@ -35,12 +39,18 @@ class DecisionLog:
         self._sink = sink
 
     def attempted(self, attempt: Attempt) -> None:
-        if self._sink.verbosity >= DECISION_VERBOSITY or attempt.result is Result.ERROR:
+        if attempt.result is Result.ERROR or self._wanted("schedule", DECISION_VERBOSITY):
             self._sink.writer.put(self._attempt, attempt)
 
     def bound(self, bound: Bound) -> None:
-        if self._sink.verbosity >= BINDING_VERBOSITY:
+        if self._wanted("bind", BINDING_VERBOSITY):
             self._sink.writer.put(self._bound, bound)
+
+    def _wanted(self, verb: str, verbosity: int) -> bool:
+        level = self._sink.levels.get(verb) if self._sink.levels else None
+        if level is None:
+            return self._sink.verbosity >= verbosity
+        return level in (LogLevel.INFO, LogLevel.DEBUG)
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         fields = {"about": pod, "attempt": attempt, "err": f"{type(error).__name__}: {error}"}
@@ -126,6 +136,7 @@ def _common(attempt: Attempt) -> dict[str, Any]:
         "attempts": attempt.attempts,
         "ms": _ms(attempt.seconds),
         **_decided_by(attempt),
+        **({"trace": attempt.trace} if attempt.trace else {}),
     }
 
 

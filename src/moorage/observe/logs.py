@@ -12,14 +12,18 @@ which take a shorter way. kube's `-v N` becomes a level: V(n) is 20 - n, so INFO
 -v 0   what it does: starts, leads, stops; and whatever fails
 -v 2   one line for each decision
 -v 4   each binding, too
+-v 5   a trace of each attempt: its steps, verdicts and best scores
 -v 6   each HTTP request served
 -v 10  everything its libraries say
 """
 
 import logging
 import sys
+from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
+from moorage.config import logging_policy
+from moorage.config.logging_policy import LoggingSettings, LogLevel
 from moorage.observe import log_formats
 from moorage.observe.decision_log import DecisionLog
 from moorage.observe.log_formats import Format
@@ -49,6 +53,9 @@ class Logs(logging.Handler):
         super().__init__()
         self.render = log_formats.renderer_for(format)
         self.writer = LogWriter(stream)
+        self.levels: Mapping[str, LogLevel] = {}
+        """What rules say of verbs, in place of the verbosity."""
+        self._flag = verbosity
         self.verbosity = verbosity
 
     @property
@@ -66,6 +73,14 @@ class Logs(logging.Handler):
         logging.getLogger().setLevel(libraries)
         requests = logging.INFO if verbosity >= REQUEST_VERBOSITY else logging.WARNING
         logging.getLogger(ACCESS).setLevel(requests)
+
+    def use(self, settings: LoggingSettings) -> None:
+        """Say as much as a configuration asks for; where it is silent, as much as the flag did."""
+        wanted = self._flag if settings.verbosity is None else settings.verbosity
+        self.levels = logging_policy.levels(settings.rules)
+        if wanted != self.verbosity:
+            say(logging.INFO, "Verbosity changed", before=self.verbosity, now=wanted)
+            self.verbosity = wanted
 
     def decisions(self) -> DecisionLog:
         """An observer that says what was decided."""

@@ -10,8 +10,8 @@ from moorage.observe.records import Attempt, Bound, Reloaded, RolledBack
 class Observer(Protocol):
     """What can be heard. Every method is optional."""
 
-    def timer(self, profile: str) -> Timer:
-        """An attempt begins; the timer hears of its steps. One observer times, the first."""
+    def timer(self, profile: str, pod: str, attempt: str) -> Timer:
+        """An attempt at a pod begins; the timer hears of its steps. The first observer times."""
 
     def attempted(self, attempt: Attempt) -> None:
         """An attempt ended: the pod was assumed, or put back with its reason."""
@@ -66,11 +66,11 @@ class Observers:
             if method is not None:
                 self._hooks[hook].append(method)
 
-    def timer(self, profile: str) -> Timer:
+    def timer(self, profile: str, pod: str = "", attempt: str = "") -> Timer:
         """What times the attempt that begins."""
         for method in list(self._hooks["timer"]):
             try:
-                timer: Timer = method(profile)
+                timer: Timer = method(profile, pod, attempt)
             except Exception as error:
                 self._switch_off("timer", method, error)
             else:

@@ -60,6 +60,7 @@ class Metrics:
         self._sampled = sampled
         self._shown = shown
         self._random = (rng or random.Random()).random
+        self._latencies = Tallies(catalogue.SCHEDULER_LATENCY.buckets)
         self._feasible = Tallies(catalogue.FEASIBLE_NODES.buckets)
         self._durations = Tallies(catalogue.ATTEMPT_DURATION.buckets)
         self._sli = Tallies(catalogue.SLI_DURATION.buckets)
@@ -101,9 +102,20 @@ class Metrics:
         encode, content_type = choose_encoder(accept)
         return encode(self._shown.shown(self.registry)), content_type
 
-    def timer(self, profile: str) -> Timer:
-        """An attempt begins."""
-        return Timer(self.timings.of(profile), self._random() < self._sampled)
+    def timer(
+        self,
+        profile: str,
+        pod: str = "",
+        attempt: str = "",
+        *,
+        detailed: bool = False,
+        trace_id: str = "",
+    ) -> Timer:
+        """An attempt begins; a `detailed` timer keeps all it hears."""
+        sampled = self._random() < self._sampled
+        return Timer(
+            self.timings.of(profile), sampled, attempt, detailed=detailed, trace_id=trace_id
+        )
 
     def attempted(self, attempt: Attempt) -> None:
         if attempt.result is not Result.ERROR:
@@ -125,6 +137,7 @@ class Metrics:
         if bound.version:
             self._versions.of("scheduled", bound.profile, bound.version).observe(bound.seconds)
         self._attempts.observe(bound.attempts)
+        self._latencies.of(bound.profile).observe(bound.since_added)
         self._sli.of(_SLI_LABELS[min(bound.attempts, SLI_ATTEMPTS)]).observe(bound.since_ready)
         self._flushed += bound.flushed
         if self._nominated and (since := self._nominated.pop(bound.uid, None)) is not None:
@@ -173,6 +186,7 @@ class Metrics:
 
     def _counted(self) -> Iterator[Family]:
         yield gauge(catalogue.BUILD_INFO, [((__version__, python_version(), KUBE_VERSION), 1)])
+        yield histogram(catalogue.SCHEDULER_LATENCY, self._latencies.items())
         yield histogram(catalogue.FEASIBLE_NODES, self._feasible.items())
         durations = list(self._durations.items())
         counts = [(labels, tally.count) for labels, tally in durations]

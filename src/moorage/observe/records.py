@@ -19,6 +19,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
 
     `seconds` is the time from popping the pod to its being assumed or given up. An attempt whose
     binding fails is told twice: as scheduled, and then, under the same id, as what became of it.
+    `trace` is the id of the trace it is kept in, if it is.
     `plugin` and `point` name the plugin whose exception ended the attempt. `generation` is that of
     the configuration that decided, `version` that of the profile, while it has several.
     """
@@ -42,6 +43,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     point: str = ""
     generation: int = 0
     version: str = ""
+    trace: str = ""
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):

@@ -5,8 +5,8 @@ Counting is written out in `Timer.step`: it runs a dozen times for every pod.
 """
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
@@ -20,6 +20,13 @@ SUCCESS: Final = "Success"
 WAIT_ON_PERMIT: Final = "WaitOnPermit"
 COUNTED: Final = frozenset({"PreFilter", "Filter", "PostFilter", "PreScore", "Score"})
 """The points where it is counted who was asked."""
+
+SLOW_SECONDS: Final = 0.1
+"""From when on deciding is slow: kube-scheduler's own measure."""
+SLOW_KEPT: Final = 256
+
+Step = tuple[str, str, float, float]
+"""An extension point, how it ended, when it began, and the seconds it took."""
 
 _name = itemgetter(0)
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -48,12 +55,21 @@ class Timings:
         self.plugins = Tallies(PLUGIN_DURATION.buckets)
         self.algorithm = Tally(ALGORITHM_DURATION.buckets)
         self.profiles: dict[str, ProfileTimings] = {}
+        self.slow_seconds = SLOW_SECONDS
+        self.slow: OrderedDict[str, Timer] = OrderedDict()
+        """Timers of attempts that took longer to decide, by attempt, until somebody takes them."""
 
     def of(self, profile: str) -> ProfileTimings:
         found = self.profiles.get(profile)
         if found is None:
             found = self.profiles[profile] = ProfileTimings(self)
         return found
+
+    def note_slow(self, timer: "Timer") -> None:
+        """Deciding took long."""
+        self.slow[timer.attempt] = timer
+        if len(self.slow) > SLOW_KEPT:
+            self.slow.popitem(last=False)
 
     def steps(self) -> list[tuple[tuple[str, ...], Tally]]:
         """How long steps took, by (point, status, profile)."""
@@ -66,16 +82,51 @@ class Timings:
 
 
 class Timer:
-    """Times one attempt, from deciding to binding."""
+    """Times one attempt, from deciding to binding.
 
-    __slots__ = ("_began", "_deciding", "_now", "_point", "_profile", "_running", "_sampled")
+    `trace` has each step's point, status, beginning and seconds. What a `detailed` one hears of
+    plugins, verdicts and scores is kept, too.
+    """
 
-    def __init__(self, profile: ProfileTimings, sampled: bool) -> None:
+    __slots__ = (
+        "_began",
+        "_deciding",
+        "_now",
+        "_point",
+        "_profile",
+        "_running",
+        "_sampled",
+        "attempt",
+        "began",
+        "best",
+        "detailed",
+        "plugins",
+        "refusals",
+        "trace",
+        "trace_id",
+    )
+
+    def __init__(
+        self,
+        profile: ProfileTimings,
+        sampled: bool,
+        attempt: str = "",
+        *,
+        detailed: bool = False,
+        trace_id: str = "",
+    ) -> None:
         self._profile = profile
-        self._sampled = sampled
+        self._sampled = sampled or detailed
+        self.attempt = attempt
+        self.detailed = detailed
+        self.trace_id = trace_id
+        self.trace: list[Step] = []
+        self.plugins: list[tuple[str, str, str, float, float]] = []
+        self.refusals: Sequence[tuple[str, str, int]] = ()
+        self.best: Sequence[tuple[str, int, dict[str, int]]] = ()
         self._now = now = profile.timings.now
         self._point = ""
-        self._began = self._deciding = now()
+        self.began = self._began = self._deciding = now()
         self._running: _Run | None = None
 
     def step(self, point: str, ended: str = SUCCESS) -> None:
@@ -89,11 +140,15 @@ class Timer:
                 tally = steps[key] = self._new(*key)
             tally.counts[bisect_left(tally.bounds, seconds)] += 1
             tally.total += seconds
+            self.trace.append((self._point, ended, self._began, seconds))
             if self._running is not None:
                 self._settle(self._running, ended, now)
         if not point and self._deciding:
-            self._profile.timings.algorithm.observe(now - self._deciding)
+            timings, took = self._profile.timings, now - self._deciding
+            timings.algorithm.observe(took)
             self._deciding = 0.0
+            if took > timings.slow_seconds:
+                timings.note_slow(self)
         self._point = point
         self._began = now
 
@@ -103,6 +158,14 @@ class Timer:
         if point in COUNTED:
             self._profile.asked[point, tuple(map(_name, plugins))] += 1
         return self._one_by_one(plugins) if self._sampled else plugins
+
+    def verdicts(self, refusals: Sequence[tuple[str, str, int]]) -> None:
+        """Which plugin refused how many nodes, and why."""
+        self.refusals = refusals
+
+    def scores(self, best: Sequence[tuple[str, int, dict[str, int]]]) -> None:
+        """The best nodes, what they scored, and by which plugins."""
+        self.best = best
 
     def _one_by_one(self, plugins: Iterable[T]) -> Iterator[T]:
         """The time between giving a plugin out and being asked for the next is the plugin's.
@@ -123,6 +186,8 @@ class Timer:
     def _settle(self, run: "_Run", status: str, now: float) -> None:
         seconds = (run.ended or now) - run.began
         self._profile.timings.plugins.of(run.plugin, self._point, status).observe(seconds)
+        if self.detailed:
+            self.plugins.append((self._point, run.plugin, status, run.began, seconds))
         self._running = None
 
     def _new(self, point: str, status: str) -> Tally:

@@ -48,16 +48,18 @@ class Cycles:
     def begin(self, queued: QueuedPod, profile: Profile) -> Cycle:
         """The cycle of one more attempt."""
         self.count += 1
+        attempt = f"{self.count:x}"
+        name, pod = profile.scheduler_name, queued.info.pod.key
         return Cycle(
             self._cache,
             queued.info,
             random=self._random,
             now=self._clock.now(),
-            attempt=f"{self.count:x}",
+            attempt=attempt,
             generation=self._profiles.generation,
             shared=profile.shared,
             client=self._client,
-            timer=self._observers.timer(profile.scheduler_name),
+            timer=self._observers.timer(name, pod, attempt),
             extenders=self._extenders,
         )
 

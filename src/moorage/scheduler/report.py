@@ -52,6 +52,7 @@ class Reporter:
                 attempts=queued.attempts,
                 generation=cycle.generation,
                 version=self._profiles.version_of(profile),
+                trace=cycle.timer.trace_id,
                 **more,
             )
         )
@@ -117,7 +118,11 @@ class Reporter:
         cycle: Cycle | None = None,
     ) -> None:
         """An event about a pod, in the name of its profile; and of the attempt it tells of."""
-        attempt, generation = ("", 0) if cycle is None else (cycle.attempt, cycle.generation)
+        attempt, generation, trace = (
+            ("", 0, "")
+            if cycle is None
+            else (cycle.attempt, cycle.generation, cycle.timer.trace_id)
+        )
         self._recorder.record(
             pod.spec.scheduler_name,
             pod,
@@ -127,6 +132,7 @@ class Reporter:
             note,
             attempt=attempt,
             generation=generation,
+            trace=trace,
         )
 
 

@@ -13,7 +13,7 @@ class Broken:
     def __init__(self) -> None:
         self.asked = 0
 
-    def timer(self, profile: str) -> Timer:
+    def timer(self, profile: str, pod: str, attempt: str) -> Timer:
         self.asked += 1
         raise RuntimeError("no clock")
 
@@ -29,7 +29,7 @@ class Listener:
         self.heard: list[Attempt] = []
         self.timing = NoTimer()
 
-    def timer(self, profile: str) -> Timer:
+    def timer(self, profile: str, pod: str, attempt: str) -> Timer:
         return self.timing
 
     def attempted(self, attempt: Attempt) -> None:
