@@ -131,7 +131,11 @@ def test_a_rule_of_the_log_may_ask_for_all() -> None:
 def test_being_traced_changes_no_decision() -> None:
     def placed(**how: Any) -> list[dict[str, str]]:
         return [
-            {pod.name: pod.spec.node_name for pod in traces(seed=seed, **how)[1].objects(PODS)}
+            {
+                found.name: found.spec.node_name
+                for found in traces(seed=seed, **how)[1].objects(PODS)
+                if isinstance(found, Pod)
+            }
             for seed in range(8)
         ]
 
