@@ -5,6 +5,7 @@ import click
 from moorage import __version__
 from moorage.cli import comparison_output
 from moorage.cli.common import PLUGIN, exit_on_bad_input
+from moorage.cli.report_output import write_report
 from moorage.cli.run_progress import RunProgress
 from moorage.cli.scenario_options import (
     CONFIGS,
@@ -21,6 +22,7 @@ from moorage.cli.scenario_options import (
 from moorage.simulate import result_table, sweep
 from moorage.simulate.comparison import compare
 from moorage.simulate.failure_rules import read_rule
+from moorage.simulate.report import page
 
 INTERRUPTED = 130
 FAILED = 1
@@ -39,6 +41,7 @@ FAILED = 1
 @click.option(
     "--results", metavar="FILE", help="Every run's KPIs, as .csv, .parquet or .json, too."
 )
+@click.option("--report", metavar="FILE.html", help="A page to read, print and pass on, too.")
 @click.option(
     "-o",
     "--output",
@@ -58,6 +61,7 @@ def compare_command(
     workers: int,
     rules: tuple[str, ...],
     results: str | None,
+    report: str | None,
     output: str,
 ) -> None:
     """Play a scenario with several configurations, and tell what differs, and by how much.
@@ -73,6 +77,8 @@ def compare_command(
     kept = [read_rule(rule) for rule in rules]
     if results:
         result_table.check_target(results)
+    if report:
+        page.check_target(report)
     played = read_scenario(scenario, nodes, pods)
     candidates = read_configurations(configs, plugins)
     tasks = sweep.tasks_of(candidates, read_seeds(seeds))
@@ -85,6 +91,8 @@ def compare_command(
     found = compare(played.name, __version__, made)
     if results:
         result_table.write_results(found, results)
+    if report:
+        write_report(found, played.question, candidates, report)
     comparison_output.write_comparison(found, output)
     broken = [line for rule in kept for line in rule.broken_by(found)]
     for line in broken:

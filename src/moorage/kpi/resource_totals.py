@@ -126,6 +126,16 @@ class ResourceTotals:
             for name, amount in requests.items()
         )
 
+    def fills(self) -> list[float]:
+        """How full each node is: the largest part that is held of any of its resources."""
+        return [
+            max(
+                (held.get(name, 0.0) / room for name, room in self._offered[node].items() if room),
+                default=0.0,
+            )
+            for node, held in self._held.items()
+        ]
+
     def shares(self) -> dict[str, float]:
         """What is allocated of each resource that there is, now."""
         found = ((name, total.share()) for name, total in self._totals.items())

@@ -35,6 +35,9 @@ Scenarios, where pods arrive over time, run, end and are stopped:
     student_t         confidence intervals
     workload_changes  who gained and who lost
     failure_rules     `--fail-if 'p95_wait > +5%'`
+    search_space      what tuning may change
+    tuning            values searched on some seeds, judged on others
+    report            a comparison as a page to read and print
     result_table      every run as a row of CSV or Parquet
 
 Law of the package: there is no `if simulating` anywhere below. What differs is the API server

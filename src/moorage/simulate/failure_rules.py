@@ -62,8 +62,7 @@ def read_rule(text: str) -> FailureRule:
         example = "write a KPI, > or <, and a change or a value: p95_wait > +5%"
         raise InputError([f"--fail-if {text!r}: not a rule: {example}"])
     kpi, operator, sign, number, percent = parts.groups()
-    short = _SHORT.fullmatch(kpi)
-    path = f"{short.group(2)}_s.{short.group(1)}" if short else kpi
+    path = kpi_path(kpi)
     try:
         value = float(sign + number)
     except ValueError:
@@ -71,6 +70,12 @@ def read_rule(text: str) -> FailureRule:
     if percent and not sign:
         raise InputError([f"--fail-if {text!r}: a percentage is of a change: write +{number}%"])
     return FailureRule(text.strip(), path, operator, value, bool(sign), bool(percent))
+
+
+def kpi_path(name: str) -> str:
+    """The path of a KPI: `p95_wait` is short for `wait_s.p95`."""
+    short = _SHORT.fullmatch(name)
+    return f"{short.group(2)}_s.{short.group(1)}" if short else name
 
 
 def _percent(base: float, value: float) -> float:

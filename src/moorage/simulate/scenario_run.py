@@ -23,6 +23,7 @@ from moorage.simulate.pod_lifecycle import PodLifecycle
 from moorage.simulate.run_limits import SETTLED_SECONDS
 from moorage.simulate.scenario import Arrival, Scenario
 from moorage.simulate.simulated_server import SimulatedServer
+from moorage.simulate.trace_scenario import CURVE_POINTS
 from moorage.watch.api_resources import RESOURCES, Resource
 
 START: Final = 86_400.0
@@ -36,12 +37,22 @@ _QUIET: Final = 2
 """How many back-offs without any attempt it takes to know that none will be made."""
 
 
+_VIEWED: Final = (1 / 3, 2 / 3, 1.0)
+"""The moments at which all nodes are looked at, as parts of the time in which pods arrive."""
+_MOST_VIEWED: Final = 2000
+_MOST_WAITS: Final = 1000
+
+
 class RunResult(msgspec.Struct, frozen=True):
     """What came of a run; times of the curve are seconds from the start of the scenario."""
 
     seed: int
     kpis: dict[str, Any]
     curve: tuple[tuple[float, Moment], ...] = ()
+    waits: tuple[float, ...] = ()
+    """The waits of all pods, or of as many, evenly chosen, as show how they are distributed."""
+    views: tuple[tuple[float, tuple[float, ...]], ...] = ()
+    """At some moments, how full each node is: its fullest resource."""
     errors: tuple[str, ...] = ()
     gave_up: str = ""
 
@@ -111,6 +122,7 @@ class _Run:
         rng = random.Random(seed)
         self._schedulers = [self._scheduler(each, rng) for each in (candidate, *scenario.beside)]
         self._arriving = asyncio.Event()
+        self._views: list[tuple[float, tuple[float, ...]]] = []
 
     def _scheduler(self, candidate: Candidate, rng: random.Random) -> Scheduler:
         loaded = candidate.load()
@@ -142,12 +154,23 @@ class _Run:
         gave_up = story.result()
         kpis = summary.as_data(summary.summarize(self._meter))
         curve = tuple((time - START, moment) for time, moment in self._meter.samples.points)
-        return RunResult(self._seed, kpis, curve, tuple(self._attempts.errors), gave_up)
+        return RunResult(
+            self._seed,
+            kpis,
+            curve,
+            _thinned(self._meter.times.waits()),
+            tuple(self._views),
+            tuple(self._attempts.errors),
+            gave_up,
+        )
 
     async def _story(self) -> str:
         """All that happens, up to the horizon; why it ended, where pods still wait."""
         await self._clock.sleep(1.0)
         self._next_arrival()
+        length = self._scenario.kpis.sample_seconds * CURVE_POINTS
+        for part in _VIEWED:
+            self._clock.call_at(self._meter.start + part * length, self._view)
         horizon = self._scenario.horizon
         telling = asyncio.ensure_future(self._until_over())
         if horizon is None:
@@ -182,6 +205,12 @@ class _Run:
                 return f"{pods.waiting} pods wait, and nothing will change that"
         return ""
 
+    def _view(self) -> None:
+        """See how full each node is."""
+        fills = self._meter.totals.fills()
+        if len(fills) <= _MOST_VIEWED:
+            self._views.append((self._clock.now() - START, tuple(fills)))
+
     def _help_is_near(self) -> bool:
         """Whether pods or nodes are certain to come yet."""
         scaler = self._scaler
@@ -203,3 +232,11 @@ class _Run:
     def _come(self) -> None:
         self._pods.arrive(self._waiting_for)
         self._next_arrival()
+
+
+def _thinned(values: list[float]) -> tuple[float, ...]:
+    ordered = sorted(values)
+    if len(ordered) <= _MOST_WAITS:
+        return tuple(ordered)
+    last = len(ordered) - 1
+    return tuple(ordered[i * last // (_MOST_WAITS - 1)] for i in range(_MOST_WAITS))

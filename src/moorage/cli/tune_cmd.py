@@ -1,0 +1,124 @@
+"""`moorage tune`: weights and arguments searched on some seeds, and judged on others."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from moorage import __version__
+from moorage.cli import comparison_output
+from moorage.cli.common import PLUGIN, exit_on_bad_input
+from moorage.cli.compare_cmd import INTERRUPTED
+from moorage.cli.report_output import write_report
+from moorage.cli.scenario_options import (
+    NODES,
+    PODS,
+    SEEDS,
+    WORKERS,
+    read_configurations,
+    read_scenario,
+    read_seeds,
+    with_all,
+)
+from moorage.config.field_errors import InputError
+from moorage.simulate import sweep, tuning
+from moorage.simulate.report import page
+from moorage.simulate.search_space import Value, read_space
+
+
+@click.command("tune", short_help="Search weights and arguments for a scenario.")
+@click.argument("scenario", required=False)
+@with_all(NODES, PODS)
+@click.option("--config", metavar="FILE", help="The KubeSchedulerConfiguration to start from.")
+@with_all(PLUGIN)
+@click.option("--space", required=True, metavar="FILE", help="What may be changed, and how far.")
+@click.option(
+    "--objective",
+    "objectives",
+    multiple=True,
+    required=True,
+    metavar="KPI|max:KPI",
+    help="What to make small, or large; several are weighed against each other.",
+)
+@click.option("--trials", type=click.IntRange(min=1), default=20, show_default=True)
+@with_all(SEEDS, WORKERS)
+@click.option("--write", metavar="FILE", help="Where to write the configuration that was found.")
+@click.option("--report", metavar="FILE.html", help="A page about given and tuned, too.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table to read, or data to process.",
+)
+@exit_on_bad_input
+def tune_command(
+    scenario: str | None,
+    nodes: str | None,
+    pods: str | None,
+    config: str | None,
+    plugins: tuple[str, ...],
+    space: str,
+    objectives: tuple[str, ...],
+    trials: int,
+    seeds: str,
+    workers: int,
+    write: str | None,
+    report: str | None,
+    output: str,
+) -> None:
+    """Search weights and arguments that make a scenario better, and say honestly if none do.
+
+    The first half of the seeds is searched on. What was found is then judged against what was given
+    on the second half, which it was not chosen by.
+
+    \b
+    Example:
+      moorage tune scenario.yaml --config a.yaml --space space.yaml --objective cost
+    """
+    tuning.require_optuna()
+    if report:
+        page.check_target(report)
+    if write and not Path(write).absolute().parent.is_dir():
+        raise InputError([f"--write {write}: no such folder"])
+    searched, wanted = read_space(space), tuning.read_objectives(objectives)
+    played = read_scenario(scenario, nodes, pods)
+    base = read_configurations([config] if config else [], plugins)[0]
+    listed = read_seeds(seeds)
+    with sweep.local_executor(min(workers, len(listed)), played) as executor:
+        tuner = tuning.Tuner(played, base, searched, wanted, executor)
+        found = tuner.run(listed, trials, _tell, __version__)
+    if write:
+        Path(write).write_bytes(found.candidate.text)
+    if report:
+        write_report(found.held_out, played.question, [base, found.candidate], report)
+    _show(found, output, write)
+    if not found.whole:
+        raise SystemExit(INTERRUPTED)
+
+
+def _tell(number: int, values: Mapping[str, Value], worth: Sequence[float]) -> None:
+    shown = ", ".join(
+        f"{path.rpartition('.')[0] or path}={value}" for path, value in values.items()
+    )
+    click.echo(f"trial {number}: {', '.join(f'{each:.4g}' for each in worth)} ({shown})", err=True)
+
+
+def _show(found: tuning.Tuned, output: str, write: str | None) -> None:
+    if output == "json":
+        comparison_output.write_json(
+            {
+                "values": found.values,
+                "trials": found.trials,
+                "better": found.is_better,
+                "verdict": found.verdict,
+                "configuration": found.candidate.text.decode(),
+                "held_out": found.held_out.as_data(),
+            }
+        )
+        return
+    comparison_output.print_comparison(found.held_out)
+    if write is None:
+        click.echo(found.candidate.text.decode())
+    click.echo(found.verdict)

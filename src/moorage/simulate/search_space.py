@@ -1,0 +1,115 @@
+"""What tuning may change: places in a configuration, and the values that may stand there.
+
+A place is written as `moorage config check` writes it, and an item of a list may go by its name:
+`profiles[0].plugins.multiPoint.enabled[NodeResourcesFit].weight`.
+"""
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from moorage.config import field_errors, strict_decoder, yaml_documents
+from moorage.config.field_errors import ConfigError, InputError, Problem, Report
+from moorage.config.types import API_VERSION as CONFIG_VERSION
+from moorage.config.types import KIND as CONFIG_KIND
+from moorage.config.types import ConfigStruct
+from moorage.simulate.candidate import Candidate
+
+API_VERSION: Final = "moorage/v1"
+KIND: Final = "SearchSpace"
+
+Value = int | float | str | bool
+
+
+class Parameter(ConfigStruct, frozen=True):
+    """One place, and its values: a range from `low` to `high`, or `choices`."""
+
+    path: str
+    low: float | None = None
+    high: float | None = None
+    whole: bool = True
+    log: bool = False
+    choices: tuple[Value, ...] = ()
+
+
+class SearchSpace(ConfigStruct, frozen=True):
+    """A search space file."""
+
+    api_version: str = API_VERSION
+    kind: str = KIND
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    parameters: tuple[Parameter, ...] = ()
+
+
+def read_space(path: str) -> SearchSpace:
+    """The search space of a file; everything that is wrong with it at once."""
+    file = Path(path)
+    if not file.is_file():
+        raise InputError([f"--space {path}: no such file"])
+    found = yaml_documents.find_only_document(file.read_bytes(), KIND, path)
+    report = Report(path, found.places, found.within)
+    space = strict_decoder.decode(found.value, SearchSpace, report)
+    if space is not None:
+        if not space.parameters:
+            report.problem(("parameters",), "nothing to search")
+        for i, parameter in enumerate(space.parameters):
+            _check(parameter, report, ("parameters", i))
+    report.raise_problems()
+    assert space is not None
+    return space
+
+
+def _check(parameter: Parameter, report: Report, path: tuple[str | int, ...]) -> None:
+    low, high = parameter.low, parameter.high
+    if bool(parameter.choices) == (low is not None and high is not None):
+        report.problem(path, "needs either low and high, or choices")
+    elif low is not None and high is not None and low >= high:
+        report.problem((*path, "low"), f"{low:g} is not below high, {high:g}")
+
+
+def with_values(base: Candidate, values: Mapping[str, Value], name: str) -> Candidate:
+    """A configuration in which other values stand at some places."""
+    document = _document(base)
+    for path, value in values.items():
+        _put(document, path, value)
+    text = yaml.safe_dump(document, sort_keys=False).encode()
+    return Candidate(name, name, text, base.plugin_specs)
+
+
+def _document(base: Candidate) -> dict[str, Any]:
+    if not base.text:
+        return {"apiVersion": CONFIG_VERSION, "kind": CONFIG_KIND, "profiles": [{}]}
+    found = yaml_documents.find_only_document(base.text, CONFIG_KIND, base.source)
+    return copy.deepcopy(found.value)
+
+
+def _put(document: dict[str, Any], written: str, value: Value) -> None:
+    *steps, last = field_errors.parse_path(written)
+    at: Any = document
+    for step, following in zip(steps, [*steps[1:], last], strict=True):
+        at = _inside(at, step, following, written)
+    if isinstance(at, list):
+        raise ConfigError([Problem(written, "the last part of a path is a field")])
+    at[last] = value
+
+
+def _inside(at: Any, step: str | int, following: str | int, written: str) -> Any:
+    """What stands at one step of a path, made where it is not there yet."""
+    if isinstance(at, dict):
+        is_list = isinstance(following, int) or f"{step}[{following}]" in written
+        return at.setdefault(str(step), [] if is_list else {})
+    if isinstance(at, list) and isinstance(step, int):
+        while len(at) <= step:
+            at.append({})
+        return at[step]
+    if isinstance(at, list):
+        for item in at:
+            if isinstance(item, dict) and item.get("name") == step:
+                return item
+        at.append({"name": step})
+        return at[-1]
+    raise ConfigError([Problem(written, f"nothing can stand inside of {at!r}")])
