@@ -1,88 +1,33 @@
 """`moorage simulate`: the scheduler on an embedded cluster."""
 
+import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
 import msgspec
 import yaml
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from moorage.app import plugin_files
 from moorage.app.inputs import read_configuration
 from moorage.cli import scenario_cmd
 from moorage.cli.common import exit_on_bad_input
+from moorage.cli.exit_codes import FAILED, PENDING
+from moorage.cli.simulate_text import csv_text, print_report
+from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
-from moorage.memory import manifest_loader
-from moorage.simulate import manifest_files, simulated_feeds
+from moorage.config.types import SchedulerConfiguration
+from moorage.framework.plugin_registry import Registry
+from moorage.simulate import manifest_files, what_if
 from moorage.simulate.manifest_files import Manifest
+from moorage.simulate.manifest_selection import select_readable
 from moorage.simulate.simulation import simulate
-from moorage.simulate.simulation_report import NodeReport, Report, ResourceUse, build_report
+from moorage.simulate.simulation_report import Report, build_report
 
-_BAR = 10
-
-
-def print_report(report: Report, console: Console) -> None:
-    """Print where pods went, why one did not, and how full nodes are."""
-    console.print(_pod_table(report))
-    pending = [pod for pod in report.pods if pod.is_pending]
-    if pending:
-        console.print(Text(f"\nPending ({len(pending)})", style="bold yellow"))
-        for pod in pending:
-            console.print(Text.assemble(("  " + f"{pod.namespace}/{pod.name}", "bold")))
-            console.print(Text(f"    {pod.message}"), soft_wrap=True)
-    console.print()
-    console.print(_node_table(report))
-    placed = len(report.pods) - len(pending)
-    console.print(
-        f"\n{placed} of {len(report.pods)} pods placed on {len(report.nodes)} nodes, "
-        f"{report.attempts} attempts"
-    )
-    for error in report.errors:
-        console.print(Text(f"error: {error}", style="red"), soft_wrap=True)
-
-
-def _pod_table(report: Report) -> Table:
-    table = Table(title="Pods", title_justify="left", box=None, pad_edge=False)
-    for column in ("NAMESPACE", "POD", "NODE"):
-        table.add_column(column, no_wrap=True)
-    table.add_column("SCORE", justify="right")
-    for pod in report.pods:
-        score = "" if pod.score is None else str(pod.score)
-        node = pod.node if pod.node else Text("pending", style="yellow")
-        table.add_row(pod.namespace, pod.name, node, score)
-    return table
-
-
-def _node_table(report: Report) -> Table:
-    names = list(dict.fromkeys(name for node in report.nodes for name in node.resources))
-    shown = [name for name in names if any(_use(node, name).requested for node in report.nodes)]
-    table = Table(title="Nodes", title_justify="left", box=None, pad_edge=False)
-    table.add_column("NODE", no_wrap=True)
-    table.add_column("ZONE", no_wrap=True)
-    table.add_column("PODS", justify="right")
-    for name in shown:
-        table.add_column(name.upper() if name in ("cpu", "memory") else name, no_wrap=True)
-    for node in report.nodes:
-        label = f"{node.name} (cordoned)" if node.unschedulable else node.name
-        bars = [_bar(_use(node, name)) for name in shown]
-        table.add_row(label, node.zone, str(node.pods), *bars)
-    return table
-
-
-def _use(node: NodeReport, name: str) -> ResourceUse:
-    return node.resources.get(name, ResourceUse(0, 0))
-
-
-def _bar(use: ResourceUse) -> Text:
-    if not use.allocatable:
-        return Text("-", style="dim")
-    filled = min(_BAR, round(use.share * _BAR))
-    style = "red" if use.share > 0.9 else "yellow" if use.share > 0.7 else "green"
-    bar = Text("█" * filled + "░" * (_BAR - filled), style=style)
-    return bar.append(f" {use.share:4.0%}", style="default")
+_WIDTH = 160
+"""Of tables that go to a file or a pipe."""
 
 
 @click.command("simulate", short_help="Schedule manifests on an embedded cluster.")
@@ -101,11 +46,30 @@ def _bar(use: ResourceUse) -> Text:
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["table", "json", "yaml"]),
+    type=click.Choice(["table", "wide", "json", "yaml", "csv"]),
     default="table",
     show_default=True,
-    help="A table to read, or data to process.",
+    help="A summary, every pod and node, or data to process.",
 )
+@click.option("--only", type=click.Choice(["pending", "placed"]), help="Show these pods alone.")
+@click.option("--namespace", "-n", metavar="NAME", help="Show the pods of this namespace alone.")
+@click.option("--node", metavar="NAME", help="Show this node, and the pods on it, alone.")
+@click.option(
+    "--add-node",
+    "added",
+    multiple=True,
+    metavar="COUNT=FILE",
+    help="What if there were more nodes?",
+)
+@click.option("--drain", "drained", multiple=True, metavar="NODE", help="What if it were drained?")
+@click.option(
+    "--scale",
+    "scaled",
+    multiple=True,
+    metavar="KIND/NAME=COUNT",
+    help="What if a workload had so many pods?",
+)
+@click.option("--fail-on-pending", is_flag=True, help="End with 3 where a pod is pending.")
 @click.option("--strict", is_flag=True, help="Refuse kinds that scheduling does not read.")
 @click.option(
     "--validate/--no-validate",
@@ -122,15 +86,23 @@ def simulate_command(
     plugins: tuple[str, ...],
     seed: int,
     output: str,
+    only: str | None,
+    namespace: str | None,
+    node: str | None,
+    added: tuple[str, ...],
+    drained: tuple[str, ...],
+    scaled: tuple[str, ...],
+    fail_on_pending: bool,
     strict: bool,
     validate: bool,
 ) -> None:
     """Schedule the pods of some manifests on an embedded cluster, and show where they went.
 
-    PATHs are files and folders of manifests: nodes, pods, and whatever they refer to, in YAML or
-    JSON. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets become pods. NodeMetrics
-    (metrics.k8s.io) say what nodes use, and a ConfigMap may hold latencies, for the policies that
-    ask. Nothing leaves this machine, and the code that decides is the code that runs in a cluster.
+    PATHs are files and folders of manifests, or `-` for standard input: nodes, pods, and whatever
+    they refer to, in YAML or JSON. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets
+    become pods. NodeMetrics (metrics.k8s.io) say what nodes use, and a ConfigMap may hold
+    latencies, for the policies that ask. Nothing leaves this machine, unless the configuration
+    names extenders, which are asked; the code that decides is the code that runs in a cluster.
 
     With --nodes and --pods, tables of nodes and of pods that arrive, run and end, time passes as in
     a cluster, only faster, and the answer are KPIs.
@@ -139,74 +111,96 @@ def simulate_command(
     Examples:
       moorage simulate examples/demo/cluster examples/demo/workloads
       moorage simulate cluster/ app.yaml --config scheduler.yaml --plugin rules.py -o json
+      kubectl get nodes,pods -A -o json | moorage simulate - --drain node-3 --only pending
+      moorage simulate cluster.yaml app.yaml --scale deployment/web=20 --add-node 3=node.yaml
       moorage simulate --nodes nodes.csv --pods pods.csv --config scheduler.yaml
+
+    The exit code is 0, or 1 where a plugin raised, 2 where the input is at fault, and 3 with
+    --fail-on-pending where a pod is pending.
     """
     if nodes or pods or not paths or scenario_cmd.is_scenario(paths):
         scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output)
         return
-    known = plugin_files.load_plugins(plugins)
-    loaded = read_configuration(config, known)
-    objects = _readable(manifest_files.read_manifests(paths), strict)
-    guard = loaded.moorage.plugin_guard
-    ended = simulate(objects, loaded.configuration, known, seed, guard, validate=validate)
-    told = build_report(ended)
+    with stdout_to_stderr():
+        known = plugin_files.load_plugins(plugins)
+        loaded = read_configuration(config, known)
+        _warn_of_unused(plugins, known, loaded.configuration)
+        objects = _read(paths, strict)
+        objects = what_if.add_nodes(objects, added)
+        objects = what_if.scale_workloads(objects, scaled)
+        objects = what_if.drain_nodes(objects, drained)
+        guard = loaded.moorage.plugin_guard
+        ran = simulate(objects, loaded.configuration, known, seed, guard, validate=validate)
+        told = build_report(ran)
     for warning in (*told.warnings, *told.refused, *told.notes):
         click.echo(f"warning: {warning}", err=True)
-    _write(told, output)
+    _write(_selected(told, only, namespace, node), output)
+    sys.exit(_exit_code(told, fail_on_pending))
 
 
-def _readable(found: list[Manifest], strict: bool) -> list[Manifest]:
-    """The manifests that scheduling reads, each object once."""
-    kept: list[Manifest] = []
-    problems: list[str] = []
-    seen: dict[tuple[str, str, str], Manifest] = {}
-    for manifest in found:
-        raw = manifest.raw
-        if not manifest.kind:
-            problems.append(f"{manifest.place}: kind: missing")
-        elif not _is_read(raw):
-            note = f"{manifest.place}: {manifest.kind} {manifest.name} is not read by scheduling"
-            if strict:
-                problems.append(f"{note} (--strict)")
-            else:
-                click.echo(f"warning: {note}; skipped", err=True)
-        else:
-            _keep(manifest, seen, kept, problems)
-    if problems:
-        raise InputError(problems)
-    return kept
+def _exit_code(told: Report, fail_on_pending: bool) -> int:
+    if told.errors:
+        return FAILED
+    return PENDING if fail_on_pending and any(pod.is_pending for pod in told.pods) else 0
 
 
-def _is_read(raw: dict[str, Any]) -> bool:
-    kept = manifest_loader.find_resource(raw)
-    return kept is not None or simulated_feeds.is_read_by_feeds(raw)
+def _read(paths: tuple[str, ...], strict: bool) -> list[Manifest]:
+    skipped: list[str] = []
+    found = select_readable(manifest_files.read_manifests(paths, skipped), skipped, strict=strict)
+    for line in skipped:
+        click.echo(f"warning: {line}", err=True)
+    if not any(each.kind == "Node" for each in found):
+        click.echo("warning: there is no Node in the input, so no pod can be placed", err=True)
+    return found
 
 
-def _keep(
-    manifest: Manifest,
-    seen: dict[tuple[str, str, str], Manifest],
-    kept: list[Manifest],
-    problems: list[str],
+def _warn_of_unused(
+    given: tuple[str, ...], known: Registry, configuration: SchedulerConfiguration
 ) -> None:
-    metadata = manifest.raw.get("metadata")
-    if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
-        problems.append(f"{manifest.place}: {manifest.kind}: metadata.name: missing")
-        return
-    key = (manifest.kind, str(metadata.get("namespace") or "default"), manifest.name)
-    first = seen.get(key) if manifest.name else None
-    if first is not None:
-        problems.append(
-            f"{manifest.place}: {manifest.kind} {manifest.name} is already in {first.place}"
-        )
-        return
-    seen[key] = manifest
-    kept.append(manifest)
+    """Say which plugins were given with --plugin and are in no profile."""
+    named = {
+        entry.name
+        for profile in configuration.profiles
+        for entries in _plugin_sets(profile.plugins)
+        for entry in entries.enabled
+    }
+    for each in given:
+        for plugin in plugin_files.plugin_classes(each):
+            if not named & {plugin.plugin_name(), *plugin.aliases}:
+                click.echo(
+                    f"warning: --plugin {each}: no profile names {plugin.plugin_name()}, so it has "
+                    "no effect: enable it at multiPoint in --config",
+                    err=True,
+                )
+
+
+def _plugin_sets(plugins: Any) -> Iterator[Any]:
+    return (getattr(plugins, field) for field in plugins.__struct_fields__)
+
+
+def _selected(told: Report, only: str | None, namespace: str | None, node: str | None) -> Report:
+    """The report of some pods and nodes alone."""
+    pods = tuple(
+        pod
+        for pod in told.pods
+        if (only is None or pod.is_pending == (only == "pending"))
+        and (namespace is None or pod.namespace == namespace)
+        and (node is None or pod.node == node)
+    )
+    nodes = tuple(each for each in told.nodes if node is None or each.name == node)
+    if node is not None and not nodes:
+        raise InputError([f"--node {node}: there is no such node"])
+    return msgspec.structs.replace(told, pods=pods, nodes=nodes)
 
 
 def _write(told: Report, output: str) -> None:
     if output == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(told)))
     elif output == "yaml":
-        click.echo(yaml.safe_dump(told.as_data(), sort_keys=False), nl=False)
+        text = yaml.safe_dump(told.as_data(), sort_keys=False, allow_unicode=True)
+        click.echo(text.encode(), nl=False)
+    elif output == "csv":
+        click.echo(csv_text(told).encode(), nl=False)
     else:
-        print_report(told, Console(width=None if sys.stdout.isatty() else 160))
+        wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH
+        print_report(told, Console(width=wide), wide=output == "wide")

@@ -150,7 +150,7 @@ def test_a_kind_that_scheduling_does_not_read_is_skipped_with_a_warning(tmp_path
     strict = simulate(tmp_path, str(tmp_path), "--strict", all_yaml=text)
 
     assert lenient.exit_code == 0
-    assert "document 2: Secret q is not read by scheduling; skipped" in lenient.stderr
+    assert "not read by scheduling, skipped: 1 Secret (v1)" in lenient.stderr
     assert strict.exit_code == 2
     assert strict.stdout == ""
 

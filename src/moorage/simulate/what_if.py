@@ -1,0 +1,107 @@
+"""Changes to a cluster before it is simulated: nodes added or drained, workloads scaled."""
+
+import copy
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from moorage.config.field_errors import InputError
+from moorage.simulate import manifest_files
+from moorage.simulate.manifest_files import Manifest
+
+_ADD: Final = re.compile(r"(\d+)=(.+)")
+_SCALE: Final = re.compile(r"([A-Za-z]+)/(?:([a-z0-9.-]+)/)?([a-z0-9.-]+)=(\d+)")
+_FIELDS: Final = {
+    "deployment": "replicas",
+    "replicaset": "replicas",
+    "statefulset": "replicas",
+    "replicationcontroller": "replicas",
+    "job": "parallelism",
+}
+
+
+def add_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
+    """With `3=template.yaml`, three nodes like the one of the file, each with a name of its own."""
+    added = list(found)
+    for words in given:
+        match = _ADD.fullmatch(words)
+        if match is None:
+            raise InputError([f"--add-node {words}: write COUNT=FILE, as in 3=template.yaml"])
+        template = _node_of(match[2])
+        taken = {each.name for each in added if each.kind == "Node"}
+        names = (f"{template.name}-{number}" for number in range(1, len(taken) + int(match[1]) + 1))
+        free = [name for name in names if name not in taken][: int(match[1])]
+        added += [template._replace(raw=_named(template.raw, name)) for name in free]
+    return added
+
+
+def _node_of(file: str) -> Manifest:
+    nodes = [each for each in manifest_files.read_manifests([file]) if each.kind == "Node"]
+    if len(nodes) != 1 or not nodes[0].name:
+        raise InputError(
+            [f"--add-node {file}: {len(nodes)} nodes in it, where one is the template"]
+        )
+    return nodes[0]
+
+
+def _named(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    node = copy.deepcopy(raw)
+    node["metadata"]["name"] = name
+    labels = node["metadata"].get("labels")
+    if isinstance(labels, dict) and "kubernetes.io/hostname" in labels:
+        labels["kubernetes.io/hostname"] = name
+    return node
+
+
+def drain_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
+    """Those nodes cordoned, and their pods, but for those of DaemonSets, waiting again."""
+    names = set(given)
+    missing = sorted(names - {each.name for each in found if each.kind == "Node"})
+    if missing:
+        raise InputError([f"--drain {name}: there is no such node" for name in missing])
+    return [_drained(each, names) for each in found] if names else found
+
+
+def _drained(manifest: Manifest, names: set[str]) -> Manifest:
+    raw = manifest.raw
+    spec = raw.get("spec")
+    if manifest.kind == "Node" and manifest.name in names:
+        return manifest._replace(raw={**raw, "spec": {**(spec or {}), "unschedulable": True}})
+    if manifest.kind != "Pod" or not isinstance(spec, dict) or spec.get("nodeName") not in names:
+        return manifest
+    owners = raw["metadata"].get("ownerReferences") or ()
+    if any(owner.get("kind") == "DaemonSet" for owner in owners):
+        return manifest
+    waiting = {key: value for key, value in spec.items() if key != "nodeName"}
+    return manifest._replace(raw={**raw, "spec": waiting, "status": {}})
+
+
+def scale_workloads(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
+    """With `deployment/web=20`, twenty replicas; `deployment/NAMESPACE/web=20`."""
+    scaled = list(found)
+    for words in given:
+        match = _SCALE.fullmatch(words)
+        if match is None or match[1].lower() not in _FIELDS:
+            kinds = ", ".join(_FIELDS)
+            raise InputError(
+                [f"--scale {words}: write KIND/[NAMESPACE/]NAME=COUNT, KIND of {kinds}"]
+            )
+        kind, namespace, name, count = match.groups()
+        hits = [
+            index
+            for index, each in enumerate(scaled)
+            if each.kind.lower() == kind.lower()
+            and each.name == name
+            and (namespace is None or _namespace(each) == namespace)
+        ]
+        if len(hits) != 1:
+            said = "there is no such workload" if not hits else "several: name the namespace"
+            raise InputError([f"--scale {words}: {said}"])
+        raw = scaled[hits[0]].raw
+        spec = {**(raw.get("spec") or {}), _FIELDS[kind.lower()]: int(count)}
+        scaled[hits[0]] = scaled[hits[0]]._replace(raw={**raw, "spec": spec})
+    return scaled
+
+
+def _namespace(manifest: Manifest) -> str:
+    return str(manifest.raw["metadata"].get("namespace") or "default")

@@ -1,0 +1,202 @@
+"""What `moorage simulate` prints, and how it ends, for people and for scripts."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from moorage.cli.main import main
+from tests.unit.cli.bad_plugins import configuration, source
+from tests.unit.cli.command import CLUSTER, moorage, shell
+
+WORKLOADS = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: big}
+spec:
+  replicas: 30
+  selector: {matchLabels: {app: x}}
+  template:
+    metadata: {labels: {app: x}}
+    spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "9"}}}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: small}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: y}}
+  template:
+    metadata: {labels: {app: y}}
+    spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}
+"""
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: pool, labels: {kubernetes.io/hostname: pool}}
+status: {allocatable: {cpu: "16", memory: 8Gi, pods: "10"}}
+"""
+
+
+def simulate(tmp_path: Path, *more: str, text: str = CLUSTER, **env: str) -> Result:
+    (tmp_path / "all.yaml").write_text(text)
+    (tmp_path / "node.yaml").write_text(NODE)
+    return CliRunner().invoke(main, ["simulate", str(tmp_path / "all.yaml"), *more], env=env)
+
+
+def test_the_summary_fits_a_screen_and_folds_equal_pods(tmp_path: Path) -> None:
+    nodes = "---".join(CLUSTER.split("---")[0].replace("name: a", f"name: a{i}") for i in range(60))
+
+    told = simulate(tmp_path, text=f"{nodes}---{WORKLOADS}")
+
+    assert told.exit_code == 0, told.output
+    assert len(told.stdout.splitlines()) < 24
+    assert "default/deployment/big  30 pods" in told.stdout
+    assert "3 of 33 pods placed on 60 nodes" in told.stdout
+    assert "nodes used; cpu 0%" in told.stdout
+
+
+def test_wide_lists_every_pod_and_node(tmp_path: Path) -> None:
+    told = simulate(tmp_path, "-o", "wide", text=f"{CLUSTER}---{WORKLOADS * 1}")
+
+    assert told.stdout.count("pending") >= 30
+
+
+def test_csv_has_a_line_per_pod(tmp_path: Path) -> None:
+    told = simulate(tmp_path, "-o", "csv", text=f"{CLUSTER}---{WORKLOADS}")
+
+    rows = list(csv.DictReader(io.StringIO(told.stdout)))
+    assert len(rows) == 34
+    assert {row["owner"].lower() for row in rows} >= {"deployment big", "deployment small"}
+
+
+@pytest.mark.parametrize(
+    ("options", "pods"),
+    [
+        (["--only", "pending"], 30),
+        (["--only", "placed"], 4),
+        (["--namespace", "default"], 34),
+        (["--namespace", "other"], 0),
+        (["--node", "a"], 4),
+    ],
+)
+def test_a_part_is_shown_on_request(tmp_path: Path, options: list[str], pods: int) -> None:
+    told = simulate(tmp_path, "-o", "json", *options, text=f"{CLUSTER}---{WORKLOADS}")
+
+    assert len(json.loads(told.stdout)["pods"]) == pods
+
+
+def test_scripts_can_fail_on_pending_pods(tmp_path: Path) -> None:
+    pending = f"{CLUSTER}---{WORKLOADS}"
+
+    assert simulate(tmp_path, "--fail-on-pending", text=pending).exit_code == 3
+    assert simulate(tmp_path, "--fail-on-pending").exit_code == 0
+
+
+@pytest.mark.parametrize("hook", ["pre_enqueue", "filter", "reserve", "permit", "pre_bind"])
+@pytest.mark.parametrize("body", ["raise ValueError('boom')", "sys.exit(0)"])
+def test_the_exit_code_is_1_where_a_plugin_raised(tmp_path: Path, hook: str, body: str) -> None:
+    (tmp_path / "bad.py").write_text(source(hook, body))
+    (tmp_path / "conf.yaml").write_text(configuration(hook))
+    given = ("--config", str(tmp_path / "conf.yaml"), "--plugin", str(tmp_path / "bad.py"))
+
+    told = simulate(tmp_path, "-o", "json", *given)
+
+    assert told.exit_code == 1
+    assert "Bad" in json.loads(told.stdout)["errors"][0]
+
+
+@pytest.mark.parametrize("hook", ["pre_enqueue", "filter", "reserve", "pre_bind"])
+def test_what_a_plugin_prints_does_not_corrupt_data(tmp_path: Path, hook: str) -> None:
+    (tmp_path / "bad.py").write_text("print('loaded')\n" + source(hook, "print('called')"))
+    (tmp_path / "conf.yaml").write_text(configuration(hook))
+    (tmp_path / "all.yaml").write_text(CLUSTER)
+
+    told = moorage(
+        *("simulate", tmp_path / "all.yaml", "-o", "json"),
+        *("--config", tmp_path / "conf.yaml", "--plugin", tmp_path / "bad.py"),
+    )
+
+    assert json.loads(told.stdout)["pods"][0]["node"] == "a"
+    assert "called" in told.stderr
+
+
+def test_a_plugin_that_no_profile_names_is_said(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(source("filter", "return None"))
+
+    told = simulate(tmp_path, "--plugin", str(tmp_path / "bad.py"))
+
+    assert "no profile names Bad, so it has no effect" in told.stderr
+
+
+def test_input_without_nodes_or_objects_is_said(tmp_path: Path) -> None:
+    assert "there is no Node" in simulate(tmp_path, text=CLUSTER.split("---")[1]).stderr
+    empty = simulate(tmp_path, text="# nothing\n")
+    assert (empty.exit_code, "all.yaml: empty" in empty.stderr) == (2, True)
+
+
+def test_what_if_there_were_more_nodes(tmp_path: Path) -> None:
+    more = ("--add-node", f"3={tmp_path / 'node.yaml'}", "-o", "json")
+
+    told = json.loads(simulate(tmp_path, *more, text=f"{CLUSTER}---{WORKLOADS}").stdout)
+
+    assert [node["name"] for node in told["nodes"]] == ["a", "pool-1", "pool-2", "pool-3"]
+    assert sum(pod["node"].startswith("pool") for pod in told["pods"]) >= 3
+
+
+def test_what_if_a_node_were_drained(tmp_path: Path) -> None:
+    bound = CLUSTER.replace("spec: {containers", "spec: {nodeName: a, containers")
+
+    told = json.loads(simulate(tmp_path, "--drain", "a", "-o", "json", text=bound).stdout)
+
+    assert (told["pods"][0]["node"], told["nodes"][0]["unschedulable"]) == ("", True)
+
+
+def test_what_if_a_workload_were_scaled(tmp_path: Path) -> None:
+    text = f"{CLUSTER}---{WORKLOADS}"
+
+    told = simulate(tmp_path, "--scale", "deployment/big=2", "-o", "json", text=text)
+
+    assert len(json.loads(told.stdout)["pods"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--add-node", "three", "write COUNT=FILE"),
+        ("--add-node", "3=nowhere.yaml", "nowhere.yaml: no such file"),
+        ("--drain", "z", "there is no such node"),
+        ("--scale", "deployment/none=2", "there is no such workload"),
+        ("--scale", "service/x=2", "KIND of deployment"),
+        ("--node", "z", "there is no such node"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, option: str, value: str, said: str) -> None:
+    told = simulate(tmp_path, option, value)
+
+    assert (told.exit_code, said in told.stderr) == (2, True), told.stderr
+
+
+def test_under_80_columns_nothing_is_lost_and_no_colour_is_written(tmp_path: Path) -> None:
+    long = "a-name-that-is-much-longer-than-a-terminal-of-forty-columns-would-have-it"
+    text = CLUSTER.replace("name: web", f"name: {long}")
+    env = {"COLUMNS": "40", "NO_COLOR": "1", "FORCE_COLOR": ""}
+
+    told = simulate(tmp_path, text=text, **env)
+
+    assert "would-have-it" in told.stdout.replace("\n", "").replace(" ", "")
+    assert "…" not in told.stdout
+    assert "\x1b[" not in told.stdout
+
+
+def test_an_encoding_without_our_signs_loses_nothing(tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text(CLUSTER)
+
+    told = shell("moorage simulate $FILE", FILE=tmp_path / "all.yaml", PYTHONIOENCODING="latin-1")
+
+    assert told.returncode == 0, told.stderr
+    assert "##........" not in told.stderr
+    assert "##" in told.stdout
