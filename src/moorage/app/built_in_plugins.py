@@ -28,9 +28,11 @@ from moorage.plugins.taint_toleration import TaintToleration
 from moorage.plugins.volume_binding.plugin import VolumeBinding
 from moorage.plugins.volume_restrictions import VolumeRestrictions
 from moorage.plugins.volume_zone import VolumeZone
+from moorage.policies.app_concentration import AppConcentration
 from moorage.policies.business.business_affinity import BusinessAffinityPlugin
 from moorage.policies.business.business_score import BusinessScorePlugin
 from moorage.policies.business.cost_optimization import CostOptimizationPlugin
+from moorage.policies.cluster_capacity import ClusterCapacity
 from moorage.policies.compliance import Compliance
 from moorage.policies.energy_aware import EnergyAware
 from moorage.policies.gpu.gpu_priority import GPUPriorityPlugin
@@ -40,6 +42,7 @@ from moorage.policies.load.load_balancing import LoadBalancingPlugin
 from moorage.policies.load.low_cpu import LowCpuScheduler
 from moorage.policies.network_latency import NetworkLatencyPlugin
 from moorage.policies.node_affinity_plugin import NodeAffinityPlugin
+from moorage.policies.reserved_room import ReservedRoom
 from moorage.policies.scheduling_policies import SchedulingPolicies
 from moorage.policies.tenant_isolation import TenantIsolation
 from moorage.preemption.plugin import DefaultPreemption
@@ -48,9 +51,11 @@ from moorage.tenancy.fair_share import FairShare
 
 POLICIES: tuple[type[Plugin], ...] = (
     AdaptiveSchedulingPlugin,
+    AppConcentration,
     BusinessAffinityPlugin,
     BusinessScorePlugin,
     CapacityScheduling,
+    ClusterCapacity,
     Compliance,
     Coscheduling,
     CostOptimizationPlugin,
@@ -63,6 +68,7 @@ POLICIES: tuple[type[Plugin], ...] = (
     LowCpuScheduler,
     NetworkLatencyPlugin,
     NodeAffinityPlugin,
+    ReservedRoom,
     SchedulingPolicies,
     TenantIsolation,
 )
