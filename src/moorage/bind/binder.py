@@ -27,6 +27,15 @@ async def wait_for_permits(
         waiting.remove(cycle.pod.uid)
 
 
+def will_prepare(profile: Profile, cycle: Cycle, node: Node) -> bool:
+    """Whether any PreBind plugin has something to do for the pod."""
+    for name, plugin in profile.pre_bind:
+        with as_plugin_error(name, "PreBindPreFlight"):
+            if plugin.pre_bind_pre_flight(cycle, cycle.pod, node) is not SKIP:
+                return True
+    return False
+
+
 async def bind_pod(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
     """Bind an assumed pod. None: it is bound. Raises SchedulingError when something failed."""
     refused = await run_pre_bind(profile, cycle, node)

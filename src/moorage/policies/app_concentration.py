@@ -88,14 +88,10 @@ class AppConcentration(Filter, Score, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
-        gone = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL
-        moved = ClusterEvent(Resource.ASSIGNED_POD, gone)
+        changed = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL
+        moved = ClusterEvent(Resource.ASSIGNED_POD, changed)
         own = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
-        return (
-            EventHint(node),
-            EventHint(ClusterEvent(Resource.ASSIGNED_POD, moved)),
-            EventHint(own),
-        )
+        return EventHint(node), EventHint(moved), EventHint(own)
 
     def _most(self, limit: ConcentrationLimit, pods: int) -> int:
         """How many pods a domain may have before it is full."""

@@ -97,7 +97,7 @@ class EventHandlers:
 
     def _nominate(self, pod: Pod) -> None:
         node = pod.status.nominated_node_name
-        if node and not pod.spec.node_name:
+        if node and not pod.spec.node_name and pod.uid not in self._cache.assumed:
             self._cache.nominations.put(self._cache.info(pod), node)
 
     def _node(self, old: KubeObject | None, new: KubeObject | None) -> None:

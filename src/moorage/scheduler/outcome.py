@@ -66,9 +66,18 @@ class Outcome:
         self._queue.done(pod.uid)
 
     async def bind(self, placement: Placement) -> None:
-        """Wait until a placed pod is permitted, and bind it; undo the placement if that fails."""
+        """Wait until a placed pod is permitted, and bind it; undo the placement if that fails.
+
+        Where that may take a while, the pod's status names the node that is expected: others, such
+        as a cluster autoscaler, read it there. As in kube-scheduler, a pod that is bound at once
+        says nothing.
+        """
         queued, profile, cycle, node, _, waits = placement
+        expected = False
         try:
+            expected = bool(waits) or binder.will_prepare(profile, cycle, node)
+            if expected:
+                self._expect(cycle, node.name)
             refused = await binder.wait_for_permits(cycle, node, waits, self._waiting, self._clock)
             if refused is None:
                 self._queue.done(queued.info.uid)
@@ -79,16 +88,25 @@ class Outcome:
                     await binder.run_bind(profile, cycle, node)
         except SchedulingError as error:
             cycle.timer.step("", "Error")
-            self.undo(placement)
+            self._give_up(placement, expected)
             self.failed(queued, cycle, profile, error)
         else:
             if refused is not None:
-                self.undo(placement)
+                self._give_up(placement, expected)
                 self.unschedulable(queued, cycle, profile, refused)
             else:
                 self.bound(placement)
         finally:
             self._bindings.end()
+
+    def _expect(self, cycle: Cycle, node: str) -> None:
+        if cycle.pod.status.nominated_node_name != node:
+            self._reporter.nominated(cycle.pod, node)
+
+    def _give_up(self, placement: Placement, expected: bool) -> None:
+        self.undo(placement)
+        if expected:
+            self._reporter.nominated(placement.cycle.pod, "")
 
     def bound(self, placement: Placement) -> None:
         """The pod is bound: say so, and let PostBind plugins know."""
