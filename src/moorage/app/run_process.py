@@ -104,6 +104,7 @@ class RunProcess:
             scheduler.reflectors.values,
             self.clock,
             scheduler.observers,
+            optional=lambda: scheduler.optional_reflectors,
             now=steady_time,
             say=say,
         )

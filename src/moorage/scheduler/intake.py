@@ -82,6 +82,7 @@ class Intake:
         self._wake = wake
         self._hooks: dict[str, tuple[Hook, Hook, Hook]] = {}
         self.reflectors = {resource.plural: self._reflector(resource) for resource in followed}
+        self.optional_reflectors: list[Reflector] = []
         self.known = KnownObjects(self.reflectors)
         self._unsynced: int | None = None
 
@@ -131,7 +132,7 @@ class Intake:
     ) -> None:
         known = not is_needed
         following = optional_changes(
-            self._server, versions, self._reflector, self._clock, self._failed
+            self._server, versions, self._optional_reflector, self._clock, self._failed
         )
         async for resource, change in following:
             if change is None:
@@ -163,6 +164,11 @@ class Intake:
     def _listed(self, resource: Resource, *, served: bool) -> None:
         for listed in self._features.listed:
             listed(resource, served)
+
+    def _optional_reflector(self, resource: Resource) -> Reflector:
+        made = self._reflector(resource)
+        self.optional_reflectors.append(made)
+        return made
 
     def _reflector(self, resource: Resource) -> Reflector:
         return Reflector(

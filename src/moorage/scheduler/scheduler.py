@@ -11,7 +11,7 @@ What goes beyond that are features (`moorage.scheduler.feature`), made by whoeve
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client.core import Metric as Family
@@ -200,6 +200,11 @@ class Scheduler:
     def reflectors(self) -> Mapping[str, Reflector]:
         """Who follows each resource, by its plural name."""
         return self._intake.reflectors
+
+    @property
+    def optional_reflectors(self) -> Sequence[Reflector]:
+        """Those of resources that the server need not have, and has."""
+        return self._intake.optional_reflectors
 
     @property
     def synced(self) -> bool:

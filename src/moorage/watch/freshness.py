@@ -10,6 +10,9 @@ event or a bookmark; then, and at once where there are few objects, it is listed
 2. A leader catches up again after a silence it cannot explain: a watch or list that failed, a watch
    that brought not even a bookmark, a process that stood still. Reflectors keep their back-offs,
    and after `PATIENCE_SECONDS` decisions go on: what cannot be followed for so long may never be.
+
+An optional resource that the server has refused for `ABSENT_SECONDS` is not served any more, and
+nobody waits for it.
 """
 
 import asyncio
@@ -18,13 +21,14 @@ from collections.abc import Callable, Collection
 from typing import Any, Final, Protocol
 
 from moorage.clock import Clock, within
-from moorage.watch.api_errors import ApiError
+from moorage.watch.api_errors import ApiError, Forbidden, NotFound
 from moorage.watch.api_server import ApiServer
 from moorage.watch.reflector import PAGE_SIZE, Reflector
 
 LOOK_SECONDS: Final = 0.05
 TICK_SECONDS: Final = 1.0
 ASK_AGAIN_SECONDS: Final = 0.5
+ABSENT_SECONDS: Final = 10.0
 WATCH_SECONDS: Final = 1.0
 """How long a watch of many objects may take to get there by itself."""
 TAKEOVER_SECONDS: Final = 120.0
@@ -49,7 +53,7 @@ class Behind(ApiError):
 
 
 class Freshness:
-    """What may be decided on; `reflectors` are asked for anew each time.
+    """What may be decided on; `reflectors`, and `optional` ones, are asked for anew each time.
 
     `say` takes a level, a message and fields; `now` is a clock that nobody sets.
     """
@@ -61,11 +65,13 @@ class Freshness:
         clock: Clock,
         observer: FreshnessObserver,
         *,
+        optional: Callable[[], Collection[Reflector]] = tuple,
         now: Callable[[], float] | None = None,
         say: Say = lambda *args, **fields: None,
     ) -> None:
         self._server = server
-        self._reflectors = reflectors
+        self._required = reflectors
+        self._optional = optional
         self._clock = clock
         self._now = now or clock.now
         self._say = say
@@ -109,6 +115,9 @@ class Freshness:
             names = set(self._behind)
             self._given_up = {each for each in self._reflectors() if each.resource.plural in names}
 
+    def _reflectors(self) -> list[Reflector]:
+        return [*self._required(), *self._optional()]
+
     def _doubt(self) -> str:
         """Why what is known may be old; empty where it is not."""
         now = self._clock.now()
@@ -126,7 +135,7 @@ class Freshness:
     async def _catch_up(self, why: str, seconds: float, *, hurry: bool) -> None:
         self._current, began = False, self._clock.now()
         self._observer.outdated(why)
-        reflectors = list(self._reflectors())
+        reflectors = self._reflectors()
         self._behind = [reflector.resource.plural for reflector in reflectors]
         work = [self._bring(reflector, hurry) for reflector in reflectors]
         try:
@@ -144,7 +153,7 @@ class Freshness:
         version = await self._version(reflector)
         many = len(reflector.known) > PAGE_SIZE
         asked, deadline = False, self._clock.now() + (WATCH_SECONDS if many else 0.0)
-        while reflector.state == "waiting" or not reflector.reached(version):
+        while version and (reflector.state == "waiting" or not reflector.reached(version)):
             stuck = reflector.state == "watching" and self._clock.now() >= deadline
             if not asked and (stuck or (hurry and reflector.state == "waiting")):
                 asked = True
@@ -154,11 +163,15 @@ class Freshness:
         self._behind.remove(reflector.resource.plural)
 
     async def _version(self, reflector: Reflector) -> str:
-        """The version of this moment, by a consistent read."""
+        """The version of this moment, by a consistent read; none where nothing is served."""
+        begun, may_be_absent = self._clock.now(), reflector in self._optional()
         while True:
             try:
                 page = await self._server.list_page(reflector.resource, limit=1)
             except ApiError as error:
+                refused = may_be_absent and isinstance(error, NotFound | Forbidden)
+                if refused and self._clock.now() - begun >= ABSENT_SECONDS:
+                    return ""
                 await self._clock.sleep(max(ASK_AGAIN_SECONDS, error.retry_after))
             else:
                 return page.resource_version

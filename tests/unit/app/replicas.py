@@ -34,8 +34,8 @@ CONFIGURATION = {
 class Line:
     """The way from one replica to the cluster.
 
-    While `watch_error` is set, watches of pods end with it and no new one begins; while `mute`
-    they bring nothing; `list_error` fails lists of pods.
+    While `watch_error` is set, watches of one resource (`about`) end with it and no new one begins;
+    while `mute` they bring nothing; `list_error` fails its lists.
     """
 
     def __init__(self, cluster: MemoryCluster) -> None:
@@ -43,25 +43,26 @@ class Line:
         self.watch_error: ApiError | None = None
         self.list_error: ApiError | None = None
         self.mute = False
+        self.about = PODS
         self.lists = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cluster, name)
 
     async def list_page(self, resource: Resource, **options: Any) -> Page:
-        if resource is PODS:
+        if resource == self.about:
             self.lists += options.get("limit", 0) != 1
             if self.list_error is not None:
                 raise self.list_error
         return await self._cluster.list_page(resource, **options)
 
     async def watch(self, resource: Resource, **options: Any) -> AsyncGenerator[WatchEvent, None]:
-        if resource is PODS and self.watch_error is not None:
+        if resource == self.about and self.watch_error is not None:
             raise self.watch_error
         async for event in self._cluster.watch(resource, **options):
-            if resource is PODS and self.watch_error is not None:
+            if resource == self.about and self.watch_error is not None:
                 raise self.watch_error
-            while resource is PODS and self.mute:
+            while resource == self.about and self.mute:
                 await self._cluster.clock.sleep(1.0)
             yield event
 
@@ -93,6 +94,7 @@ class Replica:
             self.scheduler.reflectors.values,
             clock,
             self.scheduler.observers,
+            optional=lambda: self.scheduler.optional_reflectors,
             say=lambda level, message, **fields: self.said.append(message),
         )
         leadership = Leadership(self.elector, self.freshness, self.scheduler.active)

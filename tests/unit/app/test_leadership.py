@@ -6,7 +6,8 @@ import pytest
 
 from moorage.clock import VirtualClock, run_virtual
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.watch.api_resources import PODS
+from moorage.watch.api_errors import ApiError, NotFound
+from moorage.watch.api_resources import PODS, RESOURCES
 from moorage.watch.freshness import PATIENCE_SECONDS, TAKEOVER_SECONDS, Behind
 from tests.unit.app.replicas import (
     CUT,
@@ -222,5 +223,33 @@ def test_a_process_that_stood_still_catches_up_first() -> None:
         assert leader.freshness.is_current
         assert b'{reason="standstill"} 1.0' in leader.metrics.render()[0]
         await leader.die()
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    ("error", "goes_on"),
+    [
+        pytest.param(CUT, False, id="groups that cannot be listed are waited for"),
+        pytest.param(NotFound("no such resource"), True, id="groups that are gone are not"),
+    ],
+)
+def test_what_a_server_need_not_have_is_caught_up_with_too(error: ApiError, goes_on: bool) -> None:
+    async def story(world: World) -> None:
+        leader, standby = await leader_and_standby(world)
+        standby.line.about = RESOURCES["podgroups"]
+        standby.line.list_error = error
+        await leader.die()
+        while not standby.elector.leading:
+            await world.clock.sleep(0.1)
+        await world.clock.sleep(9.0)
+        assert standby.freshness.behind == ["podgroups"]
+        await world.clock.sleep(6.0)
+
+        assert standby.scheduler.active.is_set() == goes_on
+        standby.line.list_error = None
+        await world.clock.sleep(60.0)
+        assert standby.scheduler.active.is_set()
+        await standby.die()
 
     play(story)
