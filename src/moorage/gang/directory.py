@@ -55,7 +55,8 @@ class Directory:
 
     def ranked_as(self, queued: QueuedPod) -> QueuedPod:
         """The pod to be sorted in place of this one: itself, unless its group is waiting."""
-        group = self.of(queued.info.pod) if self.in_use else None
+        key = podgroup.group_key(queued.info.pod) if self.in_use else None
+        group = None if key is None else self._groups.get(key)
         if group is None or group.minimum < 1 or group.arrived is None or group.is_replacing:
             return queued
         info = PodInfo(queued.info.pod, queued.info.cls)

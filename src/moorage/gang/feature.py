@@ -99,29 +99,30 @@ class Gangs(Feature):
 
     def before(self, change: Change, resource: Resource) -> None:
         """Count pods and groups, so that the queue's gates know of them."""
-        self._touched = self._see(change, resource)
+        sample = change.new if change.new is not None else change.old
+        if isinstance(sample, Pod):
+            gone = change.new is None or sample.is_terminal
+            self._touched = self._pod_gone(sample) if gone else self._pod_here(sample)
+        elif isinstance(sample, PodGroup):
+            self._touched = self._group_written(sample, change.new is None, resource)
 
     def after(self, change: Change, resource: Resource) -> None:
         """Let go whom the change made ready."""
         for group in self._touched:
             self._lifecycle.review(group)
 
-    def _see(self, change: Change, resource: Resource) -> list[Group]:
-        sample = change.new if change.new is not None else change.old
-        if isinstance(sample, Pod):
-            if change.new is None or sample.is_terminal:
-                return self._pod_gone(sample)
-            if len(podgroup.group_names(sample)) > 1:
-                self._lifecycle.tell_of_pod(sample.uid)
-            return self.groups.put_pod(sample, self._clock.now())
-        if not isinstance(sample, PodGroup):
-            return []
-        if change.new is None:
-            group = self.groups.remove_object(sample)
-            self._status.forget(sample.uid)
+    def _pod_here(self, pod: Pod) -> list[Group]:
+        if len(podgroup.group_names(pod)) > 1:
+            self._lifecycle.tell_of_pod(pod.uid)
+        return self.groups.put_pod(pod, self._clock.now())
+
+    def _group_written(self, obj: PodGroup, gone: bool, resource: Resource) -> list[Group]:
+        if gone:
+            group = self.groups.remove_object(obj)
+            self._status.forget(obj.uid)
             return [] if group is None else [group]
-        self._status.note(sample.uid, resource)
-        return [self.groups.put_object(sample)]
+        self._status.note(obj.uid, resource)
+        return [self.groups.put_object(obj)]
 
     def _pod_gone(self, pod: Pod) -> list[Group]:
         self.groups.spare(pod.uid)

@@ -65,7 +65,8 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
     def pre_enqueue(self, pod: Pod) -> Rejection | None:
         if not self.enabled:
             return None
-        refusal = self._groups().refusal(pod)
+        groups, _ = self.handle.shared.get(NAME, NO_GROUPS)
+        refusal = groups.refusal(pod)
         return None if refusal is None else unresolvable(refusal)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> NodeNames | Skip | None:
@@ -130,17 +131,13 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         While the group backs off the pod is gated, and let go when that ends. A pod of no group was
         kept off a held room, of which there may be less now.
         """
-        groups = self._groups()
+        groups, _ = self.handle.shared.get(NAME, NO_GROUPS)
         group = groups.of(pod)
         if group is None:
             return Hint.SKIP if groups.refusal(pod) else Hint.QUEUE
         if group.refusal() is not None and not group.backs_off:
             return Hint.SKIP
         return Hint.QUEUE if next(iter(group.waiting), pod.uid) == pod.uid else Hint.SKIP
-
-    def _groups(self) -> Directory:
-        view: GroupView = self.handle.shared.get(NAME, NO_GROUPS)
-        return view.directory
 
 
 def _asked(group: PodGroup) -> tuple[object, ...]:

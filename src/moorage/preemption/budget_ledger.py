@@ -45,7 +45,8 @@ class BudgetLedger:
         self._objects = cache.objects
         self._clock = clock
         self._known = known
-        self._entries: dict[str, dict[str, Entry]] = {}
+        self.entries: dict[str, dict[str, Entry]] = {}
+        """By budget, then by the victim's uid."""
         self._alarms = Alarms()
         self.expired = 0
 
@@ -55,7 +56,7 @@ class BudgetLedger:
         for budget in list(objects.all(PodDisruptionBudget)):
             taken = [victim for victim in victims if _protects(budget, victim)]
             for victim in taken:
-                entries = self._entries.setdefault(budget.key, {})
+                entries = self.entries.setdefault(budget.key, {})
                 entries[victim.uid] = Entry(victim, now)
             if taken:
                 objects.put(_without(budget, [Entry(victim, now) for victim in taken]))
@@ -63,7 +64,7 @@ class BudgetLedger:
 
     def refund(self, victims: Sequence[Pod]) -> None:
         """These stay: what was taken for them is given back."""
-        for key, entries in list(self._entries.items()):
+        for key, entries in list(self.entries.items()):
             staying = entries.keys() & {victim.uid for victim in victims}
             for uid in staying:
                 del entries[uid]
@@ -74,7 +75,7 @@ class BudgetLedger:
         """Strike off what is too old."""
         for key in self._alarms.due(now):
             self._restate(key)
-            left = self._entries.get(key, {}).values()
+            left = self.entries.get(key, {}).values()
             if left:
                 oldest = min(entry.since for entry in left)
                 self._alarms.set(key, oldest + LONGEST_SECONDS)
@@ -86,7 +87,7 @@ class BudgetLedger:
     def _restate(self, key: str) -> None:
         """Believe of a budget what was last heard, but for what is spent since."""
         heard = self._known.get(POD_DISRUPTION_BUDGETS, key)
-        entries = self._entries.get(key, {})
+        entries = self.entries.get(key, {})
         kept = self._keep(key, entries.values())
         if isinstance(heard, PodDisruptionBudget):
             self._objects.put(_without(heard, kept))
@@ -95,18 +96,18 @@ class BudgetLedger:
         """A change as it is to be believed: budgets without what is spent already."""
         sample = change.new if change.new is not None else change.old
         if isinstance(sample, Pod):
-            if self._entries and (change.new is None or sample.is_terminating):
+            if change.new is None or sample.is_terminating:
                 self._leaves(sample.uid)
         elif isinstance(sample, PodDisruptionBudget):
             if change.new is None:
-                self._entries.pop(sample.key, None)
+                self.entries.pop(sample.key, None)
                 self._alarms.clear(sample.key)
-            elif sample.key in self._entries:
+            elif sample.key in self.entries:
                 return msgspec.structs.replace(change, new=self._adjusted(sample))
         return change
 
     def _adjusted(self, budget: PodDisruptionBudget) -> PodDisruptionBudget:
-        entries = self._entries[budget.key].values()
+        entries = self.entries[budget.key].values()
         return _without(budget, self._keep(budget.key, (e for e in entries if not e.leaving)))
 
     def _keep(self, key: str, entries: Iterable[Entry]) -> list[Entry]:
@@ -115,20 +116,20 @@ class BudgetLedger:
         kept = [entry for entry in these if now - entry.since < LONGEST_SECONDS]
         self.expired += len(these) - len(kept)
         if kept:
-            self._entries[key] = {entry.uid: entry for entry in kept}
+            self.entries[key] = {entry.uid: entry for entry in kept}
         else:
-            self._entries.pop(key, None)
+            self.entries.pop(key, None)
             self._alarms.clear(key)
         return kept
 
     def _leaves(self, uid: str) -> None:
-        for entries in self._entries.values():
+        for entries in self.entries.values():
             entry = entries.get(uid)
             if entry is not None:
                 entry.leaving = True
 
     def __len__(self) -> int:
-        return sum(map(len, self._entries.values()))
+        return sum(map(len, self.entries.values()))
 
 
 def _protects(budget: PodDisruptionBudget, pod: Pod) -> bool:

@@ -32,7 +32,7 @@ from moorage.scheduler.feature import Feature, Features
 from moorage.scheduler.intake import KnownObjects
 from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.tasks import Start, Wake
-from moorage.watch.api_resources import PODS, PRIORITY_CLASSES, Resource
+from moorage.watch.api_resources import PRIORITY_CLASSES, Resource
 from moorage.watch.reflector import Change
 
 RETRY = Backoff(1.0, 10.0)
@@ -99,19 +99,21 @@ class Preemption(Feature):
 
     def adjust(self, change: Change) -> Change:
         """Budgets are believed without what victims in flight have spent of them."""
-        gone = change.new is None or (isinstance(change.new, Pod) and change.new.is_terminal)
-        if gone and isinstance(change.old or change.new, Pod):
-            sample = change.new or change.old
-            self.leaving.discard("" if sample is None else sample.uid)
-        return self.ledger.adjust(change)
+        if self.leaving:
+            self._note_gone(change)
+        return self.ledger.adjust(change) if self.ledger.entries else change
+
+    def _note_gone(self, change: Change) -> None:
+        sample = change.old if change.new is None else change.new
+        if isinstance(sample, Pod) and (change.new is None or sample.is_terminal):
+            self.leaving.discard(sample.uid)
 
     def after(self, change: Change, resource: Resource) -> None:
         """A pod that came may close a circle; a PriorityClass may say whom to spare."""
-        if resource == PODS:
-            if change.old is None and isinstance(change.new, Pod):
-                self.guard.arrived(change.new)
-        elif resource == PRIORITY_CLASSES:
+        if resource == PRIORITY_CLASSES:
             self._reconsider()
+        elif change.old is None and isinstance(change.new, Pod):
+            self.guard.arrived(change.new)
 
     def nominated(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
         """Promise the node, and evict whoever is in the way."""

@@ -105,10 +105,10 @@ class Intake:
 
     def believe(self, change: Change, resource: Resource) -> None:
         """Take in a change: features first, then cache and queue, then features again."""
-        hooks = self._hooks.get(resource.plural)
-        if hooks is None:
-            hooks = self._hooks[resource.plural] = self._bind(resource.plural)
-        adjust, before, after = hooks
+        try:
+            adjust, before, after = self._hooks[resource.plural]
+        except KeyError:
+            adjust, before, after = self._bind(resource.plural)
         for hook in adjust:
             change = hook(change)
         for hook in before:
@@ -119,7 +119,9 @@ class Intake:
 
     def _bind(self, plural: str) -> tuple[Hook, Hook, Hook]:
         features = self._features
-        return features.adjust(plural), features.before(plural), features.after(plural)
+        hooks = features.adjust(plural), features.before(plural), features.after(plural)
+        self._hooks[plural] = hooks
+        return hooks
 
     async def _follow(self, reflector: Reflector) -> None:
         async for change in reflector.changes():
