@@ -26,6 +26,9 @@
     scenario_options      options that `simulate`, `compare` and `tune` share
     simulate_cmd          `moorage simulate`: the scheduler on an embedded cluster
     run_progress          a bar that shows how many runs of a sweep are done; only on a terminal
+    report_output         reports of comparisons: what the command line adds to them
+    simulate_text         what `moorage simulate` prints: a summary that fits a screen, tables
+    tune_cmd              weights and arguments searched on some seeds, and judged on others
 
 Law of the package: no decision is taken here. Errors end with one clear message on standard error
 and exit code 2 where the input is at fault; no traceback. A command is imported when it is run.

@@ -24,6 +24,7 @@
     stored_objects       each version as a dict, decoded into the struct that readers see
     unheeded             what is not taken into account, said in a line
     updates              updates and patches, within what an API server lets change
+    validation           validation as an API server does it: what it refuses is refused
 
 Law of the package:
 

@@ -14,6 +14,9 @@
     scheduling_policy_rules  the documents compiled, and which applies to a pod
     telemetry                measurements that feeds write and policies read
     tenant_isolation         TenantIsolation: keeps a tenant's nodes for its own pods
+    app_concentration        AppConcentration: limits how many pods of one application share a node
+    cluster_capacity         ClusterCapacity
+    reserved_room            ReservedRoom: keeps room free for certain pods
 
 Law of the package: pure, like `moorage.plugins`, and entered by the same door.
 """

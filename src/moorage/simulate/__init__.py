@@ -3,6 +3,8 @@
     manifest_files        files and folders of Kubernetes objects, each with its place
     folder_contents       the manifests of a folder, and what else lies there
     manifest_texts        the documents of one text: YAML, JSON
+    manifest_selection    the manifests that scheduling reads, each object once
+    what_if               changes to a cluster before it is simulated
     simulation            the scheduler runs until nothing is left to do
     run_limits            when a run is over, whatever plugins do
     attempt_log           what the scheduler said: the last attempt at each pod, every error

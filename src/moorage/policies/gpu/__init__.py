@@ -3,6 +3,7 @@
     gpu_priority   GPUPriorityPlugin: GPU pods go to GPU nodes, and other pods stay off them
     gpu_resources  how many GPUs a pod requests, and how many a node has and has free
     gpu_topology   GPUTopology: packs GPU pods onto the nodes and NUMA domains they fill best
+    numa_domains   which GPUs of a node are taken, by NUMA domain, as pods come and go
 
 Law of the package: GPUs are whatever resources and labels the arguments name as such.
 """
