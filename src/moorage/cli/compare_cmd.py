@@ -10,9 +10,11 @@ from moorage.cli.run_progress import RunProgress
 from moorage.cli.scenario_options import (
     CONFIGS,
     NODES,
+    ON,
     PODS,
     SEEDS,
     WORKERS,
+    executor_for,
     read_configurations,
     read_scenario,
     read_seeds,
@@ -30,7 +32,7 @@ FAILED = 1
 
 @click.command("compare", short_help="Compare configurations on one scenario.")
 @click.argument("scenario", required=False)
-@with_all(NODES, PODS, CONFIGS, PLUGIN, SEEDS, WORKERS)
+@with_all(NODES, PODS, CONFIGS, PLUGIN, SEEDS, WORKERS, ON)
 @click.option(
     "--fail-if",
     "rules",
@@ -59,6 +61,7 @@ def compare_command(
     plugins: tuple[str, ...],
     seeds: str,
     workers: int,
+    on: str | None,
     rules: tuple[str, ...],
     results: str | None,
     report: str | None,
@@ -83,7 +86,7 @@ def compare_command(
     candidates = read_configurations(configs, plugins)
     tasks = sweep.tasks_of(candidates, read_seeds(seeds))
     with (
-        sweep.local_executor(min(workers, len(tasks)), played) as executor,
+        executor_for(on, min(workers, len(tasks)), played) as executor,
         RunProgress(len(tasks)) as progress,
     ):
         made, whole = sweep.run_all(played, tasks, executor, progress.done)

@@ -1,13 +1,17 @@
 """What `simulate`, `compare` and `tune` share: scenarios, configurations, seeds, workers."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from typing import Any, Final
 
 import click
 
 from moorage.config.field_errors import InputError
+from moorage.simulate import sweep
 from moorage.simulate.candidate import Candidate, read_candidates
+from moorage.simulate.dask_executor import dask_executor
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_file import read_scenario_file
 from moorage.simulate.scenario_run import RunResult
@@ -36,6 +40,18 @@ WORKERS: Final = click.option(
     show_default="all cores",
     help="Processes to run in; they do not change results.",
 )
+
+ON: Final = click.option(
+    "--on", metavar="dask://HOST:PORT", help="Run on the workers of a Dask scheduler instead."
+)
+
+
+@contextmanager
+def executor_for(on: str | None, workers: int, scenario: Scenario) -> Iterator[Executor | None]:
+    """Where runs are made: on this machine's cores, or on a Dask cluster."""
+    chosen = dask_executor(on) if on else sweep.local_executor(workers, scenario)
+    with chosen as executor:
+        yield executor
 
 
 def read_seeds(text: str) -> list[int]:

@@ -12,16 +12,18 @@ from moorage.cli.compare_cmd import INTERRUPTED
 from moorage.cli.report_output import write_report
 from moorage.cli.scenario_options import (
     NODES,
+    ON,
     PODS,
     SEEDS,
     WORKERS,
+    executor_for,
     read_configurations,
     read_scenario,
     read_seeds,
     with_all,
 )
 from moorage.config.field_errors import InputError
-from moorage.simulate import sweep, tuning
+from moorage.simulate import tuning
 from moorage.simulate.report import page
 from moorage.simulate.search_space import Value, read_space
 
@@ -41,7 +43,7 @@ from moorage.simulate.search_space import Value, read_space
     help="What to make small, or large; several are weighed against each other.",
 )
 @click.option("--trials", type=click.IntRange(min=1), default=20, show_default=True)
-@with_all(SEEDS, WORKERS)
+@with_all(SEEDS, WORKERS, ON)
 @click.option("--write", metavar="FILE", help="Where to write the configuration that was found.")
 @click.option("--report", metavar="FILE.html", help="A page about given and tuned, too.")
 @click.option(
@@ -64,6 +66,7 @@ def tune_command(
     trials: int,
     seeds: str,
     workers: int,
+    on: str | None,
     write: str | None,
     report: str | None,
     output: str,
@@ -86,7 +89,7 @@ def tune_command(
     played = read_scenario(scenario, nodes, pods)
     base = read_configurations([config] if config else [], plugins)[0]
     listed = read_seeds(seeds)
-    with sweep.local_executor(min(workers, len(listed)), played) as executor:
+    with executor_for(on, min(workers, len(listed)), played) as executor:
         tuner = tuning.Tuner(played, base, searched, wanted, executor)
         found = tuner.run(listed, trials, _tell, __version__)
     if write:

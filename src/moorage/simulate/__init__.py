@@ -33,6 +33,7 @@ Scenarios, where pods arrive over time, run, end and are stopped:
     simulated_server  the API server of such a run: structs, no copies
     pod_lifecycle     arrival, running, ending, being stopped and coming again
     sweep             every configuration with every seed, on all cores
+    dask_executor     the same on a Dask cluster
     comparison        KPIs side by side, and how they differ
     student_t         confidence intervals
     workload_changes  who gained and who lost
