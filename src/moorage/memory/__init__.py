@@ -38,4 +38,6 @@ Law of the package:
 - Nothing happens unasked: controllers (`controllers`) and a small kubelet are started by whoever
   wants them, and write as anybody does.
 - Calls run to their end without yielding, so they need no lock; the cluster belongs to one thread.
+- What an API server refuses (`validation`) and what its admission plugins do (`admission_plugins`)
+  is asked for by `ClusterOptions`; simulations do.
 """

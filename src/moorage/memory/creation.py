@@ -74,6 +74,8 @@ def add_object(
     raw = with_defaults(registry, resource, raw, restored=restored)
     if registry.options.validate and not from_server:
         registry.validation.check(resource, raw)
+    if resource == PODS and registry.options.admission and not from_server:
+        registry.admission.admit(metadata, raw["spec"])
     new_pod = resource == PODS and not restored
     if new_pod:
         raw = pod_validation.checked_new(raw, registry.stamps.now())
@@ -118,4 +120,7 @@ def with_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw, *, res
             **raw,
             "spec": {**priority_admission.NO_CLASS, **pod_defaults.fill_pod_defaults(spec)},
         }
-    return {**raw, "spec": registry.specs.admitted(raw["metadata"], spec)}
+    if not registry.options.admission:
+        return {**raw, "spec": registry.specs.admitted(raw["metadata"], spec)}
+    changed = registry.admission.changed(raw["metadata"], spec)
+    return {**raw, "spec": registry.specs.admitted(raw["metadata"], changed)}

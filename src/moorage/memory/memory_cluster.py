@@ -14,10 +14,12 @@ from moorage.memory import (
     priority_admission,
     updates,
 )
+from moorage.memory.admission_plugins import AdmissionPlugins
 from moorage.memory.list_watch import Lister
 from moorage.memory.object_registry import ClusterOptions, ObjectRegistry, Stamps, deep_copy
 from moorage.memory.object_store import Store
 from moorage.memory.pod_admission import PodSpecAdmission
+from moorage.memory.shared_specs import SharedSpecs
 from moorage.memory.validation import object_validation
 from moorage.memory.validation.object_validation import ObjectValidation
 from moorage.watch.api_resources import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
@@ -44,7 +46,9 @@ class MemoryCluster:
         stamps = Stamps(self.clock, rng or random.Random())
         store = Store(options.history)
         specs = PodSpecAdmission(store.table(PRIORITY_CLASSES))
-        self.registry = ObjectRegistry(store, stamps, specs, ObjectValidation(), options)
+        plugins = AdmissionPlugins(store)
+        self.registry = ObjectRegistry(store, stamps, specs, ObjectValidation(), plugins, options)
+        self._specs = SharedSpecs()
         self.warnings: list[str] = []
         """What was said of manifests that were taken all the same."""
         self._lister = Lister(self.registry.store, options.snapshots)
@@ -180,6 +184,15 @@ class MemoryCluster:
         pod_subresources.evict_pod(self.registry, namespace, name, uid, grace_period_seconds)
 
     def _apply(self, resource: Resource, raw: Raw) -> KubeObject:
+        spec, seen = raw.get("spec"), False
+        copy = deep_copy({field: value for field, value in raw.items() if field != "spec"})
+        if isinstance(spec, dict):
+            copy["spec"], seen = (
+                self._specs.of(spec) if resource == PODS else (deep_copy(spec), False)
+            )
+        elif "spec" in raw:
+            copy["spec"] = spec
         if self.registry.options.validate and not manifest_loader.is_from_server(raw):
-            self.warnings.extend(object_validation.warnings_about(resource, raw))
-        return manifest_loader.restore_object(self.registry, resource, deep_copy(raw)).view
+            about = {**copy, "spec": {}} if seen else copy
+            self.warnings.extend(object_validation.warnings_about(resource, about))
+        return manifest_loader.restore_object(self.registry, resource, copy).view

@@ -32,6 +32,8 @@ def fill_object_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw)
         raw = {**raw, "spec": _filled(raw.get("spec") or {}, fields)}
     if resource.plural == "persistentvolumeclaims":
         raw = _with_class(registry, raw)
+    if resource.plural == "nodes":
+        raw = _with_allocatable(raw)
     if resource.plural == "namespaces":
         metadata = raw["metadata"]
         labels = namespace_lifecycle.namespace_labels(
@@ -39,6 +41,14 @@ def fill_object_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw)
         )
         raw = {**raw, "metadata": {**metadata, "labels": labels}}
     return raw
+
+
+def _with_allocatable(node: Raw) -> Raw:
+    """The node with all its capacity to allocate, where it does not say otherwise."""
+    status = node.get("status") or {}
+    if status.get("allocatable") or not status.get("capacity"):
+        return node
+    return {**node, "status": {**status, "allocatable": status["capacity"]}}
 
 
 def _filled(raw: Raw, fields: dict[str, Any]) -> Raw:

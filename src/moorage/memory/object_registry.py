@@ -8,6 +8,7 @@ import msgspec
 
 from moorage.clock import Clock
 from moorage.memory import error_messages
+from moorage.memory.admission_plugins import AdmissionPlugins
 from moorage.memory.object_store import Store, Table
 from moorage.memory.pod_admission import PodSpecAdmission
 from moorage.memory.stored_objects import Entry
@@ -74,6 +75,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Create a missing namespace with its first object, where an API server answers 404."""
     bookmark_seconds: float = 60.0
     """How often a watch that has a time limit is sent a bookmark."""
+    admission: bool = False
+    """Run the admission plugins of a real API server (`admission_plugins`)."""
     validate: bool = False
     """Refuse what an API server refuses, and note fields that nobody knows."""
     snapshots: int = 8
@@ -87,6 +90,7 @@ class ObjectRegistry(NamedTuple):
     stamps: Stamps
     specs: PodSpecAdmission
     validation: ObjectValidation
+    admission: AdmissionPlugins
     options: ClusterOptions
 
     def find(self, resource: Resource, namespace: str, name: str) -> tuple[Table, Entry]:

@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from moorage.memory.cluster_resources import CRON_JOBS, KEPT_RESOURCES, STATEFUL_SETS
+from moorage.memory import resource_quotas
+from moorage.memory.cluster_resources import (
+    CRON_JOBS,
+    KEPT_RESOURCES,
+    RESOURCE_QUOTAS,
+    STATEFUL_SETS,
+)
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.watch.api_resources import POD_DISRUPTION_BUDGETS, Resource
 from moorage.watch.api_server import Raw
@@ -18,6 +24,10 @@ def _without_status(raw: Raw) -> bool:
     return not (raw.get("status") or {}).get("observedGeneration")
 
 
+def _scoped(raw: Raw) -> bool:
+    return not resource_quotas.is_enforced(raw)
+
+
 _UNHEEDED: Final[tuple[tuple[Resource, Callable[[Raw], bool], str], ...]] = (
     (
         CRON_JOBS,
@@ -29,6 +39,11 @@ _UNHEEDED: Final[tuple[tuple[Resource, Callable[[Raw], bool], str], ...]] = (
         _ordered,
         "podManagementPolicy OrderedReady: all their pods are made at once, where a real "
         "controller waits for each to be ready",
+    ),
+    (
+        RESOURCE_QUOTAS,
+        _scoped,
+        "quotas with scopes are not enforced: pods are taken that a real cluster may refuse",
     ),
     (
         POD_DISRUPTION_BUDGETS,

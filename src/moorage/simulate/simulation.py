@@ -70,7 +70,8 @@ def load_cluster(
     Each kind is loaded after those it refers to, whatever the order of the files. `warnings` gets
     what was said of objects that were taken all the same, each with its place.
     """
-    cluster = MemoryCluster(clock=clock, rng=rng, options=ClusterOptions(validate=validate))
+    options = ClusterOptions(validate=validate, admission=True)
+    cluster = MemoryCluster(clock=clock, rng=rng, options=options)
     problems = []
     ranked: list[tuple[int, Manifest]] = []
     for manifest in manifests:

@@ -201,3 +201,13 @@ def test_a_manifest_that_cannot_be_decoded_is_refused_with_its_place(
     with pytest.raises(BadRequest, match=r"status\.allocatable"):
         cluster.apply(node)
     assert cluster.objects(NODES) == []
+
+
+def test_pods_whose_specs_say_the_same_share_one(cluster: MemoryCluster) -> None:
+    for name in ("a", "b"):
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        metadata = {"name": name}
+        cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+    first, second = (cluster.read(PODS, "default", name)["spec"] for name in ("a", "b"))
+    assert first is second

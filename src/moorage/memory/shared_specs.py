@@ -1,0 +1,36 @@
+"""Pod specs that say the same are one: a thousand pods written out hold as many as they differ."""
+
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+import msgspec
+
+from moorage.watch.api_server import Raw
+
+SPECS_KEPT: Final = 1024
+
+
+class SharedSpec(NamedTuple):
+    """A spec that nobody else changes, and whether one that says the same was seen before."""
+
+    spec: Raw
+    seen: bool
+
+
+class SharedSpecs:
+    """Remembers the last specs, by what they say."""
+
+    def __init__(self) -> None:
+        self._specs: OrderedDict[bytes, Raw] = OrderedDict()
+
+    def of(self, spec: Raw) -> SharedSpec:
+        """The one spec that says this; the one given is left alone."""
+        text = msgspec.json.encode(spec)
+        known = self._specs.get(text)
+        if known is not None:
+            return SharedSpec(known, True)
+        copy: Raw = msgspec.json.decode(text)
+        self._specs[text] = copy
+        if len(self._specs) > SPECS_KEPT:
+            self._specs.popitem(last=False)
+        return SharedSpec(copy, False)
