@@ -134,6 +134,8 @@ def simulate_command(
         told = build_report(ran)
     for warning in (*told.warnings, *told.refused, *told.notes):
         click.echo(f"warning: {warning}", err=True)
+    if not told.nodes:
+        click.echo("warning: there is no Node in the input, so no pod can be placed", err=True)
     _write(_selected(told, only, namespace, node), output)
     sys.exit(_exit_code(told, fail_on_pending))
 
@@ -149,8 +151,6 @@ def _read(paths: tuple[str, ...], strict: bool) -> list[Manifest]:
     found = select_readable(manifest_files.read_manifests(paths, skipped), skipped, strict=strict)
     for line in skipped:
         click.echo(f"warning: {line}", err=True)
-    if not any(each.kind == "Node" for each in found):
-        click.echo("warning: there is no Node in the input, so no pod can be placed", err=True)
     return found
 
 

@@ -2,12 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Final
+
+import msgspec
 
 from moorage.config.field_errors import InputError
 from moorage.memory import manifest_loader
 from moorage.simulate import simulated_feeds
 from moorage.simulate.manifest_files import Manifest
 
+_ENCODER: Final = msgspec.msgpack.Encoder()
 Seen = dict[tuple[str, str, str, str], Manifest]
 
 
@@ -63,6 +67,12 @@ def _keep(manifest: Manifest, seen: Seen, kept: list[Manifest], problems: list[s
         problems.append(
             f"{manifest.place}: {manifest.kind} {manifest.name} is already in {first.place}"
         )
+        return
+    try:
+        _ENCODER.encode(manifest.raw)
+    except OverflowError:
+        what = f"{manifest.kind} {manifest.name}"
+        problems.append(f"{manifest.place}: {what}: a number in it does not fit into 64 bits")
         return
     seen[key] = manifest
     kept.append(manifest)
