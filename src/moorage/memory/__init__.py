@@ -1,12 +1,15 @@
 """The embedded cluster: an in-memory store that answers as an API server does.
 
+    admission_plugins    LimitRanger, RuntimeClass, tolerations and quotas, in order
     cluster_resources    the resources that are kept
     conditions           finds and sets conditions in an object's status, one of each type
     controllers          the controllers of workloads and volumes
     creation             name, namespace, defaults, admission and validation, then the store
+    default_tolerations  the DefaultTolerationSeconds admission plugin
     deletion             grace periods, finalizers, namespaces with their contents
     error_messages       API errors with the messages a real API server writes
     kubelet              a kubelet for all nodes
+    limit_ranges         the LimitRanger admission plugin
     list_watch           lists, paged at one version, and watches that read a resource's history
     manifest_loader      loads manifests as they are written, status included
     memory_cluster       `MemoryCluster`: the surface itself, and ways to load it
@@ -20,7 +23,10 @@
     pod_subresources     the subresources pods/binding and pods/eviction, with PodDisruptionBudgets
     pod_validation       validation of new pods and of pod updates
     priority_admission   the Priority admission plugin: resolves priority classes to numbers
+    resource_quotas      the ResourceQuota admission plugin
     resource_traits      which resources have a status subresource, or a generation
+    runtime_classes      the RuntimeClass admission plugin
+    shared_specs         pod specs that say the same are one
     stored_objects       each version as a dict, decoded into the struct that readers see
     unheeded             what is not taken into account, said in a line
     updates              updates and patches, within what an API server lets change
