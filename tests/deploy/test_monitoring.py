@@ -33,7 +33,12 @@ SEEDS = {
     "KubeSchedulerUnschedulablePods",
     "KubeSchedulerPluginErrors",
 }
-OURS = {"MoorageConfigRefused", "MoorageFeedStale", "MooragePluginSwitchedOff"}
+OURS = {
+    "MoorageConfigRefused",
+    "MoorageFeedStale",
+    "MooragePluginSwitchedOff",
+    "MoorageSchedulerNameContended",
+}
 ASKED = re.compile(r"\b((?:scheduler|moorage|process|rest_client)_\w+|up)\{")
 
 

@@ -9,6 +9,7 @@ The order is the order of their effects at every hook (`moorage.scheduler.featur
     PlacementOutcomes   tell policies what became of pods
     Canaries            decide for a share of a profile's pods
     StandIns            take the pods of schedulers whose lease has expired
+    Rivals              tell of others that bind pods of our names
     QueueOrder          sorts the queue anew, when everyone else has done what is due
 
 Every one of them can be left out.
@@ -43,6 +44,7 @@ from moorage.preemption.feature import Preemption
 from moorage.preemption.loop_guard import LoopGuard
 from moorage.preemption.promises import Promises
 from moorage.preemption.spared import SparedPods
+from moorage.rollout.rivals import Rivals
 from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns, Told, silent
 from moorage.scheduler.feature import Feature
@@ -101,6 +103,7 @@ def all_features(
 ) -> list[Feature]:
     """Every feature, in the order of effects."""
     preemption = preemption_for(ports)
+    stand_ins = stand_ins_for(ports, told=told, monotonic=monotonic)
     return [
         gangs_for(ports, preemption),
         preemption,
@@ -108,7 +111,8 @@ def all_features(
         rejections_for(ports),
         PlacementOutcomes(ports.profiles),
         canaries_for(ports),
-        stand_ins_for(ports, told=told, monotonic=monotonic),
+        stand_ins,
+        rivals_for(ports, stand_ins),
         QueueOrder(ports.profiles, ports.cache, ports.queue),
     ]
 
@@ -230,6 +234,18 @@ def rejections_for(ports: Ports) -> KubeletRejections:
         ports.start,
         ports.later,
         ports.believe,
+    )
+
+
+def rivals_for(ports: Ports, stand_ins: StandIns) -> Rivals:
+    """Others that bind pods of our names are told of."""
+    return Rivals(
+        ports.cache,
+        ports.clock,
+        ports.profiles,
+        ports.reporter,
+        ports.is_active,
+        lambda: stand_ins.state().keys(),
     )
 
 

@@ -422,6 +422,13 @@ STANDING_IN: Final = Metric(
     "1 while this replica takes the pods of another scheduler, whose Lease is expired.",
     ("scheduler",),
 )
+BOUND_BY_OTHERS: Final = Metric(
+    "moorage_bound_by_others",
+    "counter",
+    "Pods of a scheduler name of ours that waited and were bound by somebody else: a second "
+    "scheduler of that name, most likely.",
+    ("scheduler",),
+)
 SYNCED: Final = Metric("moorage_synced", "gauge", "1 once every resource has been listed.")
 UP_TO_DATE: Final = Metric(
     "moorage_up_to_date",

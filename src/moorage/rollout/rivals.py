@@ -1,0 +1,98 @@
+"""Rivals: somebody else binds pods of our scheduler names, beside this replica.
+
+Two schedulers of one name that do not share a Lease both decide for every pod, and overcommit
+nodes. What shows it: a pod that waits for us is bound, and not where we put it. One such pod may be
+a person's doing; several within minutes are told, in an event and in the log.
+"""
+
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+from prometheus_client.core import Metric as Family
+
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.observe import catalogue
+from moorage.observe.logs import say
+from moorage.observe.metric_families import counter
+from moorage.scheduler.feature import Feature
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.report import Reporter
+from moorage.watch.api_resources import Resource
+from moorage.watch.reflector import Change
+
+GRACE_SECONDS: Final = 30.0
+"""How long after taking the lead bindings may still be those of who led before."""
+WINDOW_SECONDS: Final = 600.0
+SUSPICIOUS: Final = 3
+"""So many pods within the window are no accident."""
+REASON: Final = "SchedulerNameContended"
+NOTE: Final = (
+    'another scheduler binds pods of schedulerName "{}": give one of the two another name, or have '
+    "both hold the same Lease (leaderElection.resourceName)"
+)
+
+
+class Rivals(Feature):
+    """Counts pods of ours that others bind; `stood_in_for` are names that others may answer to."""
+
+    hears = ("pods",)
+
+    def __init__(
+        self,
+        cache: Cache,
+        clock: Clock,
+        profiles: Profiles,
+        reporter: Reporter,
+        is_active: Callable[[], bool],
+        stood_in_for: Callable[[], Collection[str]],
+    ) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._profiles = profiles
+        self._reporter = reporter
+        self._is_active = is_active
+        self._stood_in_for = stood_in_for
+        self._active_since: float | None = None
+        self._bound: Counter[tuple[str, ...]] = Counter()
+        self._recent: dict[str, deque[float]] = {}
+        self._told: dict[str, float] = {}
+
+    def before(self, change: Change, resource: Resource) -> None:
+        old, new = change.old, change.new
+        if not isinstance(old, Pod) or not isinstance(new, Pod):
+            return
+        if old.spec.node_name or not new.spec.node_name or not self._responsible():
+            return
+        name = new.spec.scheduler_name
+        ours = name in self._profiles and name not in self._stood_in_for()
+        if ours and self._cache.node_of(new.uid) != new.spec.node_name:
+            self._note(name, new)
+
+    def families(self) -> Iterable[Family]:
+        return (counter(catalogue.BOUND_BY_OTHERS, self._bound.items()),)
+
+    def _responsible(self) -> bool:
+        """Whether this replica leads, and has for a while."""
+        now = self._clock.now()
+        if not self._is_active():
+            self._active_since = None
+            return False
+        if self._active_since is None:
+            self._active_since = now
+        return now - self._active_since >= GRACE_SECONDS
+
+    def _note(self, name: str, pod: Pod) -> None:
+        now = self._clock.now()
+        self._bound[(name,)] += 1
+        recent = self._recent.setdefault(name, deque(maxlen=SUSPICIOUS))
+        recent.append(now)
+        several = len(recent) == SUSPICIOUS and now - recent[0] <= WINDOW_SECONDS
+        if several and now - self._told.get(name, -WINDOW_SECONDS) >= WINDOW_SECONDS:
+            self._told[name] = now
+            note = NOTE.format(name)
+            say(logging.ERROR, note, pod=pod.key, node=pod.spec.node_name)
+            self._reporter.event(pod, "Warning", REASON, "Scheduling", note)
