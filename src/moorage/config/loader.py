@@ -70,6 +70,7 @@ def load(
     )
     if given is None:
         raise ConfigError(report.problems)
+    _warn_of_null_items(found.value, report)
     _refuse_empty_names(found.value, report)
     converted = found.value.get("apiVersion") in conversion.OLDER
     screen = PluginValidator(PluginCatalogue(known), unknown_plugins, report, converted=converted)
@@ -181,6 +182,15 @@ def _with_points(
     detail = f"nothing is known of {', '.join(mystery)}, so it runs at no point yet"
     report.warn((*path, "plugins", "multiPoint", "enabled"), detail)
     return profile
+
+
+def _warn_of_null_items(value: dict[str, Any], report: Report) -> None:
+    """An empty dash is taken, as by kube-scheduler, and most likely a slip of the pen."""
+    for field in ("profiles", "extenders"):
+        listed = value.get(field)
+        for index, item in enumerate(listed if isinstance(listed, list) else ()):
+            if item is None:
+                report.warn((field, index), "is empty, and all defaults: fill it in, or remove it")
 
 
 def _refuse_empty_names(value: dict[str, Any], report: Report) -> None:

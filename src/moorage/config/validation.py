@@ -1,7 +1,8 @@
 """Validation of a completed configuration, with kube-scheduler's error texts."""
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from moorage.api import name_validation
 from moorage.config import standin_config
@@ -131,12 +132,18 @@ def _backoff(configuration: SchedulerConfiguration, report: Report) -> None:
         report.problem(("podMaxBackoffSeconds",), detail)
 
 
+_URL: Final = re.compile(r"(?i:https?)://[^\s/?#]+(?:[/?#]\S*)?")
+
+
 def _extenders(extenders: Sequence[Extender], report: Report) -> None:
     managed: set[str] = set()
     for i, extender in enumerate(extenders):
         at: Path = ("extenders", i)
         if not extender.url_prefix:
             report.warn((*at, "urlPrefix"), "is empty: no call will reach this extender")
+        elif not _URL.fullmatch(extender.url_prefix):
+            detail = "no call will reach this extender: write http://HOST:PORT/PATH"
+            report.warn((*at, "urlPrefix"), f'"{extender.url_prefix}" is no URL: {detail}')
         if extender.prioritize_verb and extender.weight <= 0:
             detail = invalid(extender.weight, "must have a positive weight applied to it")
             report.problem((*at, "weight"), detail)
