@@ -46,7 +46,7 @@ class DaemonSetController:
             yield record.entry.key
         elif resource == NODES:
             yield from self._client.store.table(DAEMON_SETS).entries
-        elif record.type != "ADDED":
+        elif owned_pods.has_left(record):
             owner = owned_pods.owner_key(record.entry.raw)
             if owner is not None and owner[0] == DAEMON_SETS.kind:
                 yield f"{owner[1]}/{owner[2]}"

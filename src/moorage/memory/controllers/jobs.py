@@ -26,7 +26,7 @@ class JobController:
     def concerned(self, resource: Resource, record: Record) -> Iterable[str]:
         if resource == JOBS:
             yield record.entry.key
-        elif record.type != "ADDED":
+        elif owned_pods.has_left(record):
             owner = owned_pods.owner_key(record.entry.raw)
             if owner is not None and owner[0] == JOBS.kind:
                 yield f"{owner[1]}/{owner[2]}"

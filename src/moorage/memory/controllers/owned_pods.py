@@ -31,6 +31,13 @@ def is_active(pod: Raw) -> bool:
     return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
 
 
+def has_left(record: Record) -> bool:
+    """Whether a change took a pod from its owner: it is gone, going or finished."""
+    return record.type == "DELETED" or (
+        record.type == "MODIFIED" and not is_active(record.entry.raw)
+    )
+
+
 class OwnedPods:
     """The keys of pods by owner, kept up by the records of the pod table."""
 
