@@ -7,6 +7,7 @@ The order is the order of their effects at every hook (`moorage.scheduler.featur
     ElasticQuotas       tell what namespaces use
     KubeletRejections   let nodes rest that rejected pods
     PlacementOutcomes   tell policies what became of pods
+    ScalingHints        tell what an autoscaler should add
     Canaries            decide for a share of a profile's pods
     StandIns            take the pods of schedulers whose lease has expired
     Rivals              tell of others that bind pods of our names
@@ -21,6 +22,7 @@ from functools import partial
 from typing import Any, Final
 
 from moorage.app.placement_outcomes import PlacementOutcomes
+from moorage.app.scaling_hint_feature import ScalingHints
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.extender.async_bridge import DecisionThread
@@ -110,6 +112,7 @@ def all_features(
         quotas_for(ports),
         rejections_for(ports),
         PlacementOutcomes(ports.profiles),
+        ScalingHints(ports.cache, ports.queue, ports.reporter),
         canaries_for(ports),
         stand_ins,
         rivals_for(ports, stand_ins),

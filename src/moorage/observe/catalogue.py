@@ -478,6 +478,13 @@ NAMESPACE_COST: Final = Metric(
     "What the pods of a namespace cost per hour on the nodes they are on.",
     ("namespace",),
 )
+SCALING_HINT: Final = Metric(
+    "moorage_scaling_hint_nodes",
+    "gauge",
+    "Nodes that would have to be added for the pods that wait for room, by type and zone; where no "
+    "type is large enough, the type is empty.",
+    ("instance_type", "zone"),
+)
 
 CATALOGUE: Final[tuple[Metric, ...]] = tuple(
     value for value in list(globals().values()) if isinstance(value, Metric)

@@ -187,7 +187,7 @@ def busy() -> Read:
         ),
         pytest.param("scheduler_preemption_attempts_total", {}, 1, id="attempts to make room"),
         pytest.param("scheduler_preemption_victims_count", {}, 0, id="nobody had to go"),
-        pytest.param("moorage_events_sent_total", {}, 3, id="events that were sent"),
+        pytest.param("moorage_events_sent_total", {}, 4, id="events that were sent"),
         pytest.param("moorage_events_dropped_total", {}, 0, id="events that were not"),
         pytest.param("moorage_active", {}, 1, id="this replica schedules"),
         pytest.param("moorage_synced", {}, 1, id="everything has been listed"),

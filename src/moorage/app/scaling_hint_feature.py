@@ -1,0 +1,67 @@
+"""The feature that tells what an autoscaler should add: as a metric, and as an event of the pod."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Final
+
+from prometheus_client.core import Metric as Family
+
+from moorage.cache.cache import Cache
+from moorage.cache.follower import Follower
+from moorage.framework.cycle import Cycle
+from moorage.observe import catalogue
+from moorage.observe.metric_families import gauge
+from moorage.policies.load import scaling_hints
+from moorage.policies.load.scaling_hints import NodeShape, ScalingHint
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.feature import Feature
+from moorage.scheduler.report import Reporter
+
+REASON: Final = "ScalingHint"
+_REMEMBERED: Final = 10_000
+_MOST_LOOKED_AT: Final = 2_000
+"""How many waiting pods a scrape looks at."""
+
+
+class ScalingHints(Feature):
+    """One event per owner and hint; the metric is worked out when somebody looks."""
+
+    def __init__(self, cache: Cache, queue: SchedulingQueue, reporter: Reporter) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._reporter = reporter
+        self._nodes: Follower[int] = Follower()
+        self._shapes: list[NodeShape] = []
+        self._told: OrderedDict[str, ScalingHint] = OrderedDict()
+
+    def put_back(self, cycle: Cycle) -> None:
+        """A pod fits nowhere: where that is for want of room, say what would take it."""
+        if not cycle.incoming.requests or not scaling_hints.lacks_room(cycle.incoming, cycle.table):
+            return
+        hint = scaling_hints.scaling_hint(self._cache, cycle.incoming, self._known_shapes())
+        owner = cycle.pod.owner
+        key = cycle.pod.uid if owner is None else owner.uid
+        if self._told.get(key) != hint:
+            self._told[key] = hint
+            if len(self._told) > _REMEMBERED:
+                self._told.popitem(last=False)
+            self._reporter.event(cycle.pod, "Normal", REASON, "Scaling", hint.words, cycle)
+
+    def families(self) -> Iterable[Family]:
+        """How many nodes of which type, and where."""
+        waiting = []
+        for queued in self._queue:
+            if "NodeResourcesFit" in queued.unschedulable_plugins:
+                if scaling_hints.lacks_room(queued.info, self._cache.table):
+                    waiting.append(queued.info)
+                if len(waiting) >= _MOST_LOOKED_AT:
+                    break
+        found = scaling_hints.nodes_to_add(self._cache, waiting, self._known_shapes())
+        yield gauge(
+            catalogue.SCALING_HINT, [(key, float(count)) for key, count in sorted(found.items())]
+        )
+
+    def _known_shapes(self) -> list[NodeShape]:
+        if self._nodes.missed(self._cache.table.node_log) != ():
+            self._shapes = scaling_hints.node_shapes(self._cache.table)
+        return self._shapes

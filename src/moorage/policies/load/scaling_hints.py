@@ -1,0 +1,164 @@
+"""What an autoscaler should add: for pods without room, a node type that exists, near their data.
+
+1. A pod waits for room where no node has enough of every resource free for it.
+2. Its data is where its bound volumes are; or else where its node selector or required node
+   affinity holds it, if that is one zone.
+3. The smallest type of node that would hold it, empty, is proposed: one that is in that zone
+   already, or else any. Where no type would, so much of it is told as is asked for.
+4. Of each type so many nodes are needed as hold what all its pods ask for together.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from moorage.api.affinity import NodeSelector
+from moorage.api.node import ZONE_LABEL
+from moorage.api.pod import Pod
+from moorage.api.resource_amounts import format_amount
+from moorage.api.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.cache.cache import Cache
+from moorage.cache.podinfo import BASE_RESOURCES, CPU, MEMORY, PodInfo
+from moorage.cache.table import NodeTable
+from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL
+
+NO_TYPE: Final = ""
+"""No node that exists is large enough."""
+
+Amounts = dict[int, int]
+
+
+class ScalingHint(NamedTuple):
+    """A node to add: of which type and where, and that in words."""
+
+    instance_type: str
+    zone: str
+    words: str
+
+
+class NodeShape(NamedTuple):
+    """The largest node of a type, and the zones where there are some."""
+
+    instance_type: str
+    offered: Amounts
+    zones: frozenset[str]
+
+
+def lacks_room(pod: PodInfo, table: NodeTable) -> bool:
+    """Whether no node has enough of everything free."""
+    fits = table.alive[: table.rows].copy()
+    for index, amount in pod.requests:
+        if amount and index < len(table.free):
+            fits &= table.free[index, : table.rows] >= amount
+        elif amount:
+            return True
+    return not fits.any()
+
+
+def scaling_hint(cache: Cache, pod: PodInfo, shapes: Iterable[NodeShape]) -> ScalingHint:
+    """The node that would take the pod."""
+    zone, why = zone_of_data(cache, pod.pod)
+    asked = {index: amount for index, amount in pod.requests if amount}
+    fitting = [shape for shape in shapes if _holds(shape, asked)]
+    near = [shape for shape in fitting if zone in shape.zones]
+    chosen = min(near or fitting, key=_size, default=None)
+    where = f" in zone {zone}, {why}," if zone else ""
+    if chosen is not None:
+        words = f"a node of type {chosen.instance_type or 'as there are'}{where} would take the pod"
+        return ScalingHint(chosen.instance_type, zone, words)
+    amounts = ", ".join(_amount(cache.table, index, amount) for index, amount in asked.items())
+    words = f"no type of node is large enough: one with {amounts}{where} would take the pod"
+    return ScalingHint(NO_TYPE, zone, words)
+
+
+def nodes_to_add(
+    cache: Cache, waiting: Iterable[PodInfo], shapes: Iterable[NodeShape]
+) -> dict[tuple[str, str], int]:
+    """How many nodes of which type, and where; of no type at all, one for each pod."""
+    known = {shape.instance_type: shape for shape in shapes}
+    asked: dict[tuple[str, str], Amounts] = defaultdict(lambda: defaultdict(int))
+    pods: dict[tuple[str, str], int] = defaultdict(int)
+    for pod in waiting:
+        hint = scaling_hint(cache, pod, known.values())
+        pods[hint[:2]] += 1
+        for index, amount in pod.requests:
+            asked[hint[:2]][index] += amount
+    return {key: _count(known.get(key[0]), asked[key], pods[key]) for key in pods}
+
+
+def node_shapes(table: NodeTable) -> list[NodeShape]:
+    """Every type of node there is."""
+    offered: dict[str, Amounts] = defaultdict(dict)
+    zones: dict[str, set[str]] = defaultdict(set)
+    for row, node in enumerate(table.nodes[: table.rows]):
+        if node is None:
+            continue
+        kind = node.labels.get(INSTANCE_TYPE_LABEL, "")
+        zones[kind].add(node.zone)
+        for index in range(len(table.allocatable)):
+            amount = int(table.allocatable[index, row])
+            offered[kind][index] = max(offered[kind].get(index, 0), amount)
+    return [NodeShape(kind, offered[kind], frozenset(zones[kind])) for kind in sorted(offered)]
+
+
+def zone_of_data(cache: Cache, pod: Pod) -> tuple[str, str]:
+    """The one zone that a pod is held to, and by what; nothing where there is none or several."""
+    for claim in _claims(pod):
+        found = cache.objects.get(PersistentVolumeClaim, claim, pod.namespace)
+        volume = found and cache.objects.get(PersistentVolume, found.spec.volume_name)
+        held = volume.spec.node_affinity if volume else None
+        zone = _only_zone(held.required if held else None)
+        if zone:
+            return zone, f"where its volume {claim} is"
+    selected = pod.spec.node_selector.get(ZONE_LABEL)
+    if selected:
+        return selected, "where its node selector holds it"
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    zone = _only_zone(
+        affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    )
+    return (zone, "where its node affinity holds it") if zone else ("", "")
+
+
+def _claims(pod: Pod) -> Iterator[str]:
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            yield volume.persistent_volume_claim.claim_name
+
+
+def _only_zone(selector: NodeSelector | None) -> str:
+    """The zone that every term asks for, if it is one."""
+    if selector is None:
+        return ""
+    zones = {
+        each.values
+        for term in selector.node_selector_terms
+        for each in term.match_expressions
+        if each.key == ZONE_LABEL and each.operator == "In"
+    }
+    (only,) = zones if len(zones) == 1 else ((),)
+    return only[0] if len(only) == 1 else ""
+
+
+def _holds(shape: NodeShape, asked: Amounts) -> bool:
+    return all(shape.offered.get(index, 0) >= amount for index, amount in asked.items())
+
+
+def _size(shape: NodeShape) -> tuple[int, ...]:
+    """Nodes without devices first, then by cores and memory."""
+    extended = (index for index, amount in shape.offered.items() if amount)
+    devices = sum(index >= len(BASE_RESOURCES) for index in extended)
+    return devices, shape.offered.get(CPU, 0), shape.offered.get(MEMORY, 0)
+
+
+def _count(shape: NodeShape | None, asked: Amounts, pods: int) -> int:
+    if shape is None or not shape.offered:
+        return pods
+    parts = [asked[index] / amount for index, amount in shape.offered.items() if amount]
+    return max(math.ceil(max(parts, default=0)), 1) if pods else 0
+
+
+def _amount(table: NodeTable, index: int, amount: int) -> str:
+    name = table.resources.values[index]
+    return f"{format_amount(name, amount)} of {name}"
