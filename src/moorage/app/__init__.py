@@ -21,6 +21,7 @@
     reloader            the configuration read again, and put in force or refused
     run_extenders       the extenders of a process; a reload may replace them
     run_process         the process of `moorage run`: connect, lead, schedule, stop
+    scaling_hint_feature  the feature that tells what an autoscaler should add
     services            what runs beside the scheduler: HTTP server, feeds, strategy metrics
     serving_flags       kube-scheduler's flags about serving
     task_race           tasks that run together until the first of them ends

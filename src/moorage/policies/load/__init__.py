@@ -5,6 +5,7 @@
     low_cpu              LowCpuScheduler: by measured cpu and memory
     outcomes             what became of pods, by namespace
     requested_load       the share of a node's resources that pods request, with a further pod on it
+    scaling_hints        what an autoscaler should add, near the data of pods without room
     strategy_goals       what a namespace wants of its placements
     strategy_learner     one bounded step at a time, taken back if it hurts
     unmeasured_pods      pods that came to a node after its last measurement
