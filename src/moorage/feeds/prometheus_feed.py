@@ -95,7 +95,11 @@ class PrometheusClient:
         address = self._provider.address.rstrip("/") + QUERY_PATH
         try:
             async with self._open().post(
-                address, data={"query": query}, headers=self._headers(), ssl=self._tls()
+                address,
+                data={"query": query},
+                headers=self._headers(),
+                ssl=self._tls(),
+                allow_redirects=False,
             ) as response:
                 body = await response.read()
         except TimeoutError:

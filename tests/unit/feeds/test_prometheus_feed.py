@@ -220,3 +220,32 @@ def test_who_is_meant(said: str, want: str | None) -> None:
 def test_ipv6_addresses_lose_their_brackets() -> None:
     assert prometheus_feed.without_port("[fd00::5]:9100") == "fd00::5"
     assert prometheus_feed.without_port("fd00::5") == "fd00::5"
+
+
+def test_nobody_is_asked_whom_the_configuration_does_not_name() -> None:
+    """An answer that leads elsewhere is not followed, and no token goes there."""
+    asked: list[str] = []
+
+    class Elsewhere(FakePrometheus):
+        async def query(self, request: web.Request) -> web.Response:
+            asked.append(str(request.url))
+            return await super().query(request)
+
+    async def lead(target: str) -> None:
+        class Leading(FakePrometheus):
+            async def query(self, request: web.Request) -> web.Response:
+                raise web.HTTPTemporaryRedirect(f"{target}/api/v1/query")
+
+        async def read(address: str) -> None:
+            feed = PrometheusUsage(UsageProvider(address=address), names)
+            try:
+                with pytest.raises(FeedError):
+                    await feed.read()
+            finally:
+                await feed.close()
+
+        await Leading({}).serve(read)
+
+    asyncio.run(Elsewhere({}).serve(lead))
+
+    assert asked == []
