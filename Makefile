@@ -6,7 +6,7 @@ RUNS   := $(VENV)/.runs
 READY  := $(VENV)/.ready
 DEMO   := examples/demo
 
-.PHONY: help setup demo test check fast kube-tests bench bench-compare clean
+.PHONY: help setup demo test check fast kube-tests twin bench bench-compare clean
 
 help:
 	@echo 'make demo           schedule a small cluster in memory, and see why one pod waits'
@@ -14,6 +14,7 @@ help:
 	@echo 'make check fast     the checks that need no Kubernetes'
 	@echo 'make kube           etcd, kube-apiserver, kube-scheduler, kubectl and the oracle in .kube-assets'
 	@echo 'make differential   random cases against kube-scheduler (CASES=1000 SEED=1)'
+	@echo 'make twin           two replicas in virtual time with faults from a seed (SEED=1 RUNS=20)'
 	@echo 'make bench          throughput of the decision, a JSON line per kind (NODES=5000 PODS=3000)'
 	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
 	@echo 'make bench-kube     both on a real API server: pods per second, CPU, memory'
@@ -63,6 +64,12 @@ bench: $(READY)
 
 bench-compare: $(READY) bench-peer
 	@$(BIN)/python bench/compare.py
+
+RUNS ?= 20
+SEED ?= 1
+
+twin: $(READY)
+	@$(BIN)/python -m tests.twin --seed $(SEED) --runs $(RUNS)
 
 clean:
 	rm -rf $(VENV) build dist
