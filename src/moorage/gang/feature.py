@@ -168,14 +168,18 @@ class Gangs(Feature):
                 self._lifecycle.review(group)
 
     def leave_with(self, preemptor: Pod, victims: Sequence[Pod]) -> Iterable[Pod]:
-        """The other pods of groups that would not be whole without a victim."""
+        """The other pods of groups that would not be whole without a victim.
+
+        A pod whose binding is under way is one of them: it may be on its node already.
+        """
         gone = {victim.uid for victim in victims}
         others: dict[str, Pod] = {}
         for victim in victims:
             group = self.groups.of(victim)
             if group is None or group.minimum < 1 or victim_search.is_divisible(group.object):
                 continue
-            rest = {uid: pod for uid, pod in group.placed.items() if uid not in gone}
+            there = group.on_nodes(self._cache.assumed)
+            rest = {uid: pod for uid, pod in there.items() if uid not in gone}
             lower = all(pod.priority < preemptor.priority for pod in rest.values())
             if lower and len(rest) < group.minimum:
                 others.update(rest)

@@ -101,7 +101,11 @@ class Group:
 
     def scheduled(self, assumed: Container[str]) -> int:
         """How many of its pods are on a node, or about to be: `assumed` are uids."""
-        return len(self.placed) + sum(uid in assumed for uid in self.waiting)
+        return len(self.on_nodes(assumed))
+
+    def on_nodes(self, assumed: Container[str]) -> dict[str, Pod]:
+        """Its pods that are on a node, or being bound to one: `assumed` are uids."""
+        return self.placed | {uid: pod for uid, pod in self.waiting.items() if uid in assumed}
 
     def add(self, pod: Pod, now: float) -> None:
         if pod.spec.node_name:
@@ -192,6 +196,10 @@ class Group:
         self._go(Trigger.FAIL)
         self.failures += 1
         self._retry = self._retry or retry
+
+    def retry_all(self) -> None:
+        """Let all of its pods go next, and not only those that an event has woken."""
+        self._retry = True
 
     def complete_backoff(self) -> None:
         """It has backed off for long enough."""

@@ -73,6 +73,8 @@ class GangPreemption:
         cycle = self._cycles.begin(first, profile)
         self._consult(group, profile, cycle)
         units = self._line_up(group, cycle)
+        if victim_search.some_are_being_bound(self._cache, group.priority):
+            group.retry_all()
         if not units:
             return ""
         by_quota = eviction.evictable(cycle) is not None
@@ -126,7 +128,7 @@ class GangPreemption:
         victims = {pod.uid: pod for pod in found.pods}
         for unit in found.victims:
             group = self._groups.get(unit.group)
-            victims.update({} if group is None else group.placed)
+            victims.update({} if group is None else group.on_nodes(self._cache.assumed))
         return list(victims.values())
 
     async def _carry_out(

@@ -110,6 +110,14 @@ def _may_leave(cache: Cache, unit: Unit, spares: Spares | None) -> bool:
     return spares is None or not any(spares(info) for info in unit.pods)
 
 
+def some_are_being_bound(cache: Cache, priority: int) -> bool:
+    """Whether pods below a priority are spared only until their binding has ended."""
+    on_nodes = (info for pods in cache.table.pods for info in pods.values())
+    return bool(cache.assumed) and any(
+        info.priority < priority and info.uid in cache.assumed for info in on_nodes
+    )
+
+
 class Plan(Protocol):
     """Where a gang would go; made inside a trial, and gone with it."""
 

@@ -1,6 +1,6 @@
 """Groups that make room for themselves, and groups that have to leave."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -301,3 +301,68 @@ def test_a_large_group_finds_its_victims_quickly() -> None:
 
     assert len(world.bound("vip")) == 200
     assert len(world.bound("low")) == 200
+
+
+class SlowBinds(MemoryCluster):
+    """The bindings of some pods take effect late, and what was answered before is lost."""
+
+    slow: ClassVar[set[str]] = {"batch-2", "batch-3", "batch-4"}
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        if name in self.slow:
+            await self.clock.sleep(5.0)
+        await super().bind(namespace, name, uid, node)
+
+
+def half_bound(*more: Any) -> GangWorld:
+    """A group of five, of which three are being bound for five seconds."""
+    batch = [p.with_spec(terminationGracePeriodSeconds=0) for p in members("batch", 5)]
+    nodes = [node("a").offering(cpu="3"), node("b").offering(cpu="3")]
+    return GangWorld(*nodes, group("batch", 5), *batch, *more, cluster=SlowBinds)
+
+
+@pytest.mark.parametrize("on", ["a", "b"])
+def test_pods_that_are_being_bound_leave_with_their_group(on: str) -> None:
+    """Whichever of them is chosen, and whether its binding is known of or not."""
+    world = half_bound()
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(1)
+        assert len(world.bound("batch")) == 2
+        vip = pod("vip").requesting(cpu="3").prioritised(100)
+        world.apply(vip.with_spec(nodeSelector={"kubernetes.io/hostname": on}))
+        await settle(world)
+
+    world.run(story)
+
+    assert set(world.bound()) == {"vip"}
+    assert names(world) == {"vip"}
+
+
+def test_a_group_that_is_being_bound_counts_as_whole_when_a_spare_pod_leaves() -> None:
+    world = half_bound(member("batch-5", "batch").with_spec(terminationGracePeriodSeconds=0))
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(1)
+        assert len(world.bound("batch")) == 3
+        world.apply(pod("vip").requesting(cpu="1").prioritised(100))
+        await settle(world)
+
+    world.run(story)
+
+    assert len(world.bound("batch")) == 5
+    assert "vip" in world.bound()
+
+
+def test_a_group_makes_room_once_the_binding_of_its_victims_has_ended() -> None:
+    world = half_bound()
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(1)
+        world.apply(group("vip", 2), *vips(2, cpu="3"))
+        await settle(world, 60)
+
+    world.run(story)
+
+    assert len(world.bound("vip")) == 2
+    assert names(world) == {"vip-0", "vip-1"}
