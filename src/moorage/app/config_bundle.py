@@ -27,7 +27,7 @@ from moorage.config.plugin_catalogue import PluginInfo
 from moorage.config.plugin_validator import UnknownPlugins
 from moorage.config.profile_canary import Canaries, ProfileCanary
 from moorage.config.scheduling_policy import SchedulingPolicy
-from moorage.config.types import KIND, PluginConfig, Profile, SchedulerConfiguration
+from moorage.config.types import API_VERSION, KIND, PluginConfig, Profile, SchedulerConfiguration
 from moorage.framework.plugin import Plugin
 from moorage.policies.scheduling_policies import SchedulingPolicies
 
@@ -83,6 +83,19 @@ UNAPPLIED: Final = (
     "no profile runs the plugin SchedulingPolicies, so SchedulingPolicy documents have no effect: "
     "enable it at multiPoint"
 )
+POLICIES_ALONE: Final = (
+    "there is no KubeSchedulerConfiguration: the policies are checked by themselves, and have an "
+    "effect where a profile enables SchedulingPolicies at multiPoint"
+)
+POLICIES_APPLIED: Final = ConfigText(
+    "",
+    {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "SchedulingPolicies"}]}}}],
+    },
+)
+"""What stands in for a configuration where policies are checked without one."""
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -112,6 +125,15 @@ class ConfigBundle(msgspec.Struct, frozen=True):
         parts = [strict_decoder.encode(each) for each in said]
         raw = msgspec.json.encode([parts, list(plugins)], order="sorted")
         return hashlib.sha256(raw).hexdigest()[:12]
+
+
+def has_policies_only(given: Sequence[ConfigText]) -> bool:
+    """Whether texts hold SchedulingPolicies, and no configuration that would apply them."""
+
+    def count(kind: str) -> int:
+        return sum(config_text.count_documents(text, kind) for text in given)
+
+    return not count(KIND) and count(scheduling_policy.KIND) > 0
 
 
 def load_bundle(

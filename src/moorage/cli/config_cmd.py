@@ -44,9 +44,10 @@ def check_command(
 
     FILE is a KubeSchedulerConfiguration (v1, v1beta3 or v1beta2), alone, among other documents or
     inside a ConfigMap; `-` reads standard input. SchedulingPolicy and ProfileCanary documents are
-    checked with it, in the same file or in further ones. The completed configuration goes to
-    standard output and can be used in FILE's place. Warnings go to standard error. If anything is
-    wrong, all of it is listed there, each with its place, and the exit code is 2.
+    checked with it, in the same file or in further ones; policies may be checked alone. The
+    completed configuration goes to standard output and can be used in FILE's place. Warnings go to
+    standard error. If anything is wrong, all of it is listed there, each with its place, and the
+    exit code is 2.
 
     \b
     Example:
@@ -66,10 +67,16 @@ def check_command(
     """
     texts = [_read(file) for file in files]
     known = plugin_files.load_plugins(plugins)
-    found = config_bundle.load_bundle(texts, known, unknown_plugins=unknown_plugins)
+    alone = config_bundle.has_policies_only(texts)
+    given = [config_bundle.POLICIES_APPLIED, *texts] if alone else texts
+    found = config_bundle.load_bundle(given, known, unknown_plugins=unknown_plugins)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
-    click.echo(yaml_dump.dump_all(found.loaded), nl=False)
+    if alone:
+        click.echo(f"warning: {config_bundle.POLICIES_ALONE}", err=True)
+        click.echo(yaml_dump.dump_policies(found.policies), nl=False)
+    else:
+        click.echo(yaml_dump.dump_all(found.loaded), nl=False)
 
 
 def _read(file: str) -> ConfigText:

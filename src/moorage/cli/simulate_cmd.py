@@ -20,7 +20,7 @@ from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin_registry import Registry
-from moorage.simulate import manifest_files, what_if
+from moorage.simulate import manifest_files, manifest_policies, what_if
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.manifest_selection import select_readable
 from moorage.simulate.simulation import simulate
@@ -100,9 +100,11 @@ def simulate_command(
 
     PATHs are files and folders of manifests, or `-` for standard input: nodes, pods, and whatever
     they refer to, in YAML or JSON. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets
-    become pods. NodeMetrics (metrics.k8s.io) say what nodes use, and a ConfigMap may hold
-    latencies, for the policies that ask. Nothing leaves this machine, unless the configuration
-    names extenders, which are asked; the code that decides is the code that runs in a cluster.
+    become pods. SchedulingPolicies, by themselves or in ConfigMaps, are applied by profiles that
+    run the plugin of that name. NodeMetrics (metrics.k8s.io) say what nodes use, and a ConfigMap
+    may hold latencies or prices, for the policies that ask. Nothing leaves this machine, unless the
+    configuration names extenders, which are asked; the code that decides is the code that runs in a
+    cluster.
 
     With --nodes and --pods, tables of nodes and of pods that arrive, run and end, time passes as in
     a cluster, only faster, and the answer are KPIs.
@@ -125,12 +127,12 @@ def simulate_command(
         known = plugin_files.load_plugins(plugins)
         loaded = read_configuration(config, known)
         _warn_of_unused(plugins, known, loaded.configuration)
-        objects = _read(paths, strict)
+        objects, configuration = _read(paths, strict, loaded.configuration)
         objects = what_if.add_nodes(objects, added)
         objects = what_if.scale_workloads(objects, scaled)
         objects = what_if.drain_nodes(objects, drained)
         guard = loaded.moorage.plugin_guard
-        ran = simulate(objects, loaded.configuration, known, seed, guard, validate=validate)
+        ran = simulate(objects, configuration, known, seed, guard, validate=validate)
         told = build_report(ran)
     for warning in (*told.warnings, *told.refused, *told.notes):
         click.echo(f"warning: {warning}", err=True)
@@ -146,12 +148,19 @@ def _exit_code(told: Report, fail_on_pending: bool) -> int:
     return PENDING if fail_on_pending and any(pod.is_pending for pod in told.pods) else 0
 
 
-def _read(paths: tuple[str, ...], strict: bool) -> list[Manifest]:
+def _read(
+    paths: tuple[str, ...], strict: bool, configuration: SchedulerConfiguration
+) -> tuple[list[Manifest], SchedulerConfiguration]:
+    """The objects, and the configuration with the policies that are among them."""
     skipped: list[str] = []
-    found = select_readable(manifest_files.read_manifests(paths, skipped), skipped, strict=strict)
-    for line in skipped:
+    given = manifest_files.read_manifests(paths, skipped)
+    policies = manifest_policies.manifest_policies(given)
+    objects = (each for each in given if not manifest_policies.is_policy(each))
+    found = select_readable(objects, skipped, strict=strict)
+    configuration, said = manifest_policies.apply_policies(configuration, policies)
+    for line in (*skipped, *said):
         click.echo(f"warning: {line}", err=True)
-    return found
+    return found, configuration
 
 
 def _warn_of_unused(

@@ -1,5 +1,6 @@
 """A configuration as YAML, in kube's field order, with everything written out."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import yaml
@@ -8,6 +9,7 @@ from moorage.config import strict_decoder
 from moorage.config.loader import Loaded
 from moorage.config.moorage_configuration import DEFAULT_MOORAGE as MOORAGE
 from moorage.config.moorage_configuration import MoorageConfiguration
+from moorage.config.scheduling_policy import SchedulingPolicy
 from moorage.config.types import SchedulerConfiguration
 
 _NOTES: Final = {
@@ -27,7 +29,14 @@ def dump_all(loaded: Loaded) -> str:
     return text if loaded.moorage is MOORAGE else f"{text}---\n{_text(loaded.moorage)}"
 
 
-def _text(configuration: SchedulerConfiguration | MoorageConfiguration) -> str:
+def dump_policies(policies: Iterable[SchedulingPolicy]) -> str:
+    """SchedulingPolicies, a document each."""
+    return "---\n".join(_text(policy) for policy in policies)
+
+
+def _text(
+    configuration: SchedulerConfiguration | MoorageConfiguration | SchedulingPolicy,
+) -> str:
     plain = _without_nothing(strict_decoder.encode(configuration))
     text = yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return "".join(_with_note(line) for line in text.splitlines(keepends=True))

@@ -3,6 +3,7 @@
     manifest_files        files and folders of Kubernetes objects, each with its place
     folder_contents       the manifests of a folder, and what else lies there
     manifest_texts        the documents of one text: YAML, JSON
+    manifest_policies  SchedulingPolicy documents among manifests
     manifest_selection    the manifests that scheduling reads, each object once
     what_if               changes to a cluster before it is simulated
     simulation            the scheduler runs until nothing is left to do
