@@ -18,12 +18,14 @@ help:
 	@echo 'make bench          throughput of the decision, a JSON line per kind (NODES=5000 PODS=3000)'
 	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
 	@echo 'make bench-kube     both on a real API server: pods per second, CPU, memory'
+	@echo 'make wheel sbom     the wheel, byte for byte the same; what is in it (make licences audit lock)'
 	@echo 'make bench-extender pods per second through an extender, on a real API server'
 
 setup: $(READY)
 
 $(READY): pyproject.toml setup.py src/moorage/kernels/_kernels.c
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.lock)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $(RUNS) $@
 

@@ -9,6 +9,7 @@ setup(
             sources=["src/moorage/kernels/_kernels.c"],
             extra_compile_args=[
                 "-O3",
+                "-g0",  # no folder names: the same source gives the same bytes
                 "-ffp-contract=off",
                 "-fwrapv",
                 "-fno-math-errno",

@@ -1,12 +1,15 @@
 """What the Dockerfile would install: the wheel, built from the files that it copies."""
 
+import hashlib
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ import pytest
 from tests.deploy.tools import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
+EPOCH = "1700000000"
 KERNELS = "moorage.kernels._kernels"
 LOAD = f"""
 import sys
@@ -41,6 +45,17 @@ def copied_into(folder: Path) -> None:
                     shutil.copy(source, target)
 
 
+def build_tools(folder: Path) -> None:
+    """What the builder builds with, as locked."""
+    lock = ROOT / "requirements/build.lock"
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    command = [*pip, "--require-hashes", "--target", str(folder), "-r", str(lock)]
+    installed = subprocess.run(command, capture_output=True, text=True)
+    if installed.returncode and re.search("No matching dist|connection", installed.stderr, re.I):
+        pytest.skip("setuptools cannot be fetched: a package index is needed to build a wheel")
+    assert installed.returncode == 0, installed.stderr
+
+
 def wheel_command(out: Path) -> list[str]:
     """How the builder builds the wheel."""
     [step] = [step for step in steps() if step.startswith("RUN pip wheel ")]
@@ -49,25 +64,41 @@ def wheel_command(out: Path) -> list[str]:
     return [sys.executable, "-m", "pip", "--disable-pip-version-check", *words]
 
 
+def build(home: Path, tools: Path) -> Path:
+    """Build the wheel in a folder of its own, from a fresh copy of the files."""
+    tree = home / "src-tree"
+    tree.mkdir(parents=True)
+    copied_into(tree)
+    shutil.rmtree(tree / "requirements")
+    environment = {**os.environ, "PYTHONPATH": str(tools), "SOURCE_DATE_EPOCH": EPOCH}
+    built = subprocess.run(
+        wheel_command(home / "wheels"), cwd=tree, capture_output=True, text=True, env=environment
+    )
+    assert built.returncode == 0, built.stderr
+    [file] = (home / "wheels").glob("moorage-*.whl")
+    return file
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The wheel, built twice."""
     if shutil.which("cc") is None and shutil.which("gcc") is None:
         pytest.skip("no C compiler: install gcc")
     home = tmp_path_factory.mktemp("image")
-    (home / "src-tree").mkdir()
-    copied_into(home / "src-tree")
-    built = subprocess.run(
-        wheel_command(home / "wheels"),
-        cwd=home / "src-tree",
-        capture_output=True,
-        text=True,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-    )
-    if built.returncode and re.search("No matching distribution|connection", built.stderr, re.I):
-        pytest.skip("setuptools cannot be fetched: a package index is needed to build a wheel")
-    assert built.returncode == 0, built.stderr
-    [file] = (home / "wheels").glob("moorage-*.whl")
-    return zipfile.ZipFile(file)
+    build_tools(home / "tools")
+    return [build(home / name, home / "tools") for name in ("once", "and-once-more")]
+
+
+@pytest.fixture
+def wheel(wheels: list[Path]) -> Iterator[zipfile.ZipFile]:
+    with zipfile.ZipFile(wheels[0]) as opened:
+        yield opened
+
+
+def test_the_same_source_gives_the_same_wheel_byte_for_byte(wheels: list[Path]) -> None:
+    once, again = (hashlib.sha256(file.read_bytes()).hexdigest() for file in wheels)
+
+    assert once == again
 
 
 def test_the_wheel_of_the_image_holds_the_compiled_kernels(
@@ -82,15 +113,67 @@ def test_the_wheel_of_the_image_holds_the_compiled_kernels(
     assert loaded.returncode == 0, loaded.stderr
 
 
+def step(*words: str) -> str:
+    """The one instruction with all these words."""
+    [found] = [step for step in steps() if all(word in step for word in words)]
+    return found
+
+
 def test_the_image_is_not_built_without_them() -> None:
     """The extension is optional elsewhere; the builder tries it, and ends where it is missing."""
-    [install] = [step for step in steps() if "install --no-cache-dir" in step]
-
-    assert f"import {KERNELS}" in install
-    assert any("apt-get" in step and "gcc" in step for step in steps())
+    assert f"import {KERNELS}" in step("install", "/wheels/*.whl")
 
 
-def test_what_the_builder_installs_is_the_wheel_it_built() -> None:
-    [install] = [step for step in steps() if "install --no-cache-dir" in step]
+def test_what_the_builder_installs_is_the_wheel_it_built_and_nothing_else() -> None:
+    assert "--no-deps" in step("install", "/wheels/*.whl")
 
-    assert "/wheels/*.whl" in install
+
+def test_whatever_the_builder_fetches_has_its_hash_in_a_lock_file() -> None:
+    fetching = [step for step in steps() if "install" in step and "/wheels/*.whl" not in step]
+
+    assert len(fetching) == 3
+    assert all("--require-hashes -r requirements/" in step for step in fetching)
+    assert not any("apt-get" in step for step in steps())
+
+
+def test_the_build_leaves_a_bill_of_materials_in_the_image() -> None:
+    assert "cyclonedx-py environment" in step("/opt/moorage/moorage.cdx.json")
+
+
+def test_what_the_dockerfile_copies_is_not_kept_from_it() -> None:
+    allowed = (ROOT / "Dockerfile.dockerignore").read_text().split()
+    copies = [step.split()[1:-1] for step in steps() if step.startswith("COPY ")]
+    names = {name for names in copies for name in names if not name.startswith(("--", "/"))}
+
+    assert {f"!{name}" for name in names} <= set(allowed)
+
+
+def test_a_release_stands_on_digests() -> None:
+    made = subprocess.run(
+        ["make", "--no-print-directory", "release-image", "BASE=python:3.11-slim"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+
+    assert made.returncode == 2
+    assert "names no digest" in made.stderr
+
+
+@pytest.mark.parametrize("lock", ["run", "build", "test", "audit"])
+def test_a_lock_file_pins_every_package_with_a_hash_and_names_no_host(lock: str) -> None:
+    text = (ROOT / f"requirements/{lock}.lock").read_text().replace("\\\n", " ")
+    pins = [line for line in text.splitlines() if line and not line.startswith("#")]
+
+    assert pins
+    assert all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", pin) for pin in pins)
+    assert "://" not in text
+
+
+def test_the_lock_files_hold_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + project["optional-dependencies"]["test"]
+    names = {re.split(r"[<>=~ ]", line)[0].lower() for line in wanted}
+    pinned = re.findall(r"^([\w.-]+)==", (ROOT / "requirements/test.lock").read_text(), re.M)
+
+    assert names <= set(pinned)
