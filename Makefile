@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-RUNS   := $(VENV)/.runs
+NEEDED := $(VENV)/.needed
 READY  := $(VENV)/.ready
 DEMO   := examples/demo
 
@@ -27,16 +27,16 @@ $(READY): pyproject.toml setup.py src/moorage/kernels/_kernels.c
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.lock)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
-	touch $(RUNS) $@
+	touch $(NEEDED) $@
 
 # Installs what Moorage itself needs, and no more; `make setup` adds what tests need.
-$(RUNS): pyproject.toml setup.py src/moorage/kernels/_kernels.c
+$(NEEDED): pyproject.toml setup.py src/moorage/kernels/_kernels.c
 	@echo 'Setting up $(VENV) with what Moorage needs (once; half a minute) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-demo: $(RUNS)
+demo: $(NEEDED)
 	@echo 'Scheduling examples/demo on a cluster held in memory ...'
 	@$(BIN)/moorage simulate $(DEMO)/cluster $(DEMO)/workloads \
 	    --config $(DEMO)/scheduler.yaml --plugin $(DEMO)/quiet_nodes.py --seed 7
