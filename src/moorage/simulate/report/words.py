@@ -51,12 +51,14 @@ class Finding(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The change in words: `mean waiting -12 % (-3.1 s to -1.9 s)`."""
-        change = (
-            f"{self.difference.mean:+.3g}" if self.percent is None else f"{self.percent:+.3g} %"
-        )
-        low, high = self.difference.low, self.difference.high
-        between = "" if low is None or high is None else f" ({low:+.3g} to {high:+.3g})"
+        """The change in words, with its interval: `mean waiting -12 % (-15 to -9 %)`."""
+        mean, low, high = self.difference.mean, self.difference.low, self.difference.high
+        part = self.percent / mean if self.percent is not None and mean else 1.0
+        unit = "" if self.percent is None else " %"
+        change = f"{mean * part:+.3g}{unit}"
+        if low is None or high is None:
+            return f"{self.headline.words} {change}"
+        between = f" ({low * part:+.3g} to {high * part:+.3g}{unit})"
         return f"{self.headline.words} {change}{between}"
 
 
