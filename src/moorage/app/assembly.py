@@ -2,6 +2,7 @@
 
 The order is the order of their effects at every hook (`moorage.scheduler.feature`):
 
+    Yielding            puts pods off while those of schedulers that go first are waiting
     Gangs               count pods into groups first of all, and are the first to try a pod
     Preemption          believes budgets without what its victims have spent
     ElasticQuotas       tell what namespaces use
@@ -46,9 +47,11 @@ from moorage.preemption.feature import Preemption
 from moorage.preemption.loop_guard import LoopGuard
 from moorage.preemption.promises import Promises
 from moorage.preemption.spared import SparedPods
+from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
 from moorage.rollout.rivals import Rivals
 from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns, Told, silent
+from moorage.rollout.yielding import Yielding
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.kubelet_rejections import KubeletRejections
@@ -78,6 +81,7 @@ def assemble(
     leads: Callable[[], bool] = lambda: True,
     told: Told = silent,
     monotonic: Callable[[], float] | None = None,
+    max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
 ) -> Scheduler:
     """A scheduler with every feature.
 
@@ -97,6 +101,7 @@ def assemble(
         extenders=extenders,
         turns=turns,
         leads=leads,
+        max_in_unschedulable=max_in_unschedulable,
     )
 
 
@@ -107,6 +112,7 @@ def all_features(
     preemption = preemption_for(ports)
     stand_ins = stand_ins_for(ports, told=told, monotonic=monotonic)
     return [
+        Yielding(ports.clock, ports.outcome),
         gangs_for(ports, preemption),
         preemption,
         quotas_for(ports),

@@ -3,6 +3,7 @@
 import logging
 import os
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
@@ -17,6 +18,7 @@ from moorage.app.plugin_files import PluginSet
 from moorage.app.serving_flags import ServingFlags
 from moorage.clock import SystemClock
 from moorage.config import yaml_documents
+from moorage.config.durations import Duration
 from moorage.config.field_errors import InputError
 from moorage.config.loader import Loaded, load
 from moorage.config.types import API_VERSION, KIND
@@ -32,6 +34,9 @@ from moorage.watch.api_errors import ApiError
 CANARIES_LEFT_OUT = (
     "ProfileCanary documents are left out: only `moorage run` tries versions on some pods"
 )
+
+
+FIVE_MINUTES: Final = Duration.of_seconds(300)
 
 
 class MetricFlags(msgspec.Struct, frozen=True):
@@ -75,6 +80,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     master: str = ""
     write_config_to: str = ""
     otlp_endpoint: str = ""
+    pod_max_in_unschedulable_pods_duration: Duration = FIVE_MINUTES
     flags: ConfigFlags = ConfigFlags()
     serving: ServingFlags = ServingFlags()
     metrics: MetricFlags = MetricFlags()

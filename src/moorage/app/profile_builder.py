@@ -22,6 +22,7 @@ from moorage.rollout.canary import Canary
 from moorage.rollout.lease_sight import stand_ins
 from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns
+from moorage.rollout.yielding import GoesFirst, Yielding
 from moorage.scheduler.version import Version
 
 
@@ -41,6 +42,10 @@ def build_version(
                 for each in found.canaries
             },
             StandIns: stand_ins(configuration),
+            Yielding: tuple(
+                GoesFirst(each.scheduler_name, each.patience.seconds)
+                for each in found.loaded.moorage.yields_to
+            ),
         },
     )
 

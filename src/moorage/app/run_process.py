@@ -38,6 +38,7 @@ from moorage.kube.kubeconfig import SelectedContext
 from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.observe.logs import say
 from moorage.observe.observers import Observers
+from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
 from moorage.serve.configz import ActiveConfiguration
 from moorage.watch.freshness import Behind, Freshness
 
@@ -65,6 +66,7 @@ class RunProcess:
         applied: Callable[[ConfigBundle], None] = lambda whole: None,
         seed: int | None = None,
         request_seconds: float = 30.0,
+        max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
     ) -> None:
         self._applied = applied
         applied(found)
@@ -97,6 +99,7 @@ class RunProcess:
             leads=self._may_attempt,
             told=say,
             monotonic=steady_time,
+            max_in_unschedulable=max_in_unschedulable,
         )
         scheduler.install(version._replace(extending=self._extenders.in_use))
         self.freshness = Freshness(

@@ -25,7 +25,6 @@ WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "log-text-info-buffer-size": "the log is written every 50 ms",
     "log-json-split-stream": "the log is one stream, standard error",
     "log-text-split-stream": "the log is one stream, standard error",
-    "pod-max-in-unschedulable-pods-duration": "pods are looked at again after 5 minutes",
     "vmodule": "-v counts for all of it",
     "logtostderr": "the log goes to standard error",
     "alsologtostderr": "the log goes to standard error",
@@ -152,6 +151,7 @@ FLAGS: Final = (
     _flag("percentage-of-nodes-to-score", click.IntRange(0, 100)),
     *_flags(("profiling", "contention-profiling"), bool),
     _flag("kube-api-content-type"),
+    _flag("pod-max-in-unschedulable-pods-duration", DURATION),
     _flag("disabled-metrics", LIST, "Metrics not to show, by their full names."),
     _flag(
         "allow-metric-labels",

@@ -143,6 +143,7 @@ async def _run(
         applied=control.apply,
         seed=options.seed,
         request_seconds=options.request_seconds,
+        max_in_unschedulable=options.pod_max_in_unschedulable_pods_duration.seconds,
     )
     names = ", ".join(process.scheduler.profiles)
     say(logging.INFO, "scheduling", profiles=names, server=process.server.url)

@@ -115,6 +115,28 @@ API_VERSION: Final = "moorage/v1"
 KIND: Final = "MoorageConfiguration"
 
 
+class YieldTo(ConfigStruct, frozen=True):
+    """A scheduler that goes first, and how long each of its pods is waited for."""
+
+    scheduler_name: str = ""
+    patience: Duration = Duration.of_seconds(2)
+
+
+def validate_yields_to(given: tuple[YieldTo, ...], report: Report, path: Path) -> None:
+    """Report what is wrong with values that decode well."""
+    seen: set[str] = set()
+    for i, each in enumerate(given):
+        at = (*path, i, "schedulerName")
+        if not each.scheduler_name:
+            report.problem(at, required("the scheduler that goes first"))
+        elif each.scheduler_name in seen:
+            report.problem(at, duplicate(each.scheduler_name))
+        seen.add(each.scheduler_name)
+        if each.patience <= 0:
+            detail = invalid(each.patience, "must be greater than zero")
+            report.problem((*path, i, "patience"), detail)
+
+
 class MoorageConfiguration(ConfigStruct, frozen=True):
     """The settings of Moorage itself."""
 
@@ -123,6 +145,7 @@ class MoorageConfiguration(ConfigStruct, frozen=True):
     plugin_guard: PluginGuard = PluginGuard()
     unprepared_plugins: UnpreparedPlugins = UnpreparedPlugins.IGNORE
     logging: LoggingSettings = LoggingSettings()
+    yields_to: tuple[YieldTo, ...] = ()
 
 
 DEFAULT_MOORAGE: Final = MoorageConfiguration()
@@ -145,6 +168,7 @@ def load_moorage_configuration(
             detail = unsupported(configuration.api_version, (API_VERSION,))
             report.problem(("apiVersion",), detail)
         validate_plugin_guard(configuration.plugin_guard, report, ("pluginGuard",))
+        validate_yields_to(configuration.yields_to, report, ("yieldsTo",))
         validate_logging(configuration.logging, report, ("logging",))
     report.raise_problems()
     assert configuration is not None

@@ -429,6 +429,12 @@ BOUND_BY_OTHERS: Final = Metric(
     "scheduler of that name, most likely.",
     ("scheduler",),
 )
+YIELDED: Final = Metric(
+    "moorage_yielded",
+    "counter",
+    "Attempts put off for a moment, because a pod of a scheduler that goes first was waiting.",
+    ("scheduler",),
+)
 SYNCED: Final = Metric("moorage_synced", "gauge", "1 once every resource has been listed.")
 UP_TO_DATE: Final = Metric(
     "moorage_up_to_date",

@@ -13,7 +13,7 @@ from moorage.framework.points import QueueSort
 from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.backoff import Backoff
 from moorage.queue.queue_settings import QueueSettings
-from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE, SchedulingQueue
 from moorage.scheduler.feature import Feature
 
 Rank = Callable[[QueuedPod], QueuedPod]
@@ -26,6 +26,7 @@ def queue_for(
     backoff: Backoff,
     rank: Rank | None = None,
     report: OnPluginError = ignore_plugin_error,
+    max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
 ) -> SchedulingQueue:
     """One queue for every profile; `report` hears of gates and hints that raised."""
     settings = settings_for(profiles, backoff, rank)
@@ -36,6 +37,7 @@ def queue_for(
         now=now,
         backoff=settings.backoff,
         report=report,
+        max_in_unschedulable=max_in_unschedulable,
     )
 
 

@@ -27,6 +27,7 @@ from moorage.framework.extenders import NO_EXTENDERS, Extenders
 from moorage.framework.verdicts import PluginError
 from moorage.observe.observers import Observers
 from moorage.queue.backoff import Backoff
+from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
 from moorage.scheduler.attempt import Attempts, Cycles
 from moorage.scheduler.event_handlers import EventHandlers
 from moorage.scheduler.feature import F, Feature, Features
@@ -74,6 +75,7 @@ class Scheduler:
         extenders: Extenders = NO_EXTENDERS,
         turns: DecisionThread | None = None,
         leads: Callable[[], bool] = lambda: True,
+        max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
     ) -> None:
         self.server, self.clock = server, clock
         self.cache, self.waiting = Cache(), WaitingPods()
@@ -96,6 +98,7 @@ class Scheduler:
             self.in_force.backoff,
             self._features.rank,
             self._plugin_failed,
+            max_in_unschedulable,
         )
         self._cycles = Cycles(
             self.cache,

@@ -269,6 +269,7 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
         "moorage_canary_rollbacks",
         "moorage_standing_in",
         "moorage_bound_by_others",
+        "moorage_yielded",
         "moorage_loop_lag_seconds",
         "moorage_catch_up_duration_seconds",
         "moorage_feed_age_seconds",

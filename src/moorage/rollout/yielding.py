@@ -1,0 +1,94 @@
+"""Yielding: pods wait a moment for those of schedulers that go first.
+
+Two schedulers that decide at once may choose the same last room. Whoever is told to yield does not
+attempt a pod while one of a scheduler that goes first has been waiting for less than `patience`
+and was not yet found unschedulable; after that it goes on, for the other may be down.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from prometheus_client.core import Metric as Family
+
+from moorage.api.pod import Pod
+from moorage.clock import Clock
+from moorage.framework.queued_pod import QueuedPod
+from moorage.observe import catalogue
+from moorage.observe.metric_families import counter
+from moorage.scheduler.feature import Feature
+from moorage.scheduler.outcome import Outcome
+from moorage.scheduler.version import Version
+from moorage.watch.api_resources import Resource
+from moorage.watch.reflector import Change
+
+UNSCHEDULABLE: Final = "Unschedulable"
+
+
+class GoesFirst(NamedTuple):
+    """A scheduler whose pods are waited for, and for how many seconds each."""
+
+    scheduler: str
+    patience: float
+
+
+class Yielding(Feature):
+    """Knows which pods of those schedulers wait, and since when."""
+
+    hears = ("pods",)
+
+    def __init__(self, clock: Clock, outcome: Outcome) -> None:
+        self._clock = clock
+        self._outcome = outcome
+        self._patience: dict[str, float] = {}
+        self._waiting: dict[str, dict[str, float]] = {}
+        self._yielded: Counter[tuple[str, ...]] = Counter()
+
+    def configured(self, version: Version) -> None:
+        """Others may go first from now on; what is known of those who wait stays."""
+        given: Iterable[GoesFirst] = version.features.get(Yielding, ())
+        self._patience = {each.scheduler: each.patience for each in given}
+        self._waiting = {name: self._waiting.get(name, {}) for name in self._patience}
+
+    def after(self, change: Change, resource: Resource) -> None:
+        if not self._patience:
+            return
+        pod = change.new if isinstance(change.new, Pod) else change.old
+        if not isinstance(pod, Pod) or pod.spec.scheduler_name not in self._patience:
+            return
+        waiting = self._waiting[pod.spec.scheduler_name]
+        if isinstance(change.new, Pod) and _waits(pod):
+            waiting.setdefault(pod.uid, self._clock.now())
+        else:
+            waiting.pop(pod.uid, None)
+
+    def claims(self, queued: QueuedPod) -> bool:
+        """Put a pod off while somebody goes first."""
+        name = self._first(queued.info.pod.spec.scheduler_name)
+        if name is None:
+            return False
+        self._yielded[(name,)] += 1
+        self._outcome.put_back(queued, (), (), error=True)
+        return True
+
+    def families(self) -> Iterable[Family]:
+        return (counter(catalogue.YIELDED, self._yielded.items()),)
+
+    def _first(self, own: str) -> str | None:
+        """A scheduler with a pod that has not waited for long."""
+        now = self._clock.now()
+        for name, patience in self._patience.items():
+            times = self._waiting[name].values() if name != own else ()
+            if any(now - since < patience for since in times):
+                return name
+        return None
+
+
+def _waits(pod: Pod) -> bool:
+    """Whether a pod may be bound any moment: nobody found it unschedulable, nothing holds it."""
+    if pod.spec.node_name or pod.spec.scheduling_gates or pod.is_terminating:
+        return False
+    return not any(
+        each.type == "PodScheduled" and each.reason == UNSCHEDULABLE
+        for each in pod.status.conditions
+    )
