@@ -32,7 +32,7 @@ from tests.integration.grouping import (
     until_phase,
     until_used,
 )
-from tests.integration.harness import Running, eventually
+from tests.integration.harness import Running, eventually, scheduled_condition
 from tests.integration.making import Raw, node, pod
 
 pytestmark = pytest.mark.kube
@@ -101,6 +101,41 @@ def test_a_minimum_above_the_number_of_pods_is_told_until_they_are_there(
         await until_phase(under_test, "train", "Scheduled")
 
     play(lax, scenario, **arguments(incompleteAfterSeconds=0.5))
+
+
+def test_pods_of_a_group_that_lacks_pods_say_what_is_so(lax: ControlPlane) -> None:
+    """In their status and in one event; another when one is deleted; none once they are bound."""
+    one_more = "waiting for 1 more pod of PodGroup default/train: 2 of 3 exist"
+    two_more = "waiting for 2 more pods of PodGroup default/train: 1 of 3 exist"
+
+    async def scenario(under_test: Running) -> None:
+        await under_test.create(node("n1"))
+        await under_test.request("POST", GROUPS, group("train", 3))
+        await under_test.create(*members("train", 2))
+        for name in ("train-0", "train-1"):
+            await until_condition(under_test, name, "False", one_more)
+            (event,) = await under_test.events(name, "FailedScheduling")
+            assert event["note"] == one_more
+        await under_test.request("DELETE", "/api/v1/namespaces/default/pods/train-1")
+        await until_condition(under_test, "train-0", "False", two_more)
+        await until_event(under_test, "train-0", two_more)
+        await under_test.create(*members("train", 3)[1:])
+        await until_bound(under_test, "train", 3)
+        for name in ("train-0", "train-1", "train-2"):
+            await until_condition(under_test, name, "True", "")
+
+    play(lax, scenario, **arguments(incompleteAfterSeconds=0.5))
+
+
+async def until_condition(under_test: Running, name: str, status: str, message: str) -> None:
+    seen: dict[str, Any] = {}
+
+    async def check() -> bool:
+        seen.clear()
+        seen.update(scheduled_condition((await under_test.pods())[name]))
+        return (seen.get("status"), seen.get("message", "")) == (status, message)
+
+    await eventually(check, lambda: f"{name} says {seen}, not {status}: {message}")
 
 
 def test_two_names_for_one_pod_are_an_event_about_it_until_one_is_left(lax: ControlPlane) -> None:

@@ -36,6 +36,7 @@ from moorage.gang.holds import Holds
 from moorage.gang.leaving import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.place import GangPlacer
+from moorage.gang.pod_reasons import PodReasons
 from moorage.gang.preemption import GangPreemption
 from moorage.gang.reservation import Reservations
 from moorage.gang.settings import GangSettings
@@ -164,7 +165,7 @@ def gangs_for(ports: Ports, evictions: Evictions) -> Gangs:
         ports.server,
         profiles,
         ports.recorder,
-        ports.reporter,
+        PodReasons(cache, clock, ports.reporter),
         ports.observers,
         ports.start,
     )

@@ -20,6 +20,7 @@
     foresight       when and where a group will have room first
     reservation     who is kept which room
     status          events about groups, and their status
+    pod_reasons     what their pods are told
     plugin          GangScheduling and Coscheduling
 
 Law of the package: an attempt at a group is one synchronous call; either enough of its pods are

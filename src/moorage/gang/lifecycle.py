@@ -86,7 +86,8 @@ class Lifecycle:
         settings = self._settings.of(group)
         is_waited_for = group.is_incomplete or not group.objects
         patience = settings.incomplete_after_seconds if is_waited_for else 0.0
-        self._alarms.set((TELL, group.key), max(now, arrived + patience))
+        told_from = max(now, arrived + patience, self._status.review_from(group))
+        self._alarms.set((TELL, group.key), told_from)
         if not group.timed_out:
             self._alarms.set((TIMEOUT, group.key), arrived + self._settings.patience(group))
         if group.minimum >= 1:

@@ -1,9 +1,6 @@
-"""What is said of groups: events about them and their pods, and their status.
+"""What is said of groups: events about them, and their status; nothing twice in a row."""
 
-Nothing is said twice in a row, and pods hear of a group's troubles once a minute at most: a group
-may have hundreds.
-"""
-
+import math
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -13,16 +10,17 @@ from moorage.bind.event_recorder import EventRecorder, EventType
 from moorage.clock import Clock
 from moorage.framework.queued_pod import QueuedPod
 from moorage.gang.group import Group
+from moorage.gang.pod_reasons import PodReasons
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.profiles import Profiles
-from moorage.scheduler.report import Reporter
 from moorage.scheduler.tasks import Start
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import ApiServer
 
-PODS_EVERY_SECONDS: Final = 60.0
+REVIEW_SECONDS: Final = 5.0
+"""How long after a review the next may come: pods of a group arrive one by one."""
 INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
 NO_MINIMUM: Final = (
     "{} is {}: it must be at least 1. Until then the pods of the group are scheduled one by one"
@@ -39,7 +37,7 @@ class GangStatus:
         server: ApiServer,
         profiles: Profiles,
         recorder: EventRecorder,
-        reporter: Reporter,
+        reasons: PodReasons,
         observers: Observers,
         start: Start,
     ) -> None:
@@ -48,13 +46,13 @@ class GangStatus:
         self._server = server
         self._profiles = profiles
         self._recorder = recorder
-        self._reporter = reporter
+        self._reasons = reasons
         self._observers = observers
         self._start = start
         self._resources: dict[str, Resource] = {}
         self._said: dict[str, str] = {}
         self._written: dict[str, tuple[str, str]] = {}
-        self._pods_told: dict[str, float] = {}
+        self._reviewed: dict[str, float] = {}
 
     def note(self, uid: str, resource: Resource) -> None:
         """Remember where a group's object is kept."""
@@ -62,15 +60,22 @@ class GangStatus:
 
     def forget(self, uid: str) -> None:
         """A group's object, or a pod, is gone."""
-        for kept in (self._resources, self._said, self._written, self._pods_told):
+        for kept in (self._resources, self._said, self._written):
             kept.pop(uid, None)
+        self._reasons.forget(uid)
+
+    def review_from(self, group: Group) -> float:
+        """When a group may be reviewed again."""
+        return self._reviewed.get(group.key, -math.inf) + REVIEW_SECONDS
 
     def review(self, group: Group) -> None:
         """Say what is wrong with a group as it is now."""
         found = group.object
+        self._reviewed.pop(group.key, None)
+        if group.waiting:
+            self._reviewed[group.key] = self._clock.now()
+            self._reasons.review(group)
         if found is None:
-            for pod in group.waiting.values():
-                self._say(pod, "Warning", "FailedScheduling", group.refusal() or "")
             return
         if group.minimum < 1 and not _is_basic(found):
             field = "minCount" if found.spec.scheduling_policy is not None else "minMember"
@@ -85,20 +90,16 @@ class GangStatus:
         """Say why a pod may not even be attempted."""
         queued = self._queue.find(uid)
         if queued is not None and queued.gated_reason:
-            self._say(queued.info.pod, "Warning", "FailedScheduling", queued.gated_reason)
+            self._reasons.refuse(queued.info.pod, queued.gated_reason)
 
     def unschedulable(self, group: Group, members: list[QueuedPod], message: str) -> None:
         """Say why a group was put back, to it and to its pods."""
-        now, found = self._clock.now(), group.object
+        found = group.object
         if found is None:
             return
         self._say(found, "Warning", "FailedScheduling", message)
         self._write(found, "Pending", "Unschedulable", message)
-        if now - self._pods_told.get(found.uid, -PODS_EVERY_SECONDS) < PODS_EVERY_SECONDS:
-            return
-        self._pods_told[found.uid] = now
-        for queued in members:
-            self._reporter.not_scheduled(queued.info.pod, "Unschedulable", message)
+        self._reasons.attempted(members, message)
 
     def timed_out(self, group: Group, seconds: float) -> None:
         """Say that a group should have been scheduled by now."""
@@ -113,7 +114,6 @@ class GangStatus:
         """Say that a group is whole."""
         found = group.object
         if found is not None:
-            self._pods_told.pop(found.uid, None)
             note = f"at least {group.minimum} pods of the group are bound"
             self._say(found, "Normal", "Scheduled", note)
             self._write(found, "Scheduled", "Scheduled", note)

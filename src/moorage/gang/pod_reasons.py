@@ -1,0 +1,74 @@
+"""Why pods of groups wait: in their status and in an event, each reason once.
+
+A group may have hundreds of pods. Outcomes of attempts are told to each of them once a minute at
+most. What a group waits for is told when it is another than before.
+"""
+
+import math
+from typing import Final
+
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.framework.queued_pod import QueuedPod
+from moorage.gang.group import Group
+from moorage.scheduler.report import Reporter
+
+ATTEMPTS_EVERY_SECONDS: Final = 60.0
+
+
+class PodReasons:
+    """What each pod was told last, by uid."""
+
+    def __init__(self, cache: Cache, clock: Clock, reporter: Reporter) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._reporter = reporter
+        self._refusals: dict[str, str] = {}
+        self._attempts: dict[str, float] = {}
+
+    def forget(self, uid: str) -> None:
+        """A pod is gone."""
+        self._refusals.pop(uid, None)
+        self._attempts.pop(uid, None)
+
+    def review(self, group: Group) -> None:
+        """Tell pods what their group waits for.
+
+        What else keeps a group from being tried passes by itself. It is told only to pods that
+        would go on saying what is no longer so. Of a pod that is being bound nothing is said.
+        """
+        refusal = group.refusal()
+        if refusal is None:
+            return
+        to_all = group.is_incomplete or not group.objects
+        for pod in group.waiting.values():
+            if (to_all or pod.uid in self._refusals) and pod.uid not in self._cache.assumed:
+                self.refuse(pod, refusal)
+
+    def refuse(self, pod: Pod, refusal: str) -> None:
+        """Tell a pod why it may not even be attempted."""
+        if self._refusals.get(pod.uid) == refusal:
+            return
+        self._refusals[pod.uid] = refusal
+        self._attempts.pop(pod.uid, None)
+        if not _says(pod, refusal):
+            self._reporter.not_scheduled(pod, "Unschedulable", refusal)
+
+    def attempted(self, members: list[QueuedPod], message: str) -> None:
+        """Tell pods why an attempt at their group has failed."""
+        now = self._clock.now()
+        for queued in members:
+            pod = queued.info.pod
+            if now - self._attempts.get(pod.uid, -math.inf) >= ATTEMPTS_EVERY_SECONDS:
+                self._attempts[pod.uid] = now
+                self._refusals.pop(pod.uid, None)
+                self._reporter.not_scheduled(pod, "Unschedulable", message)
+
+
+def _says(pod: Pod, message: str) -> bool:
+    """Whether the pod's status says so, perhaps since another replica has led."""
+    return any(
+        (condition.type, condition.status, condition.message) == ("PodScheduled", "False", message)
+        for condition in pod.status.conditions
+    )
