@@ -8,6 +8,7 @@
     common                options that commands share, and exit code 2 on bad input
     bench_cmd             `moorage bench`: in-process throughput
     capacity_cmd          `moorage capacity`: how many more pods of a shape fit
+    cluster_options       where `explain`, `capacity` and `whatif` take the cluster from
     compare_cmd           `moorage compare`: configurations side by side
     comparison_output     comparisons on the terminal: KPIs side by side, and what differs
     config_cmd            `moorage config`: look at a configuration without running it

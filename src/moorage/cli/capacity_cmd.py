@@ -8,22 +8,19 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from moorage.app import plugin_files
-from moorage.app.inputs import read_configuration
-from moorage.cli import common
+from moorage.cli.cluster_options import ClusterChoice, with_cluster_options
 from moorage.cli.common import exit_on_bad_input
 from moorage.clock import VirtualClock
 from moorage.config.field_errors import InputError
 from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
-from moorage.explain.sources import from_simulation
 from moorage.memory.controllers.standard_controllers import standard_controllers
 from moorage.simulate import manifest_files
-from moorage.simulate.simulation import load_cluster, pods_in, simulate
+from moorage.simulate.simulation import load_cluster, pods_in
 from moorage.watch.api_resources import PODS
 
 
 @click.command("capacity", short_help="How many more pods of a shape fit.")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option(
     "--pod",
     "shapes",
@@ -40,9 +37,7 @@ from moorage.watch.api_resources import PODS
     metavar="LABEL",
     help="The node label that tells node groups apart.",
 )
-@click.option("--config", "config", metavar="FILE", help="A KubeSchedulerConfiguration.")
-@common.PLUGIN
-@click.option("--seed", default=0, show_default=True, help="Ties are broken by this seed.")
+@with_cluster_options
 @click.option(
     "-o",
     "--output",
@@ -56,26 +51,22 @@ def capacity_command(
     paths: tuple[str, ...],
     shapes: tuple[str, ...],
     group_by: str,
-    config: str | None,
-    plugins: tuple[str, ...],
-    seed: int,
     output: str,
+    **given: Any,
 ) -> None:
     """Count how many more pods of a shape fit, where, and what runs out first.
 
     PATHs are manifests as `moorage simulate` reads them; they are scheduled first, and each shape
-    is counted beside what is there then, alone.
+    is counted beside what is there then, alone. Without PATHs a live cluster is read, by lists
+    alone.
 
     \b
     Examples:
       moorage capacity cluster.yaml --pod web.yaml
       moorage capacity cluster/ --pod small.yaml --pod gpu.yaml --by pool -o json
+      moorage capacity --context staging --pod web.yaml
     """
-    known = plugin_files.load_plugins(plugins)
-    loaded = read_configuration(config, known)
-    manifests = manifest_files.read_manifests(paths)
-    ended = simulate(manifests, loaded.configuration, known, seed, loaded.moorage.plugin_guard)
-    world = from_simulation(ended).world
+    world = ClusterChoice(paths, **given).source().world
     found = [capacity(world, _shape(shape), group_by=group_by) for shape in shapes]
     if output == "json":
         click.echo(msgspec.json.encode(found))

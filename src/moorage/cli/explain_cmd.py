@@ -1,27 +1,37 @@
 """`moorage explain`: why a pod is where it is, or why it waits and what would help."""
 
+from pathlib import Path
+from typing import Any
+
 import click
 import msgspec
 from rich.console import Console
 
-from moorage.app import plugin_files
-from moorage.app.inputs import read_configuration
-from moorage.cli import common
+from moorage.cli.cluster_options import ClusterChoice, with_cluster_options
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.explain_text import print_explanation
 from moorage.config.field_errors import InputError
-from moorage.explain.explanation import explain
-from moorage.explain.sources import from_simulation
-from moorage.simulate import manifest_files
-from moorage.simulate.simulation import simulate
+from moorage.explain.explanation import Explanation, explain
+from moorage.explain.sources import Source
+
+
+def explain_pod(source: Source, key: str, namespace: str = "") -> Explanation:
+    """Explain one pod of a source."""
+    found = source.pod(key, namespace)
+    return explain(
+        source.world,
+        source.raw(found),
+        node=found.spec.node_name,
+        waits_for=() if found.spec.node_name else source.waits_for(found),
+        queue_place=None if found.spec.node_name else source.place_in_queue(found),
+    )
 
 
 @click.command("explain", short_help="Why a pod is where it is, and what would help.")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH... [POD]")
+@click.argument("paths", nargs=-1, metavar="[PATH...] [POD]")
 @click.option("--pod", "pod", default="", metavar="[NAMESPACE/]NAME", help="The pod to explain.")
-@click.option("--config", "config", metavar="FILE", help="A KubeSchedulerConfiguration.")
-@common.PLUGIN
-@click.option("--seed", default=0, show_default=True, help="Ties are broken by this seed.")
+@click.option("--namespace", "-n", default="", metavar="NAME", help="The pod's namespace.")
+@with_cluster_options
 @click.option(
     "-o",
     "--output",
@@ -32,40 +42,40 @@ from moorage.simulate.simulation import simulate
 )
 @exit_on_bad_input
 def explain_command(
-    paths: tuple[str, ...],
-    pod: str,
-    config: str | None,
-    plugins: tuple[str, ...],
-    seed: int,
-    output: str,
+    paths: tuple[str, ...], pod: str, namespace: str, output: str, **given: Any
 ) -> None:
     """Explain one pod: why this node and no other, or why none and what would help.
 
-    PATHs are manifests as `moorage simulate` reads them. They are scheduled on an embedded cluster,
-    and the pod is explained as the cluster stands then. What would help was tried before it is
-    told: apply the patch of any change (-o json), and the pod fits.
+    PATHs are manifests as `moorage simulate` reads them: they are scheduled on an embedded cluster,
+    and the pod is explained as the cluster stands then. Without PATHs a live cluster is read, by
+    lists alone, whoever schedules it. What would help was tried before it is told: apply the patch
+    of any change (-o json), and the pod fits.
 
     \b
     Examples:
       moorage explain cluster.yaml --pod default/web-0
       moorage explain cluster/ workloads/ team-a/train-3 -o json
+      moorage explain --context staging team-a/train-3
+      kubectl moorage explain pod/web-0 -n team-a
     """
-    *files, named = (*paths, pod) if pod else paths
-    if not files:
-        raise InputError([f"{named}: name the manifests, then the pod: moorage explain PATH POD"])
-    known = plugin_files.load_plugins(plugins)
-    loaded = read_configuration(config, known)
-    manifests = manifest_files.read_manifests(files)
-    ended = simulate(manifests, loaded.configuration, known, seed, loaded.moorage.plugin_guard)
-    source = from_simulation(ended)
-    found = source.pod(named)
-    told = explain(
-        source.world,
-        source.raw(found),
-        node=found.spec.node_name,
-        waits_for=source.waits_for(found),
-    )
+    files, named = _files_and_pod(paths, pod)
+    choice = ClusterChoice(files, **given)
+    told = explain_pod(choice.source(), named, namespace or choice.namespace())
     if output == "json":
         click.echo(msgspec.json.encode(told))
     else:
         print_explanation(told, Console(highlight=False))
+
+
+def _files_and_pod(paths: tuple[str, ...], pod: str) -> tuple[tuple[str, ...], str]:
+    """The manifests, and the pod: the last word, where --pod does not name it."""
+    if pod:
+        return paths, pod
+    if not paths:
+        raise InputError(["name the pod: moorage explain [PATH...] POD"])
+    *files, named = paths
+    if files in (["pod"], ["pods"]) and not Path(files[0]).exists():
+        files = []
+    if not files and (named == "-" or Path(named).exists()):
+        raise InputError([f"{named}: name the manifests, then the pod: moorage explain PATH POD"])
+    return tuple(files), named

@@ -52,6 +52,9 @@ def _print_pending(told: Explanation, console: Console) -> None:
         console.print(Text(f"  It {sentence}."), soft_wrap=True)
     for waiting in told.waits_for:
         console.print(Text(f"  It waits: {waiting}."), soft_wrap=True)
+    if told.queue_place is not None and told.queue_place[1] > 1:
+        place, waiting_pods = told.queue_place
+        console.print(f"  It is number {place} of the {waiting_pods} pods that wait.")
     _print_refusals(told, console)
     console.print()
     if not told.changes:

@@ -44,5 +44,10 @@ def main() -> None:
     """
 
 
+def kubectl_plugin() -> None:
+    """The same, found by kubectl: `kubectl moorage explain pod/web-0`."""
+    main(prog_name="kubectl moorage")
+
+
 if __name__ == "__main__":
     main()

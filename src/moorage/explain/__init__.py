@@ -3,6 +3,7 @@
     explanation         one pod explained, in the shape that `-o json` shows
     world               the cluster that questions are about; attempts that change nothing
     sources             where the cluster is taken from
+    waiting             what a pod waits for beside a node, and its place in the queue
     placement_reasons   scores by plugin, the runner-up, and who decided it
     shortfall           why a pod is pending, in plain words with numbers
     change              a change that makes a pod fit

@@ -20,6 +20,7 @@ from moorage.explain.cluster_changes import (
 from moorage.explain.placement_reasons import placement_reasons
 from moorage.explain.pod_changes import pod_changes
 from moorage.explain.shortfall import shortfalls
+from moorage.explain.waiting import QUOTA_PLUGIN
 from moorage.explain.world import Question, World
 
 Raw = dict[str, Any]
@@ -47,6 +48,8 @@ class Explanation(msgspec.Struct, frozen=True):
     message: str = ""
     in_words: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
+    queue_place: tuple[int, int] | None = None
+    """Its place among the pods that wait, and how many they are."""
     changes: tuple[Change, ...] = ()
 
 
@@ -56,6 +59,7 @@ def explain(
     *,
     node: str = "",
     waits_for: Iterable[str] = (),
+    queue_place: tuple[int, int] | None = None,
     templates: list[Template] | None = None,
     most: int = 5,
 ) -> Explanation:
@@ -67,7 +71,8 @@ def explain(
         question = world.question(pod)
         if node:
             return _placed(question, pod, node)
-        return _pending(world, question, unbound, tuple(waits_for), templates, most)
+        told = _pending(world, question, unbound, tuple(waits_for), templates, most)
+        return msgspec.structs.replace(told, queue_place=queue_place)
 
 
 def _placed(question: Question, pod: Pod, node: str) -> Explanation:
@@ -117,9 +122,14 @@ def _pending(
         refusals=refusals,
         message=message,
         in_words=in_words,
-        waits_for=waits_for,
+        waits_for=(*waits_for, *_quotas(refusals)),
         changes=tuple(changes[:most]),
     )
+
+
+def _quotas(refusals: Iterable[Refusal]) -> list[str]:
+    """What quotas say, who hold up a pod whatever nodes have."""
+    return [f"quota: {each.reason}" for each in refusals if each.plugin == QUOTA_PLUGIN]
 
 
 def refusals_of(question: Question) -> tuple[Refusal, ...]:

@@ -1,27 +1,45 @@
-"""Where explanations take the cluster from: a finished simulation of manifests."""
+"""Where explanations take the cluster from: a finished simulation, or a cluster as it stands."""
 
+import asyncio
 import difflib
 import random
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from moorage.api.pod import Pod
+from moorage.app import feed_builder
+from moorage.app.assembly import assemble
+from moorage.app.profile_builder import build_profiles
+from moorage.clock import VirtualClock, run_virtual
 from moorage.config.field_errors import InputError
+from moorage.config.loader import Loaded
+from moorage.explain import waiting
 from moorage.explain.world import World
-from moorage.simulate.simulation import Simulation, pods_of
+from moorage.framework.plugin import Plugin
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.scheduler.scheduler import Scheduler
+from moorage.simulate import simulated_feeds
+from moorage.simulate.manifest_files import Manifest
+from moorage.simulate.simulation import Simulation, load_cluster, pods_in
 from moorage.watch.api_resources import PODS
 
 
 class Source(NamedTuple):
-    """A cluster to ask about, and its pods as they are written."""
+    """A cluster to ask about, and its pods as they are written.
+
+    `by_age` tells that nothing was scheduled here: pods have waited since they were created.
+    """
 
     world: World
-    simulation: Simulation
+    cluster: MemoryCluster
+    scheduler: Scheduler
+    by_age: bool = False
 
-    def pod(self, key: str) -> Pod:
-        """The pod named `namespace/name`, or `name` in the default namespace."""
-        wanted = key.removeprefix("pod/")
-        wanted = wanted if "/" in wanted else f"default/{wanted}"
-        known = {pod.key: pod for pod in pods_of(self.simulation)}
+    def pod(self, key: str, namespace: str = "") -> Pod:
+        """The pod named `namespace/name`, or `name` in a namespace, the default one without."""
+        wanted = key.removeprefix("pod/").removeprefix("pods/")
+        wanted = wanted if "/" in wanted else f"{namespace or 'default'}/{wanted}"
+        known = {pod.key: pod for pod in pods_in(self.cluster)}
         if wanted in known:
             return known[wanted]
         near = difflib.get_close_matches(wanted, known, 3, 0.5) or sorted(known)[:3]
@@ -30,18 +48,51 @@ class Source(NamedTuple):
 
     def raw(self, pod: Pod) -> dict[str, Any]:
         """The pod as it is written."""
-        return self.simulation.cluster.read(PODS, pod.namespace, pod.name)
+        return self.cluster.read(PODS, pod.namespace, pod.name)
 
     def waits_for(self, pod: Pod) -> list[str]:
         """What holds the pod up beside what nodes say of it."""
-        queued = self.simulation.scheduler.queue.find(pod.uid)
-        if queued is None:
-            return []
-        return [queued.gated_reason] if queued.gated_reason else []
+        scheduler = self.scheduler
+        return waiting.waits_for(scheduler.queue, scheduler.cache, pod, self.world.now)
+
+    def place_in_queue(self, pod: Pod) -> tuple[int, int] | None:
+        """The pod's place among those that wait, and how many they are."""
+        return waiting.place_in_queue(self.scheduler.queue, pod, by_age=self.by_age)
 
 
 def from_simulation(simulation: Simulation) -> Source:
     """The cluster as a simulation left it."""
-    scheduler = simulation.scheduler
-    now = simulation.cluster.clock.now()
-    return Source(World(scheduler.cache, scheduler.profiles, random.Random(0), now), simulation)
+    return _source(simulation.cluster, simulation.scheduler)
+
+
+def as_it_stands(
+    manifests: Iterable[Manifest],
+    loaded: Loaded,
+    known: Mapping[str, type[Plugin]],
+    now: float,
+) -> Source:
+    """The cluster as manifests have it: everything is believed, and nothing is attempted."""
+    clock = VirtualClock(now)
+    objects, measured = simulated_feeds.split_measurements(manifests)
+    cluster = load_cluster(objects, clock, random.Random(0), admission=False)
+    profiles = build_profiles(loaded.configuration, known, loaded.moorage.plugin_guard)
+
+    async def main() -> Scheduler:
+        scheduler = assemble(cluster, profiles, clock=clock, rng=random.Random(0))
+        scheduler.active.clear()
+        readers = simulated_feeds.manifest_readers(measured, cluster, clock)
+        await feed_builder.build_feeds(scheduler, readers).prime()
+        running = asyncio.ensure_future(scheduler.run())
+        while not (scheduler.synced or running.done()):
+            await clock.sleep(0.001)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return scheduler
+
+    return _source(cluster, run_virtual(main(), clock))._replace(by_age=True)
+
+
+def _source(cluster: MemoryCluster, scheduler: Scheduler) -> Source:
+    now = cluster.clock.now()
+    world = World(scheduler.cache, scheduler.profiles, random.Random(0), now)
+    return Source(world, cluster, scheduler)

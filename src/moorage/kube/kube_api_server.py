@@ -83,6 +83,14 @@ class KubeApiServer:
             resource, await self._connection.fetch(resource.path() + query)
         )
 
+    async def list_raw(
+        self, resource: Resource, *, limit: int = 0, continue_token: str = ""
+    ) -> Raw:
+        """One page of a list as the server wrote it, nothing decoded and nothing left out."""
+        query = self._query(resource, limit=limit, **{"continue": continue_token})
+        await self._sender.turn(resource)
+        return _raw(await self._connection.fetch(resource.path() + query))
+
     async def watch(
         self,
         resource: Resource,

@@ -97,6 +97,7 @@ class SelectedContext(msgspec.Struct, frozen=True):
     cluster: Cluster
     user: User
     file: str
+    namespace: str = ""
 
 
 Entry = TypeVar("Entry", Cluster, User, Context)
@@ -137,7 +138,9 @@ class Kubeconfig:
         user, home = User(), file
         if context.user:
             user, home = _find(self.users, context.user, f"{place}: user", files)
-        return SelectedContext(name, context.cluster, context.user, cluster, user, home)
+        return SelectedContext(
+            name, context.cluster, context.user, cluster, user, home, context.namespace
+        )
 
 
 def load_kubeconfig(paths: Iterable[str | Path], context: str = "") -> SelectedContext:

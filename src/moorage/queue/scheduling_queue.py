@@ -250,6 +250,10 @@ class SchedulingQueue:
         """A pod in the queue or in flight."""
         return self._places.pods.get(uid)
 
+    def rank(self, pod: QueuedPod) -> Any:
+        """What QueueSort orders a pod by, be it in the queue or imagined there."""
+        return self._places.rank(pod)
+
     def __iter__(self) -> Iterator[QueuedPod]:
         """Every pod in the queue or in flight."""
         return iter(self._places.pods.values())

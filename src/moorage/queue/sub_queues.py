@@ -119,6 +119,10 @@ class SubQueues:
                 heap.pop()
                 self.activate(pod, step, gates=False)
 
+    def rank(self, pod: QueuedPod) -> Any:
+        """What QueueSort orders a pod by."""
+        return self._sort_key(pod)
+
     def _key(self, pod: QueuedPod) -> Any:
         """What orders a pod in the heap it is in."""
         if pod.state is State.ACTIVE:

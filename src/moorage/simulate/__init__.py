@@ -4,6 +4,7 @@
     folder_contents       the manifests of a folder, and what else lies there
     manifest_texts        the documents of one text: YAML, JSON
     manifest_policies  SchedulingPolicy documents among manifests
+    live_manifests        manifests of a live cluster, read by lists alone
     manifest_selection    the manifests that scheduling reads, each object once
     what_if               changes to a cluster before it is simulated
     simulation            the scheduler runs until nothing is left to do

@@ -63,6 +63,7 @@ def load_cluster(
     rng: random.Random,
     *,
     validate: bool = False,
+    admission: bool = True,
     warnings: list[str] | None = None,
 ) -> MemoryCluster:
     """An embedded cluster that holds the objects; every one that is refused is reported.
@@ -70,7 +71,7 @@ def load_cluster(
     Each kind is loaded after those it refers to, whatever the order of the files. `warnings` gets
     what was said of objects that were taken all the same, each with its place.
     """
-    options = ClusterOptions(validate=validate, admission=True)
+    options = ClusterOptions(validate=validate, admission=admission)
     cluster = MemoryCluster(clock=clock, rng=rng, options=options)
     problems = []
     ranked: list[tuple[int, Manifest]] = []
