@@ -6,7 +6,7 @@ NEEDED := $(VENV)/.needed
 READY  := $(VENV)/.ready
 DEMO   := examples/demo
 
-.PHONY: help setup demo test check fast kube-tests twin bench bench-compare clean
+.PHONY: help setup demo test check fast kube-tests twin bench bench-simulation bench-compare clean
 
 help:
 	@echo 'make demo           schedule a small cluster in memory, and see why one pod waits'
@@ -15,7 +15,8 @@ help:
 	@echo 'make kube           etcd, kube-apiserver, kube-scheduler, kubectl and the oracle in .kube-assets'
 	@echo 'make differential   random cases against kube-scheduler (CASES=1000 SEED=1)'
 	@echo 'make twin           two replicas in virtual time with faults from a seed (SEED=1 RUNS=20)'
-	@echo 'make bench          throughput of the decision, a JSON line per kind (NODES=5000 PODS=3000)'
+	@echo 'make bench          throughput of the decision and of simulations, a JSON line per kind (NODES=5000 PODS=3000)'
+	@echo 'make bench-simulation  openb, a week of Philly, a million arrivals (ARRIVALS=1000000)'
 	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
 	@echo 'make bench-kube     both on a real API server: pods per second, CPU, memory'
 	@echo 'make wheel sbom     the wheel, byte for byte the same; what is in it (make licences audit lock)'
@@ -63,6 +64,12 @@ bench: $(READY)
 	@for kind in basic varied spread antiaffinity affinity preemption gang churn gpu unschedulable; do \
 	    $(BIN)/moorage bench --kind $$kind --nodes $(NODES) --pods $(PODS) || exit 1; \
 	done
+	@$(BIN)/python bench/simulation.py --arrivals $(ARRIVALS)
+
+ARRIVALS ?= 1000000
+
+bench-simulation: $(READY)
+	@$(BIN)/python bench/simulation.py --arrivals $(ARRIVALS)
 
 bench-compare: $(READY) bench-peer
 	@$(BIN)/python bench/compare.py

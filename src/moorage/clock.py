@@ -157,6 +157,8 @@ def virtual_runner(clock: VirtualClock) -> asyncio.Runner:
     return asyncio.Runner(loop_factory=lambda: _VirtualLoop(clock))
 
 
+_GLANCES = 64
+"""While no socket is open, how many rounds of callbacks go by between two looks at them."""
 _THREAD_SECONDS = 10.0
 """How long, in real time, virtual time stands still for work in threads."""
 
@@ -195,11 +197,12 @@ class _IdleSelector(selectors.DefaultSelector):
         super().__init__()
         self._clock = clock
         self._in_threads = in_threads
+        self._glances = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         idle = timeout is None or timeout > 0
         if not idle:
-            return super().select(timeout)
+            return self._glance(timeout)
         if ready := super().select(_THREAD_SECONDS if self._in_threads else 0):
             return ready
         if self._move(timeout):
@@ -210,6 +213,13 @@ class _IdleSelector(selectors.DefaultSelector):
                 "socket is open"
             )
         return super().select(None)
+
+    def _glance(self, timeout: float | None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Look at sockets between two callbacks; where there are none, only once in a while."""
+        self._glances += 1
+        if self._glances % _GLANCES and not self._in_threads and len(self.get_map()) <= 1:
+            return []
+        return super().select(timeout)
 
     def _move(self, timeout: float | None) -> bool:
         """Move to the first sleeper or timer, which is due in `timeout`; False: there is none."""

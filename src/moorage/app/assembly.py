@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from moorage.app.placement_outcomes import PlacementOutcomes
 from moorage.app.scaling_hint_feature import ScalingHints
+from moorage.bind.event_recorder import EventRecorder
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.extender.async_bridge import DecisionThread
@@ -83,6 +84,7 @@ def assemble(
     told: Told = silent,
     monotonic: Callable[[], float] | None = None,
     max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
+    recorder: EventRecorder | None = None,
 ) -> Scheduler:
     """A scheduler with every feature.
 
@@ -103,6 +105,7 @@ def assemble(
         turns=turns,
         leads=leads,
         max_in_unschedulable=max_in_unschedulable,
+        recorder=recorder,
     )
 
 

@@ -78,6 +78,8 @@ class Loop:
         self._active = active
         self._woken = woken
         self._leads = leads
+        self._alarm: asyncio.Future[None] | None = None
+        self._alarm_due = 0.0
 
     async def until(self, check: Callable[[], bool]) -> None:
         """Return when something is so, looking again whenever the loop is woken."""
@@ -88,6 +90,13 @@ class Loop:
     async def run(self, synced: Callable[[], bool]) -> None:
         """Attempt pods for ever, once everything is known."""
         await self.until(synced)
+        try:
+            await self._run()
+        finally:
+            if self._alarm is not None:
+                self._alarm.cancel()
+
+    async def _run(self) -> None:
         while True:
             await self._active.wait()
             if not self._leads():
@@ -104,15 +113,20 @@ class Loop:
     async def _rest(self) -> None:
         """Sleep until something changes or something is due."""
         self._woken.clear()
-        due, alarm = self._next_due(), None
+        due = self._next_due()
         if due is not None:
-            pause = max(0.0, due - self._clock.now())
-            alarm = asyncio.ensure_future(self._wake_after(pause))
-        try:
-            await self._woken.wait()
-        finally:
-            if alarm is not None:
-                alarm.cancel()
+            self._set_alarm(due)
+        await self._woken.wait()
+
+    def _set_alarm(self, due: float) -> None:
+        """Be woken then; an alarm that rings before that is left as it is, and looks again."""
+        if self._alarm is not None and not self._alarm.done():
+            if self._alarm_due <= due:
+                return
+            self._alarm.cancel()
+        self._alarm_due = due
+        pause = max(0.0, due - self._clock.now())
+        self._alarm = asyncio.ensure_future(self._wake_after(pause))
 
     def _next_due(self) -> float | None:
         times = [self._queue.next_wake(self._clock.now())]

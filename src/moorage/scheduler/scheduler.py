@@ -76,11 +76,12 @@ class Scheduler:
         turns: DecisionThread | None = None,
         leads: Callable[[], bool] = lambda: True,
         max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
+        recorder: EventRecorder | None = None,
     ) -> None:
         self.server, self.clock = server, clock
         self.cache, self.waiting = Cache(), WaitingPods()
         self.observers = observers if isinstance(observers, Observers) else Observers(observers)
-        self.recorder = EventRecorder(server, clock, instance=instance)
+        self.recorder = recorder or EventRecorder(server, clock, instance=instance)
         self.gate = AttemptGate(turns)
         self.active, self._woken = asyncio.Event(), asyncio.Event()
         self.active.set()

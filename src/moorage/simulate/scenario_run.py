@@ -22,7 +22,7 @@ from moorage.simulate.node_pool import NodePool
 from moorage.simulate.pod_lifecycle import PodLifecycle
 from moorage.simulate.run_limits import SETTLED_SECONDS
 from moorage.simulate.scenario import Arrival, Scenario
-from moorage.simulate.simulated_server import SimulatedServer
+from moorage.simulate.simulated_server import SilentRecorder, SimulatedServer
 from moorage.simulate.trace_scenario import CURVE_POINTS
 from moorage.watch.api_resources import RESOURCES, Resource
 
@@ -135,6 +135,7 @@ class _Run:
             rng=rng,
             observers=(self._attempts,),
             backoff=(backoff.initial, backoff.maximum),
+            recorder=SilentRecorder(self._server, self._clock, instance="simulation"),
         )
 
     async def play(self) -> RunResult:

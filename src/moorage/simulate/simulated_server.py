@@ -16,6 +16,7 @@ import msgspec
 from moorage.api.decode import KINDS, decode_object
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod, PodCondition
+from moorage.bind.event_recorder import EventRecorder
 from moorage.clock import Clock
 from moorage.watch.api_errors import Conflict, NotFound
 from moorage.watch.api_resources import EVENTS, PODS, RESOURCES, Resource
@@ -30,6 +31,13 @@ class KubeletHooks(Protocol):
 
     def deleted(self, pod: Pod, grace_period_seconds: int | None) -> None:
         """A pod is to go; whoever hears it removes the pod when it has stopped."""
+
+
+class SilentRecorder(EventRecorder):
+    """Nobody reads the events of a simulated cluster, so none are written."""
+
+    def record(self, *args: Any, **more: Any) -> None:
+        """Nothing."""
 
 
 class _Box:

@@ -1,0 +1,140 @@
+"""Measures simulations: the openb trace, a million arrivals, a week of Philly; a JSON line each.
+
+python bench/simulation.py [--traces FOLDER] [--arrivals N] [--only openb|million|philly]
+
+"""
+
+import argparse
+import json
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from moorage.simulate import sweep
+from moorage.simulate.candidate import Candidate
+from moorage.simulate.scenario import Scenario
+from moorage.simulate.scenario_file import read_scenario_file
+from moorage.simulate.scenario_run import run_scenario
+
+TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces"
+SEEDS = range(42, 52)
+NODES, SECONDS = 5000, 100_000.0
+
+
+def _scenario(**parts: Any) -> Scenario:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scenario.yaml"
+        file.write_text(yaml.safe_dump({"apiVersion": "moorage/v1", "kind": "Scenario", **parts}))
+        return read_scenario_file(str(file))
+
+
+def _candidates() -> list[Candidate]:
+    """Six configurations: how nodes are filled, and by which resources."""
+    made = [Candidate("kube-default")]
+    gpu = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
+    for strategy in ("LeastAllocated", "MostAllocated"):
+        for label, resources in (
+            ("cpu", gpu[:1]),
+            ("cpu-memory", gpu),
+            ("gpu", [*gpu, {"name": "moorage/gpu-milli", "weight": 5}]),
+        ):
+            args = {"scoringStrategy": {"type": strategy, "resources": resources}}
+            config = {
+                "apiVersion": "kubescheduler.config.k8s.io/v1",
+                "kind": "KubeSchedulerConfiguration",
+                "profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}],
+            }
+            text = yaml.safe_dump(config).encode()
+            made.append(Candidate(f"{strategy}-{label}", "bench", text))
+    return made[:6]
+
+
+def openb(traces: Path, arrivals: int) -> dict[str, Any]:
+    """Ten seeds of six configurations, as the published experiments go."""
+    nodes = {"file": str(traces / "openb_node_list_gpu_node.csv.gz"), "format": "openb"}
+    pods = {
+        "file": str(traces / "openb_pod_list_default.csv.gz"), "format": "openb", "protocol": "fgd",
+    }  # fmt: skip
+    played = _scenario(cluster={"tables": [nodes]}, arrivals={"traces": [pods]})
+    tasks = sweep.tasks_of(_candidates(), list(SEEDS))
+    began = time.perf_counter()
+    with sweep.local_executor(2, played) as executor:
+        results, _ = sweep.run_all(played, tasks, executor)
+    seconds = time.perf_counter() - began
+    pods_played = sum(result.kpis["pods"] for found in results.values() for result in found)
+    return {"runs": len(tasks), "pods": pods_played, "target_s": 60, "seconds": seconds}
+
+
+def million(traces: Path, arrivals: int) -> dict[str, Any]:
+    """Pods that come and go on 5,000 nodes, on one core."""
+    shapes = [
+        {
+            "name": "small",
+            "weight": 6,
+            "cpu": "500m",
+            "memory": "1Gi",
+            "runs": {"meanSeconds": 2000},
+        },
+        {"name": "middle", "weight": 3, "cpu": "2", "memory": "4Gi", "runs": {"meanSeconds": 3000}},
+        {"name": "large", "weight": 1, "cpu": "8", "memory": "16Gi", "runs": {"meanSeconds": 4000}},
+    ]
+    generator = {"seconds": SECONDS, "perHour": arrivals / SECONDS * 3600, "pods": shapes}
+    shape = {"name": "n", "count": NODES, "cpu": "16", "memory": "64Gi"}
+    played = _scenario(cluster={"nodes": [shape]}, arrivals={"generators": [generator]})
+    began = time.perf_counter()
+    result = run_scenario(played, Candidate("kube-default"), 1)
+    seconds = time.perf_counter() - began
+    return {"pods": result.kpis["pods"], "target_s": 600, "seconds": seconds}
+
+
+def philly(traces: Path, arrivals: int) -> dict[str, Any]:
+    """A week of jobs, each a gang."""
+    trace = {
+        "file": str(traces / "philly_jobs_pollux.csv.gz"), "format": "philly",
+        "start": "2017-10-09", "seconds": 604_800,
+    }  # fmt: skip
+    shape = {"name": "gpu", "count": 300, "cpu": "64", "memory": "512Gi", "gpu": 8}
+    played = _scenario(cluster={"nodes": [shape]}, arrivals={"traces": [trace]})
+    began = time.perf_counter()
+    result = run_scenario(played, Candidate("kube-default"), 1)
+    return {
+        "pods": result.kpis["pods"], "gangs": result.kpis["gangs"],
+        "attempts_per_pod": result.kpis["attempts_per_pod"],
+        "target_s": 30, "seconds": time.perf_counter() - began,
+    }  # fmt: skip
+
+
+KINDS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
+    "philly": philly,
+    "openb": openb,
+    "million": million,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--traces", type=Path, default=TRACES)
+    parser.add_argument("--arrivals", type=int, default=1_000_000)
+    parser.add_argument("--only", choices=KINDS)
+    given = parser.parse_args()
+    for kind, measure in KINDS.items():
+        if given.only not in (None, kind):
+            continue
+        if kind != "million" and not given.traces.is_dir():
+            print(json.dumps({"kind": kind, "skipped": f"no traces in {given.traces}"}))
+            continue
+        cpu = time.process_time()
+        found = measure(given.traces, given.arrivals)
+        found["seconds"] = round(found["seconds"], 1)
+        found["cpu_s"] = round(time.process_time() - cpu, 1)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"kind": kind, **found, "peak_rss_mb": round(peak, 1)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
