@@ -28,6 +28,7 @@
     simulate_cmd          `moorage simulate`: the scheduler on an embedded cluster
     run_progress          a bar that shows how many runs of a sweep are done; only on a terminal
     report_output         reports of comparisons: what the command line adds to them
+    snapshot_cmd          `moorage snapshot`: a live cluster as manifests
     simulate_text         what `moorage simulate` prints: a summary that fits a screen, tables
     tune_cmd              weights and arguments searched on some seeds, and judged on others
 

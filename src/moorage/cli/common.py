@@ -38,6 +38,20 @@ PORT: Final = click.IntRange(min=0, max=65535)
 CONTEXT: Final = click.option(
     "--context", default="", metavar="NAME", help="The context of the kubeconfig to use."
 )
+LIVE_CLUSTER: Final = (
+    click.option(
+        "--context",
+        metavar="NAME",
+        help="Read the live cluster of this context of the kubeconfig; only lists are asked for.",
+    ),
+    click.option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="Read the live cluster of this kubeconfig. [default: $KUBECONFIG; ~/.kube/config]",
+    ),
+)
+"""Which live cluster a command reads; both are None where not given."""
+
 PLUGIN: Final = click.option(
     "--plugin",
     "plugins",

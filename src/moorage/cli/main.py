@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "probe": _command("probe", "Measure latencies from this node to others."),
     "run": _command("run", "Schedule the pods of a cluster."),
     "simulate": _command("simulate", "Schedule manifests on an embedded cluster."),
+    "snapshot": _command("snapshot", "Keep a live cluster as manifests."),
     "tune": _command("tune", "Search weights and arguments for a scenario."),
 }
 

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from moorage.app import plugin_files
 from moorage.app.inputs import read_configuration
-from moorage.cli import scenario_cmd
+from moorage.cli import common, scenario_cmd
+from moorage.cli.cluster_options import ClusterChoice
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.exit_codes import FAILED, PENDING
 from moorage.cli.simulate_text import csv_text, print_report
@@ -32,6 +33,8 @@ _WIDTH = 160
 
 @click.command("simulate", short_help="Schedule manifests on an embedded cluster.")
 @click.argument("paths", nargs=-1, metavar="PATH...")
+@common.LIVE_CLUSTER[0]
+@common.LIVE_CLUSTER[1]
 @click.option("--nodes", metavar="CSV", help="A table of nodes, instead of manifests.")
 @click.option("--pods", metavar="CSV", help="A table of pods with arrivals and durations.")
 @click.option("--config", "config", metavar="FILE", help="A KubeSchedulerConfiguration.")
@@ -80,6 +83,8 @@ _WIDTH = 160
 @exit_on_bad_input
 def simulate_command(
     paths: tuple[str, ...],
+    context: str | None,
+    kubeconfig: str | None,
     nodes: str | None,
     pods: str | None,
     config: str | None,
@@ -106,6 +111,9 @@ def simulate_command(
     configuration names extenders, which are asked; the code that decides is the code that runs in a
     cluster.
 
+    With --context or --kubeconfig a live cluster is read first, with lists alone: the manifests are
+    scheduled beside what is there. `moorage snapshot` keeps such a cluster in a file.
+
     With --nodes and --pods, tables of nodes and of pods that arrive, run and end, time passes as in
     a cluster, only faster, and the answer are KPIs.
 
@@ -115,19 +123,22 @@ def simulate_command(
       moorage simulate cluster/ app.yaml --config scheduler.yaml --plugin rules.py -o json
       kubectl get nodes,pods -A -o json | moorage simulate - --drain node-3 --only pending
       moorage simulate cluster.yaml app.yaml --scale deployment/web=20 --add-node 3=node.yaml
+      moorage simulate --context staging app.yaml
       moorage simulate --nodes nodes.csv --pods pods.csv --config scheduler.yaml
 
     The exit code is 0, or 1 where a plugin raised, 2 where the input is at fault, and 3 with
     --fail-on-pending where a pod is pending.
     """
-    if nodes or pods or not paths or scenario_cmd.is_scenario(paths):
+    live = context is not None or kubeconfig is not None
+    if nodes or pods or not (paths or live) or scenario_cmd.is_scenario(paths):
         scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output)
         return
     with stdout_to_stderr():
         known = plugin_files.load_plugins(plugins)
         loaded = read_configuration(config, known)
         _warn_of_unused(plugins, known, loaded.configuration)
-        objects, configuration = _read(paths, strict, loaded.configuration)
+        cluster = ClusterChoice((), context or "", kubeconfig or "").objects() if live else []
+        objects, configuration = _read(cluster, paths, strict, loaded.configuration)
         objects = what_if.add_nodes(objects, added)
         objects = what_if.scale_workloads(objects, scaled)
         objects = what_if.drain_nodes(objects, drained)
@@ -149,11 +160,14 @@ def _exit_code(told: Report, fail_on_pending: bool) -> int:
 
 
 def _read(
-    paths: tuple[str, ...], strict: bool, configuration: SchedulerConfiguration
+    live: list[Manifest],
+    paths: tuple[str, ...],
+    strict: bool,
+    configuration: SchedulerConfiguration,
 ) -> tuple[list[Manifest], SchedulerConfiguration]:
     """The objects, and the configuration with the policies that are among them."""
     skipped: list[str] = []
-    given = manifest_files.read_manifests(paths, skipped)
+    given = live + manifest_files.read_manifests(paths, skipped)
     policies = manifest_policies.manifest_policies(given)
     objects = (each for each in given if not manifest_policies.is_policy(each))
     found = select_readable(objects, skipped, strict=strict)

@@ -5,6 +5,7 @@
     manifest_texts        the documents of one text: YAML, JSON
     manifest_policies  SchedulingPolicy documents among manifests
     live_manifests        manifests of a live cluster, read by lists alone
+    private_fields        what may hold a secret, taken out of objects of a live cluster
     manifest_selection    the manifests that scheduling reads, each object once
     what_if               changes to a cluster before it is simulated
     simulation            the scheduler runs until nothing is left to do

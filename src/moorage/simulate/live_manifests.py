@@ -1,4 +1,7 @@
-"""Manifests of a live cluster, whoever schedules it: lists, and nothing else, are asked of it."""
+"""Manifests of a live cluster, whoever schedules it: lists, and nothing else, are asked of it.
+
+Secrets, ConfigMaps, Events and Leases are not asked for, and private fields are taken out.
+"""
 
 import asyncio
 from typing import Any, Final
@@ -9,7 +12,8 @@ from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.memory.cluster_resources import KEPT_RESOURCES
 from moorage.simulate.manifest_files import Manifest
-from moorage.watch.api_errors import ApiError, Forbidden, NotFound
+from moorage.simulate.private_fields import remove_private_fields
+from moorage.watch.api_errors import ApiError, Forbidden, Gone, NotFound
 from moorage.watch.api_resources import Resource
 
 PAGE: Final = 500
@@ -23,7 +27,7 @@ def read_cluster(selected: SelectedContext, skipped: list[str]) -> list[Manifest
 
 
 async def _read(selected: SelectedContext, skipped: list[str]) -> list[Manifest]:
-    server = KubeApiServer(selected)
+    server = KubeApiServer(selected, qps=0, selectors={})
     try:
         lists = [_first_served(server, versions, skipped) for versions in _wanted()]
         return [each for found in await asyncio.gather(*lists) for each in found]
@@ -45,7 +49,7 @@ async def _first_served(
 ) -> list[Manifest]:
     for resource in versions:
         try:
-            return await _listed(server, resource)
+            return await _whole_list(server, resource)
         except NotFound:
             continue
         except Forbidden as error:
@@ -56,12 +60,21 @@ async def _first_served(
     return []
 
 
-async def _listed(server: KubeApiServer, resource: Resource) -> list[Manifest]:
+async def _whole_list(server: KubeApiServer, resource: Resource) -> list[Manifest]:
+    """All pages; all at once where the server forgets a list sooner than it is read."""
+    try:
+        return await _listed(server, resource, PAGE)
+    except Gone:
+        return await _listed(server, resource, 0)
+
+
+async def _listed(server: KubeApiServer, resource: Resource, limit: int) -> list[Manifest]:
     found: list[Manifest] = []
     token = ""
     while True:
-        page = await server.list_raw(resource, limit=PAGE, continue_token=token)
+        page = await server.list_raw(resource, limit=limit, continue_token=token)
         for item in page.get("items") or ():
+            remove_private_fields(item)
             raw: dict[str, Any] = {
                 "apiVersion": resource.api_version,
                 "kind": resource.kind,

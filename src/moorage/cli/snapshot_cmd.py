@@ -1,0 +1,48 @@
+"""`moorage snapshot`: a live cluster as manifests, to simulate on and to ask about."""
+
+import click
+import msgspec
+import yaml
+
+from moorage.cli import common
+from moorage.cli.cluster_options import ClusterChoice
+from moorage.watch.api_server import Raw
+
+
+@click.command("snapshot", short_help="Keep a live cluster as manifests.")
+@common.LIVE_CLUSTER[0]
+@common.LIVE_CLUSTER[1]
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["yaml", "json"]),
+    default="yaml",
+    show_default=True,
+    help="YAML documents, or a JSON object a line.",
+)
+@common.exit_on_bad_input
+def snapshot_command(context: str | None, kubeconfig: str | None, output: str) -> None:
+    """Write what scheduling reads of a live cluster to standard output.
+
+    Only lists are asked for, so a role that may list is enough; nodes and pods are needed, other
+    kinds are left out where they may not be listed. Secrets, ConfigMaps, environment variables,
+    commands, probes and managedFields are not kept. `moorage simulate`, `explain` and `capacity`
+    read the result.
+
+    \b
+    Examples:
+      moorage snapshot --context staging > cluster.yaml
+      moorage simulate cluster.yaml app.yaml --drain node-3
+    """
+    for each in ClusterChoice((), context or "", kubeconfig or "").objects():
+        click.echo(_line(each.raw) if output == "json" else _document(each.raw), nl=False)
+
+
+def _line(raw: Raw) -> bytes:
+    return msgspec.json.encode(raw) + b"\n"
+
+
+def _document(raw: Raw) -> bytes:
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text = yaml.dump(raw, Dumper=dumper, sort_keys=False, allow_unicode=True, explicit_start=True)
+    return text.encode()
