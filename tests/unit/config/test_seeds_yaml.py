@@ -1,7 +1,8 @@
 """Every YAML block of the documents that Moorage grew from loads, or applies to the cluster.
 
 Configurations load with all policies known and build their profiles; Kubernetes objects are applied
-to the embedded cluster. What neither loads nor applies is in `NOT_OURS`, with the reason.
+to the embedded cluster; the policy of the log is one that the scheduler reads; what is for
+Prometheus has its like in the overlays, which promtool tests with the expressions as written.
 """
 
 import random
@@ -23,6 +24,7 @@ from moorage.clock import VirtualClock
 from moorage.config import scheduling_policy, yaml_documents
 from moorage.config.durations import Duration
 from moorage.config.loader import load
+from moorage.config.logging_policy import LogLevel, levels, load_logging_rules
 from moorage.config.types import KIND, SchedulerConfiguration
 from moorage.framework.plugin_registry import Registry
 from moorage.memory.memory_cluster import MemoryCluster
@@ -33,19 +35,16 @@ from moorage.policies.network_latency import NetworkLatencyPlugin
 from moorage.policies.scheduling_policies import SchedulingPolicies
 from moorage.simulate import simulation
 from moorage.simulate.manifest_files import Manifest
+from tests.deploy.test_seed_expressions import EXPRESSIONS
 
 SEEDS = Path(__file__).parents[4] / "shared" / "seeds"
+DEPLOY = Path(__file__).parents[3] / "deploy"
 pytestmark = pytest.mark.skipif(
     not SEEDS.is_dir(), reason=f"SKIPPED ALOUD: the documents are not at hand, no {SEEDS}"
 )
 
-NOT_OURS = {
-    "ServiceMonitor": "a custom resource of the Prometheus operator",
-    "PrometheusRule": "a custom resource of the Prometheus operator",
-    "groups": "a rules file of Prometheus, not a Kubernetes object",
-    "Policy": "a made-up format of a log setting, in a ConfigMap",
-}
-
+MONITORING = ("ServiceMonitor", "PrometheusRule", "groups")
+"""What Prometheus reads: the same is in deploy/overlays, and the expressions return data."""
 
 OWN = Path(__file__).parents[3] / "examples" / "custom-plugins" / "custom_plugins.py"
 
@@ -93,29 +92,68 @@ def configuration(text: str, where: str) -> SchedulerConfiguration:
     return loaded.configuration
 
 
-def applied(block: Block) -> tuple[list[str], list[str]]:
-    """The kinds of objects that the embedded cluster took, and of those that are not ours."""
+def applied(block: Block) -> tuple[list[str], list[dict[str, Any]]]:
+    """The kinds of objects that the embedded cluster took, and what is for Prometheus."""
     cluster = MemoryCluster(clock=VirtualClock(0.0), rng=random.Random(0))
-    taken, left = [], []
+    taken, watching = [], []
     for raw in block.objects:
         kind = str(raw.get("kind") or next(iter(raw)))
-        if kind in NOT_OURS:
-            left.append(kind)
+        if kind in MONITORING:
+            watching.append(raw)
         elif kind not in (KIND, scheduling_policy.KIND):
             cluster.apply(raw)
             taken.append(kind)
-    return taken, left
+    return taken, watching
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.where)
 def test_every_block_is_of_use(block: Block) -> None:
-    """Each of its documents is a configuration, policies, an object, or not ours."""
-    taken, left = applied(block)
+    """Each of its documents is a configuration, policies, an object, or for Prometheus."""
+    taken, watching = applied(block)
     own = [raw for raw in block.objects if raw.get("kind") in (KIND, scheduling_policy.KIND)]
     if yaml_documents.find_documents(block.text, KIND, block.where):
         assert build_profiles(configuration(block.text, block.where), known())
 
-    assert len(own) + len(taken) + len(left) == len(block.objects) > 0
+    assert len(own) + len(taken) + len(watching) == len(block.objects) > 0
+
+
+def watched() -> list[dict[str, Any]]:
+    return [raw for block in BLOCKS for raw in applied(block)[1]]
+
+
+def test_every_expression_of_an_alert_returns_data() -> None:
+    """Each is among those that promtool evaluates over Moorage's series."""
+    groups = [
+        group
+        for raw in watched()
+        for group in raw.get("groups") or raw.get("spec", {}).get("groups") or ()
+    ]
+    asked = {" ".join(str(rule["expr"]).split()) for group in groups for rule in group["rules"]}
+
+    assert len(asked) == 7
+    assert asked <= {" ".join(each.split()) for each in EXPRESSIONS}
+
+
+def test_every_service_monitor_has_its_like() -> None:
+    """Ours scrapes over HTTPS at the same interval and path."""
+    text = (DEPLOY / "overlays" / "monitoring" / "service-monitor.yaml").read_text(encoding="utf-8")
+    (ours,) = yaml.safe_load(text)["spec"]["endpoints"]
+    theirs = [
+        raw["spec"]["endpoints"][0] for raw in watched() if raw.get("kind") == "ServiceMonitor"
+    ]
+
+    assert len(theirs) == 2
+    for endpoint in theirs:
+        assert endpoint["interval"] == ours["interval"]
+        assert endpoint.get("path", "/metrics") == ours["path"]
+
+
+def test_the_policy_of_the_log_is_read() -> None:
+    (block,) = (block for block in BLOCKS if "kind: Policy\n" in block.text)
+
+    rules = load_logging_rules(block.text, source=block.where)
+
+    assert levels(rules) == {"schedule": LogLevel.INFO, "bind": LogLevel.INFO}
 
 
 def test_no_manifest_hides_in_another_kind_of_block() -> None:
@@ -129,7 +167,7 @@ def test_no_manifest_hides_in_another_kind_of_block() -> None:
 
 
 def test_what_config_maps_hold_is_of_use_too() -> None:
-    """A configuration, a policy, or something that is listed with its reason."""
+    """A configuration, a policy of scheduling, or one of the log."""
     held = Counter(
         str(document["kind"])
         for block in BLOCKS
@@ -243,9 +281,7 @@ def test_the_readers_own_plugins_place_pods_beside_a_disabled_pre_score() -> Non
 
 
 def test_nothing_is_left_out_unseen() -> None:
-    outcomes = [applied(block) for block in BLOCKS]
-    taken = Counter(kind for kinds, _ in outcomes for kind in kinds)
-    left = Counter(kind for _, kinds in outcomes for kind in kinds)
+    taken = Counter(kind for block in BLOCKS for kind in applied(block)[0])
 
     assert len(BLOCKS) == 24
     assert taken == {
@@ -258,11 +294,8 @@ def test_nothing_is_left_out_unseen() -> None:
         "ResourceQuota": 1,
         "Service": 1,
     }
-    assert left == {"PrometheusRule": 1, "ServiceMonitor": 2, "groups": 1}
+    assert len(watched()) == 4
     assert sum(len(yaml_documents.find_documents(block.text, KIND)) for block in BLOCKS) == 9
-    inside = [block for block in BLOCKS if "kind: Policy\n" in block.text]
-    assert len(inside) == 1
-    assert not yaml_documents.find_documents(inside[0].text, KIND)
 
 
 def test_the_policies_of_the_config_map_run() -> None:
@@ -324,3 +357,49 @@ def test_the_lowcpu_pod_goes_to_the_node_that_uses_little() -> None:
     found = placed(block_with("name: my-workload"), block_with("name: LowCpuScheduler"), *nodes)
 
     assert found == {"my-workload": "idle"}
+
+
+def asking(name: str, scheduler: str, **requests: str) -> Manifest:
+    container = {"name": "c", "image": "i", "resources": {"requests": requests}}
+    raw = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "spec": {"schedulerName": scheduler, "containers": [container]},
+    }
+    return Manifest(raw, name, 1)
+
+
+def ran(config: Block, *objects: Manifest) -> dict[str, str]:
+    outcome = simulation.simulate(list(objects), configuration(config.text, config.where), known())
+    return {each.name: each.spec.node_name for each in simulation.pods_of(outcome)}
+
+
+def test_the_cost_optimizer_tells_on_demand_nodes_apart() -> None:
+    """Without any price but its own: a pod without GPUs would pay for those beside it."""
+    web = asking("web", "cost-optimizer", cpu="2")
+
+    found = ran(block_with("CostOptimizationPlugin"), made("gpu", gpus="8"), made("plain"), web)
+
+    assert found == {"web": "plain"}
+
+
+def test_the_latency_scheduler_goes_near_the_service_without_annotations() -> None:
+    """The zone of the database is the fuller one, and yet the nearer."""
+    nodes = [made(f"{zone}-{number}") for zone in "ab" for number in (1, 2)]
+    for manifest in nodes:
+        labels = manifest.raw["metadata"]["labels"]
+        labels["topology.kubernetes.io/zone"] = manifest.raw["metadata"]["name"][0]
+    db = asking("db", "latency-sensitive", cpu="6")
+    db.raw["spec"]["nodeName"] = "b-1"
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "db"},
+        "spec": {"selector": {"app": "db"}},
+    }
+    web = asking("web", "latency-sensitive", cpu="3")
+
+    found = ran(block_with("NetworkLatencyPlugin"), *nodes, db, Manifest(service, "s", 1), web)
+
+    assert found["web"] == "b-2"

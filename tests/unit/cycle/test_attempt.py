@@ -285,3 +285,16 @@ def test_promised_pods_reach_plugins_that_keep_state() -> None:
 
     assert cluster.place(pod("low")) is None
     assert cluster.place(pod("high").prioritised(6)) == "a"
+
+
+class Unwilling(Score, frozen=True):
+    """Raises when it is asked."""
+
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        raise AssertionError("nobody should ask")
+
+
+def test_the_only_node_that_fits_is_taken_without_scoring() -> None:
+    cluster = Cluster(node("a"), node("b").cordoned(), plugins=[Unwilling()])
+
+    assert cluster.place(pod("web")) == "a"

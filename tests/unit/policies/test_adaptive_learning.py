@@ -8,16 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
+from moorage.api.affinity import NodeSelectorRequirement
 from moorage.policies.load import adaptive_scheduling, strategy_goals, strategy_learner
 from moorage.policies.load.outcomes import Outcomes, Window, count_losses
 from moorage.policies.load.strategy_goals import (
+    AffinityRule,
     CostConstraints,
     NamespaceStrategy,
     PerformanceGoals,
     Shortfall,
 )
 from moorage.policies.load.strategy_learner import SETTINGS, Learner
-from moorage.testing import pod
+from moorage.testing import node, pod
+from tests.unit.policies import asking
 from tests.unit.policies.adaptive_world import ADAPTIVE, KUBE, Result, World
 
 HELD_OUT = range(1000, 1005)
@@ -136,8 +139,16 @@ def test_few_pods_do_not_condemn_a_step() -> None:
     assert learner.value("safety") > 0
 
 
-def window(placed: int = 20, lost: int = 0, attempts: int = 20, cost: float = 0.0) -> Window:
+def window(
+    placed: int = 20,
+    lost: int = 0,
+    attempts: int = 20,
+    cost: float = 0.0,
+    latency: float = 0.0,
+    waited: float = 0.0,
+) -> Window:
     found = Window()
+    found.latency, found.located, found.waited = latency * placed, placed, waited * placed
     found.placed, found.lost, found.attempts = placed, lost, attempts
     found.cost, found.priced = cost * placed, placed
     return found
@@ -150,6 +161,8 @@ def window(placed: int = 20, lost: int = 0, attempts: int = 20, cost: float = 0.
         (PerformanceGoals(success_rate=0.9), None, window(attempts=60), strategy_goals.SUCCESS),
         (PerformanceGoals(utilisation=0.8), None, window(), strategy_goals.UTILISATION),
         (PerformanceGoals(), 0.5, window(cost=0.9), strategy_goals.COST),
+        (PerformanceGoals(latency_ms=5.0), None, window(latency=9.0), strategy_goals.LATENCY),
+        (PerformanceGoals(wait_seconds=5.0), None, window(waited=60.0), strategy_goals.WAIT),
     ],
 )
 def test_the_goal_that_is_missed_by_most_is_looked_at_first(
@@ -195,3 +208,16 @@ def test_a_loss_counts_against_the_window_that_placed_the_pod() -> None:
 
     assert (first.lost, seen.window("web").lost) == (1, 0)
     assert seen.loss_rates("web")["m5/spot"] > 0
+
+
+def test_affinity_rules_prefer_nodes() -> None:
+    ssd = NodeSelectorRequirement(key="disk", operator="In", values=("ssd",))
+    rule = AffinityRule(nodes=(ssd,), weight=100)
+    wanted = {"web": NamespaceStrategy(affinity_rules=(rule,))}
+    plugin = adaptive_scheduling.AdaptiveSchedulingPlugin(strategies=wanted)
+    cluster = asking.world(plugin, node("fast").labelled(disk="ssd"), node("slow"))
+
+    web, other = (asking.scores(cluster, pod("p", name)) for name in ("web", "other"))
+
+    assert web["fast"] == web["slow"] + 50
+    assert other["fast"] == other["slow"]

@@ -1,0 +1,88 @@
+"""docs/seeds.md names modules and tests that exist, and leaves no document and no section out."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "seeds.md").read_text(encoding="utf-8")
+SEEDS = ROOT.parent / "shared" / "seeds"
+
+
+class Row(NamedTuple):
+    seed: str
+    section: str
+    thing: str
+    where: str
+    test: str
+
+
+def rows() -> list[Row]:
+    found, seed = [], ""
+    for line in PAGE.splitlines():
+        heading = re.match(r"## (\d{3}): ", line)
+        seed = heading.group(1) if heading else seed
+        cells = re.fullmatch(r"\| ([\d.]+) \| (.+?) \| `(\S+)` \| `(\S+)` \|", line)
+        if cells:
+            found.append(Row(seed, *cells.groups()))
+    return found
+
+
+ROWS = rows()
+
+
+@cache
+def functions(path: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return frozenset(each.name for each in tree.body if isinstance(each, kinds))
+
+
+def test_every_line_of_a_table_is_a_row() -> None:
+    lines = [line for line in PAGE.splitlines() if line.startswith("| ")]
+    headings = [line for line in lines if line.startswith("| section |")]
+
+    assert len(lines) - len(headings) == len(ROWS) >= 235
+
+
+def test_no_two_rows_are_of_one_thing() -> None:
+    assert len({row[:3] for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("where", sorted({row.where for row in ROWS}))
+def test_every_module_exists(where: str) -> None:
+    assert (ROOT / where).is_file()
+
+
+@pytest.mark.parametrize("test", sorted({row.test for row in ROWS}))
+def test_every_test_exists(test: str) -> None:
+    path, _, name = test.partition("::")
+
+    assert name in functions(path)
+
+
+@pytest.mark.skipif(not SEEDS.is_dir(), reason=f"SKIPPED ALOUD: no {SEEDS}")
+def test_every_document_is_there() -> None:
+    assert {row.seed for row in ROWS} == {file.name[:3] for file in SEEDS.glob("*.txt")}
+
+
+@pytest.mark.skipif(not SEEDS.is_dir(), reason=f"SKIPPED ALOUD: no {SEEDS}")
+def test_every_section_with_code_is_there() -> None:
+    """A section, by its number, that shows YAML or code has a row."""
+    missing = []
+    for file in SEEDS.glob("*.txt"):
+        own = {row.section for row in ROWS if row.seed == file.name[:3]}
+        text = file.read_text(encoding="utf-8")
+        heads = list(re.finditer(r"^#{2,4} .*?(\d+(?:\.\d+)?)[. ].*$", text, re.MULTILINE))
+        for head, after in zip(heads, [*heads[1:], None], strict=True):
+            body = text[head.end() : after.start() if after else len(text)]
+            number = head.group(1)
+            covered = any(each == number or each.startswith(f"{number}.") for each in own)
+            if "```" in body and not covered:
+                missing.append(f"{file.name[:3]} {head.group(0)}")
+
+    assert missing == []
