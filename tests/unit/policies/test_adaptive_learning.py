@@ -19,7 +19,7 @@ from moorage.policies.load.strategy_goals import (
     Shortfall,
 )
 from moorage.policies.load.strategy_learner import SETTINGS, Learner
-from moorage.testing import node, pod
+from moorage.testing import PodBuilder, node, pod
 from tests.unit.policies import asking
 from tests.unit.policies.adaptive_world import ADAPTIVE, KUBE, Result, World
 
@@ -221,3 +221,35 @@ def test_affinity_rules_prefer_nodes() -> None:
 
     assert web["fast"] == web["slow"] + 50
     assert other["fast"] == other["slow"]
+
+
+def owned(kind: str) -> PodBuilder:
+    made = pod("a", "web").on("n")
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": "o", "controller": True}
+    made.raw["metadata"]["ownerReferences"] = [owner]
+    return made
+
+
+def told_to_go() -> PodBuilder:
+    made = owned("ReplicaSet")
+    made.raw["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return made
+
+
+@pytest.mark.parametrize(
+    ("gone", "lost"),
+    [
+        pytest.param(owned("ReplicaSet"), 1, id="a service's pod that vanishes has failed"),
+        pytest.param(owned("Job"), 0, id="a job's may have finished"),
+        pytest.param(told_to_go(), 0, id="one that was told to go has gone"),
+        pytest.param(pod("a", "web").on("n"), 0, id="nobody knows of one without an owner"),
+    ],
+)
+def test_what_vanishes_on_an_api_server(gone: PodBuilder, lost: int) -> None:
+    seen, one = Outcomes(), gone.build()
+    seen.placed(one, "m5", now=0.0, waited=1.0, cost=0.1)
+
+    seen.see(one, None)
+    seen.see(one, None)
+
+    assert seen.window("web").lost == lost

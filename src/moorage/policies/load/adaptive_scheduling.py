@@ -211,7 +211,8 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True
         row = cycle.table.row_of[node.name]
         alone = Nodes.some(cycle.table, [row])
         created = pod.metadata.creation_timestamp
-        distances = self.network.distances(cycle)
+        aims = self.wanted(pod.namespace).performance_goals.latency_ms is not None
+        distances = self.network.distances(cycle) if aims else None
         outcomes.outcomes(cycle.shared).placed(
             pod,
             self._kinds(alone)[0],

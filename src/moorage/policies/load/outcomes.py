@@ -1,8 +1,10 @@
 """What became of pods, by namespace: attempts, waiting, cost, latency, and those that were lost.
 
 A pod is lost when its kubelet rejects it, when it fails or is evicted, and each time one of its
-containers starts anew. Only pods that were noted when they were placed count, and a loss counts
-where the pod was placed: in the window, and so against the strategy, that placed it.
+containers starts anew. An API server that is asked for unfinished pods shows one that has failed as
+deleted, and as it was before: a pod whose controller never lets it finish, and that vanishes
+without having been told to go, was lost. Only pods that were noted when they were placed count, and
+a loss counts where the pod was placed: in the window, and so against the strategy, that placed it.
 """
 
 import math
@@ -19,6 +21,7 @@ _REMEMBERED_PODS: Final = 50_000
 _FADES: Final = 0.9
 """What remains of a kind's past, each time its namespace is judged."""
 _DISRUPTED: Final = "DisruptionTarget"
+_NEVER_FINISH: Final = ("ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
 
 NodeKind = Hashable
 """Nodes that are alike, such as the spot instances of one type."""
@@ -114,11 +117,13 @@ class Outcomes:
 
     def see(self, old: Pod | None, new: Pod | None) -> None:
         """Hear of a change of a pod."""
-        if new is None:
-            if old is not None:
-                self._placed.pop(old.uid, None)
-        elif (found := self._placed.get(new.uid)) is not None:
-            losses = count_losses(old, new)
+        if new is not None:
+            self._count(self._placed.get(new.uid), count_losses(old, new))
+        elif old is not None:
+            self._count(self._placed.pop(old.uid, None), int(has_vanished(old)))
+
+    def _count(self, found: _Placed | None, losses: int) -> None:
+        if found is not None:
             found.window.lost += losses
             self._tally(found.namespace, found.kind)[1] += losses
 
@@ -155,6 +160,13 @@ def count_losses(old: Pod | None, new: Pod) -> int:
     evicted = _is_disrupted(new) and (old is None or not _is_disrupted(old))
     again = _restarts(new) - (0 if old is None else _restarts(old))
     return max(again, 0) + (failed or evicted)
+
+
+def has_vanished(old: Pod) -> bool:
+    """Whether a pod that is gone was neither told to go nor able to finish."""
+    owner = old.owner
+    serves = owner is not None and owner.kind in _NEVER_FINISH
+    return serves and not old.is_terminating and not old.is_terminal and not _is_disrupted(old)
 
 
 def _is_disrupted(pod: Pod) -> bool:
