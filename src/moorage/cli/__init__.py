@@ -30,6 +30,8 @@
     report_output         reports of comparisons: what the command line adds to them
     snapshot_cmd          `moorage snapshot`: a live cluster as manifests
     simulate_text         what `moorage simulate` prints: a summary that fits a screen, tables
+    whatif_cmd            `moorage whatif`: what becomes of a cluster if it is changed
+    whatif_text           what-if answers, for people to read
     tune_cmd              weights and arguments searched on some seeds, and judged on others
 
 Law of the package: no decision is taken here. Errors end with one clear message on standard error

@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "simulate": _command("simulate", "Schedule manifests on an embedded cluster."),
     "snapshot": _command("snapshot", "Keep a live cluster as manifests."),
     "tune": _command("tune", "Search weights and arguments for a scenario."),
+    "whatif": _command("whatif", "What becomes of a cluster if it is changed."),
 }
 
 

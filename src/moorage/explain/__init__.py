@@ -11,6 +11,8 @@
     relaxation          what would satisfy one plugin on one node
     pod_edits           edits of a pod as it is written
     cluster_changes     changes of the cluster: a node more, evictions, another pod's end
+    what_if_changes     what a what-if changes, from flags or a file of scenarios
+    what_if_answer      what moves, what waits and the KPIs once it is changed
     capacity            how many more pods of a shape fit, where, and what runs out first
     json_patch          the difference between two objects, and applying one
     evaluator           one case decided in full, for `moorage evaluate` and the parity tests

@@ -1,4 +1,4 @@
-"""Changes to a cluster before it is simulated: nodes added or drained, workloads scaled."""
+"""Changes to a cluster before it is simulated: nodes come, go or are drained, workloads scale."""
 
 import copy
 import re
@@ -11,6 +11,8 @@ from moorage.simulate.manifest_files import Manifest
 
 _ADD: Final = re.compile(r"(\d+)=(.+)")
 _SCALE: Final = re.compile(r"([A-Za-z]+)/(?:([a-z0-9.-]+)/)?([a-z0-9.-]+)=(\d+)")
+_GIVEN_BY_SERVER: Final = frozenset({"uid", "creationTimestamp", "resourceVersion"})
+_ZONE: Final = "topology.kubernetes.io/zone"
 _FIELDS: Final = {
     "deployment": "replicas",
     "replicaset": "replicas",
@@ -21,13 +23,19 @@ _FIELDS: Final = {
 
 
 def add_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
-    """With `3=template.yaml`, three nodes like the one of the file, each with a name of its own."""
+    """With `3=template.yaml`, three nodes like the one of the file; with `3=node-1`, like a node.
+
+    Each has a name of its own.
+    """
     added = list(found)
     for words in given:
         match = _ADD.fullmatch(words)
         if match is None:
-            raise InputError([f"--add-node {words}: write COUNT=FILE, as in 3=template.yaml"])
-        template = _node_of(match[2])
+            raise InputError(
+                [f"--add-node {words}: write COUNT=FILE or COUNT=NODE, as in 3=template.yaml"]
+            )
+        alike = (each for each in found if each.kind == "Node" and each.name == match[2])
+        template = next(alike, None) or _node_of(match[2])
         taken = {each.name for each in added if each.kind == "Node"}
         names = (f"{template.name}-{number}" for number in range(1, len(taken) + int(match[1]) + 1))
         free = [name for name in names if name not in taken][: int(match[1])]
@@ -46,6 +54,9 @@ def _node_of(file: str) -> Manifest:
 
 def _named(raw: dict[str, Any], name: str) -> dict[str, Any]:
     node = copy.deepcopy(raw)
+    node["metadata"] = {
+        key: value for key, value in node["metadata"].items() if key not in _GIVEN_BY_SERVER
+    }
     node["metadata"]["name"] = name
     labels = node["metadata"].get("labels")
     if isinstance(labels, dict) and "kubernetes.io/hostname" in labels:
@@ -55,11 +66,48 @@ def _named(raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 def drain_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
     """Those nodes cordoned, and their pods, but for those of DaemonSets, waiting again."""
+    names = _known_nodes(found, given, "--drain")
+    return [_drained(each, names) for each in found] if names else found
+
+
+def remove_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
+    """Those nodes gone, with the pods of DaemonSets on them; their other pods wait again."""
+    return _without(found, _known_nodes(found, given, "--remove"))
+
+
+def lose_zones(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
+    """Every node of some zones gone."""
+    zones = set(given)
+    nodes = {each.name: _labels(each).get(_ZONE, "") for each in found if each.kind == "Node"}
+    missing = sorted(zones - set(nodes.values()))
+    if missing:
+        raise InputError([f"--lose-zone {zone}: no node is in it" for zone in missing])
+    return _without(found, {name for name, zone in nodes.items() if zone in zones})
+
+
+def _known_nodes(found: list[Manifest], given: Iterable[str], option: str) -> set[str]:
     names = set(given)
     missing = sorted(names - {each.name for each in found if each.kind == "Node"})
     if missing:
-        raise InputError([f"--drain {name}: there is no such node" for name in missing])
-    return [_drained(each, names) for each in found] if names else found
+        raise InputError([f"{option} {name}: there is no such node" for name in missing])
+    return names
+
+
+def _labels(manifest: Manifest) -> dict[str, str]:
+    labels = manifest.raw["metadata"].get("labels")
+    return labels if isinstance(labels, dict) else {}
+
+
+def _without(found: list[Manifest], names: set[str]) -> list[Manifest]:
+    left = [each for each in found if not (each.kind == "Node" and each.name in names)]
+    waiting = [_drained(each, names) for each in left] if names else left
+    return [each for each in waiting if not _is_on(each, names)]
+
+
+def _is_on(manifest: Manifest, names: set[str]) -> bool:
+    """Whether a pod is still bound to one of these nodes: it goes with it."""
+    spec = manifest.raw.get("spec")
+    return manifest.kind == "Pod" and isinstance(spec, dict) and spec.get("nodeName") in names
 
 
 def _drained(manifest: Manifest, names: set[str]) -> Manifest:

@@ -1,0 +1,107 @@
+"""`moorage whatif`: what becomes of a cluster if it is changed."""
+
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+
+from moorage.cli.cluster_options import ClusterChoice, with_cluster_options
+from moorage.cli.common import exit_on_bad_input
+from moorage.cli.whatif_text import print_answers
+from moorage.config.field_errors import InputError
+from moorage.explain.what_if_answer import answer, settle
+from moorage.explain.what_if_changes import AddedNodes, Changes, read_changes
+
+
+@click.command("whatif", short_help="What becomes of a cluster if it is changed.")
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@click.option("--scenarios", "-f", "file", metavar="FILE", help="A WhatIf: many scenarios at once.")
+@click.option("--add-node", "added", multiple=True, metavar="COUNT=FILE|NODE", help="More nodes.")
+@click.option("--drain", "drained", multiple=True, metavar="NODE", help="Drain a node.")
+@click.option("--remove", "removed", multiple=True, metavar="NODE", help="Take a node away.")
+@click.option("--lose-zone", "zones", multiple=True, metavar="ZONE", help="Lose all of a zone.")
+@click.option("--scale", "scaled", multiple=True, metavar="KIND/NAME=COUNT", help="Scale it.")
+@click.option("--to-config", default="", metavar="FILE", help="Another configuration.")
+@with_cluster_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table to read, or data to process.",
+)
+@exit_on_bad_input
+def whatif_command(
+    paths: tuple[str, ...],
+    file: str | None,
+    added: tuple[str, ...],
+    drained: tuple[str, ...],
+    removed: tuple[str, ...],
+    zones: tuple[str, ...],
+    scaled: tuple[str, ...],
+    to_config: str,
+    output: str,
+    **given: Any,
+) -> None:
+    """Tell what moves, what becomes pending and what becomes placed if a cluster is changed.
+
+    PATHs are manifests as `moorage simulate` reads them; without, a live cluster is read, by lists
+    alone. What waits there is scheduled first, and every scenario starts from that. The flags make
+    one scenario; a file holds many. Nothing is changed anywhere but here.
+
+    \b
+    Examples:
+      moorage whatif cluster/ app.yaml --lose-zone eu-1a
+      moorage whatif --context staging --drain node-3 --add-node 2=node-1
+      moorage whatif snapshot.yaml -f scenarios.yaml -o json
+    """
+    flags = _flags(added, drained, removed, zones, scaled, to_config)
+    scenarios = [*(read_changes(file) if file else ()), *([flags] if flags is not None else ())]
+    if not scenarios:
+        raise InputError(["nothing to change: give --drain, --add-node ..., or -f FILE"])
+    choice = ClusterChoice(paths, **given)
+    loaded, known = choice.settings()
+    start = settle(choice.objects(), loaded, known, choice.seed)
+    answers = [answer(start, each) for each in scenarios]
+    if output == "json":
+        click.echo(msgspec.json.encode(answers))
+    else:
+        print_answers(answers, Console(highlight=False))
+
+
+def _flags(
+    added: tuple[str, ...],
+    drained: tuple[str, ...],
+    removed: tuple[str, ...],
+    zones: tuple[str, ...],
+    scaled: tuple[str, ...],
+    config: str,
+) -> Changes | None:
+    """The scenario that flags make; None without any."""
+    if not any((added, drained, removed, zones, scaled, config)):
+        return None
+    return Changes(
+        name="as given",
+        add_nodes=tuple(AddedNodes(count, like) for like, count in map(_counted, added)),
+        drain=drained,
+        remove=removed,
+        lose_zones=zones,
+        scale=dict(map(_scaled, scaled)),
+        config=config,
+    )
+
+
+def _counted(words: str) -> tuple[str, int]:
+    count, _, what = words.partition("=")
+    if not count.isdecimal() or not what:
+        raise InputError([f"--add-node {words}: write COUNT=FILE or COUNT=NODE, as in 3=node-1"])
+    return what, int(count)
+
+
+def _scaled(words: str) -> tuple[str, int]:
+    what, _, count = words.rpartition("=")
+    if not count.isdecimal() or not what:
+        raise InputError([f"--scale {words}: write KIND/[NAMESPACE/]NAME=COUNT"])
+    return what, int(count)
