@@ -33,6 +33,7 @@ Scenarios, where pods arrive over time, run, end and are stopped:
     pod_template      what arriving pods are made from
     candidate         a configuration to be tried
     scenario_run      one run in virtual time, and its KPIs
+    direct_engine     the same without the scheduler's features, where none is needed
     simulated_server  the API server of such a run: structs, no copies
     pod_lifecycle     arrival, running, ending, being stopped and coming again
     sweep             every configuration with every seed, on all cores

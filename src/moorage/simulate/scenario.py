@@ -88,7 +88,8 @@ class FixedArrivals:
 class Scenario(msgspec.Struct, frozen=True):
     """Everything a run depends on, beside configuration and seed; times are seconds from its start.
 
-    `beside` are configurations of other schedulers in the same cluster.
+    `beside` are configurations of other schedulers in the same cluster. A scenario `is_plain` where
+    pods come alone, all of one priority, and refer to no other objects.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Scenario(msgspec.Struct, frozen=True):
     beside: tuple[Any, ...] = ()
     question: str = ""
     horizon: float | None = None
+    is_plain: bool = False
 
     def arrivals_of(self, seed: int) -> Iterator[Arrival]:
         """The pods that come in a run, in order of time."""

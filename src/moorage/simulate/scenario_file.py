@@ -1,6 +1,6 @@
 """Scenario files: read, checked as configuration is, and made into a scenario."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -132,8 +132,27 @@ class _Builder:
             else (),
             question=config.question,
             horizon=config.horizon_seconds,
+            is_plain=self._is_plain(manifests.objects),
         )
         return _with_kpis(made, targets)
+
+    def _is_plain(self, objects: Sequence[object]) -> bool:
+        """Whether pods are all of one priority, without gangs, and refer to no other objects."""
+        arrivals = self._config.arrivals
+        shapes = self._shapes()
+        alike = len({shape.priority for shape in shapes}) <= 1
+        alone = not any(shape.gang or shape.scheduler_name for shape in shapes)
+        known = not (self._config.cluster.manifests or arrivals.manifests or objects)
+        first = next((shape.priority for shape in shapes), 0)
+        traced = all(trace.format == "openb" for trace in arrivals.traces)
+        return alike and alone and known and traced and not (arrivals.traces and first)
+
+    def _shapes(self) -> list[PodShape]:
+        arrivals = self._config.arrivals
+        shapes = [shape for generator in arrivals.generators for shape in generator.pods]
+        shapes += [deployment.pod for deployment in arrivals.deployments]
+        shapes += [job.pod for job in arrivals.cron_jobs]
+        return shapes
 
     def _sources(self, nodes: list[PricedNode], pods: list[Arrival]) -> Iterable[Any]:
         arrivals = self._config.arrivals
@@ -209,12 +228,8 @@ class _Builder:
         return self._templates.of(scenario_shapes.asked_of(shape, self._report, path))
 
     def _shared(self) -> bool:
-        arrivals = self._config.arrivals
-        shapes = [shape for generator in arrivals.generators for shape in generator.pods]
-        shapes += [deployment.pod for deployment in arrivals.deployments]
-        shapes += [job.pod for job in arrivals.cron_jobs]
-        return any(shape.gpu_milli < WHOLE_GPU for shape in shapes) or any(
-            trace.format == "openb" for trace in arrivals.traces
+        return any(shape.gpu_milli < WHOLE_GPU for shape in self._shapes()) or any(
+            trace.format == "openb" for trace in self._config.arrivals.traces
         )
 
     def _path(self, given: str) -> Path:

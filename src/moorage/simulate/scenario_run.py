@@ -12,12 +12,14 @@ from moorage.api.meta import KubeObject
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import backoff_of, build_profiles
 from moorage.clock import VirtualClock, run_virtual
+from moorage.cycle.profile import Profile
 from moorage.kpi import summary
 from moorage.kpi.meter import Meter, Moment
 from moorage.observe.records import Attempt, Result
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate.autoscaler import Autoscaler
 from moorage.simulate.candidate import Candidate
+from moorage.simulate.direct_engine import DirectEngine, DirectServer, needs_no_features
 from moorage.simulate.node_pool import NodePool
 from moorage.simulate.pod_lifecycle import PodLifecycle
 from moorage.simulate.run_limits import SETTLED_SECONDS
@@ -64,6 +66,10 @@ class _Attempts:
         self._meter = meter
         self.errors: dict[str, None] = {}
 
+    def count(self) -> None:
+        """One more attempt."""
+        self._meter.attempts += 1
+
     def attempted(self, attempt: Attempt) -> None:
         self._meter.attempts += 1
         if attempt.result is Result.ERROR:
@@ -85,17 +91,27 @@ def resource_of(found: KubeObject) -> Resource:
     return _BY_KIND[type(found).__name__]
 
 
-def run_scenario(scenario: Scenario, candidate: Candidate, seed: int) -> RunResult:
-    """Play a scenario with one configuration and one seed."""
+def run_scenario(
+    scenario: Scenario, candidate: Candidate, seed: int, *, whole: bool = False
+) -> RunResult:
+    """Play a scenario with one configuration and one seed.
+
+    `whole` plays it with every feature of the scheduler, whether it needs them or not.
+    """
     clock = VirtualClock(START - 1.0)
-    return run_virtual(_Run(scenario, candidate, seed, clock).play(), clock)
+    return run_virtual(_Run(scenario, candidate, seed, clock, whole).play(), clock)
 
 
 class _Run:
     """Everything of one run."""
 
     def __init__(
-        self, scenario: Scenario, candidate: Candidate, seed: int, clock: VirtualClock
+        self,
+        scenario: Scenario,
+        candidate: Candidate,
+        seed: int,
+        clock: VirtualClock,
+        whole: bool,
     ) -> None:
         self._scenario = scenario
         self._seed = seed
@@ -105,13 +121,17 @@ class _Run:
         self._arrivals: Iterator[Arrival] = iter(()) if first is None else chain((first,), arrivals)
         self._meter = Meter(scenario.kpis, START + (first.time if first else 0.0))
         self._attempts = _Attempts(self._meter)
-        self._server = SimulatedServer(clock)
+        loaded = candidate.load()
+        profiles = self._profiles(candidate)
+        first_profile = next(iter(profiles.values()))
+        is_direct = not whole and needs_no_features(scenario, loaded, first_profile)
+        self._server = DirectServer(clock) if is_direct else SimulatedServer(clock)
         self._pods = PodLifecycle(
             self._server,
             clock,
             self._meter,
             scenario.pods,
-            candidate.load().configuration.profiles[0].scheduler_name,
+            first_profile.scheduler_name,
             START,
         )
         self._nodes = NodePool(self._server, clock, self._meter, self._pods, seed, START)
@@ -120,17 +140,30 @@ class _Run:
             self._scaler = Autoscaler(scenario.scaling, self._nodes, self._pods, clock)
             self._pods.pod_waits = self._scaler.wake
         rng = random.Random(seed)
-        self._schedulers = [self._scheduler(each, rng) for each in (candidate, *scenario.beside)]
+        self._schedulers: list[Scheduler | DirectEngine]
+        if isinstance(self._server, DirectServer):
+            backoff = backoff_of(loaded.configuration)
+            counted = self._attempts.count
+            self._schedulers = [
+                DirectEngine(self._server, first_profile, clock, rng, backoff, counted)
+            ]
+        else:
+            self._schedulers = [
+                self._scheduler(each, rng) for each in (candidate, *scenario.beside)
+            ]
         self._arriving = asyncio.Event()
         self._views: list[tuple[float, tuple[float, ...]]] = []
 
-    def _scheduler(self, candidate: Candidate, rng: random.Random) -> Scheduler:
+    def _profiles(self, candidate: Candidate) -> dict[str, Profile]:
         loaded = candidate.load()
-        backoff = backoff_of(loaded.configuration)
         guard = loaded.moorage.plugin_guard
+        return build_profiles(loaded.configuration, candidate.plugins(), guard)
+
+    def _scheduler(self, candidate: Candidate, rng: random.Random) -> Scheduler:
+        backoff = backoff_of(candidate.load().configuration)
         return assemble(
             self._server,
-            build_profiles(loaded.configuration, candidate.plugins(), guard),
+            self._profiles(candidate),
             clock=self._clock,
             rng=rng,
             observers=(self._attempts,),

@@ -33,7 +33,18 @@ def scenario_of_tables(nodes: str, pods: str, rules: PodRules = DEFAULT_RULES) -
         sources=(FixedArrivals(arrivals),),
         pods=rules,
         kpis=settings_for(arrivals),
+        is_plain=are_plain(arrivals),
     )
+
+
+def are_plain(arrivals: Iterable[Arrival]) -> bool:
+    """Whether pods come alone, all of one priority, to nodes of the scheduler's choice."""
+    priorities = set()
+    for arrival in arrivals:
+        priorities.add(arrival.template.kind.priority)
+        if arrival.group or arrival.node or arrival.template.spec.scheduler_name:
+            return False
+    return len(priorities) <= 1
 
 
 def settings_for(arrivals: Iterable[Arrival], given: KpiSettings = DEFAULT_KPIS) -> KpiSettings:

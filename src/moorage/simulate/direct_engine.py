@@ -1,0 +1,190 @@
+"""The scheduler without its features, for scenarios that cannot need them: faster by far.
+
+Queue, cache, event handlers, profile and attempt are the scheduler's own. Left out are gangs,
+preemption, quotas, permits, extenders and other schedulers, and with them every task: a change is
+believed the moment it is made, and binding is a plain call. Tests hold that the outcome is that of
+the whole scheduler, bit for bit.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from moorage.api.meta import KubeObject
+from moorage.api.pod import Pod
+from moorage.app.assembly import OPTIONAL
+from moorage.bind.permits import WaitingPods
+from moorage.bind.plugin_client import PluginClient
+from moorage.cache.cache import Cache
+from moorage.clock import VirtualCall, VirtualClock
+from moorage.config.loader import Loaded
+from moorage.cycle import attempt
+from moorage.cycle.attempt import Decision, Unschedulable
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.framework.queued_pod import QueuedPod
+from moorage.guard.breaker_events import ignore_breaker_event
+from moorage.guard.guards import is_custom
+from moorage.queue.backoff import Backoff
+from moorage.scheduler.event_handlers import EventHandlers
+from moorage.scheduler.handles import Handles
+from moorage.scheduler.intake import FOLLOWED
+from moorage.scheduler.placement import Placement, place
+from moorage.scheduler.queue_order import queue_for
+from moorage.simulate.scenario import Scenario
+from moorage.simulate.simulated_server import SilentRecorder, SimulatedServer
+from moorage.watch.api_resources import PODS, Resource
+from moorage.watch.reflector import Change
+
+FIT: Final = "NodeResourcesFit"
+SORT: Final = "PrioritySort"
+BINDER: Final = "DefaultBinder"
+WATCHES: Final = len(FOLLOWED) + len(OPTIONAL)
+"""How many resources the whole scheduler watches."""
+
+
+class DirectServer(SimulatedServer):
+    """Every change is believed the moment it is made."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        super().__init__(clock)
+        self.believe: Callable[[Change], None] = _nobody
+
+    def put(self, resource: Resource, found: KubeObject) -> KubeObject:
+        """Create an object, or replace it by another version."""
+        table = self._tables[resource.plural]
+        old = table.get(found.key)
+        table[found.key] = found
+        self.believe(Change("added" if old is None else "updated", old, found))
+        return found
+
+    def remove(self, resource: Resource, key: str) -> None:
+        """Delete an object."""
+        gone = self._tables[resource.plural].pop(key, None)
+        if gone is not None:
+            self.believe(Change("deleted", gone))
+
+
+def needs_no_features(scenario: Scenario, loaded: Loaded, profile: Profile) -> bool:
+    """Whether a run comes out the same without gangs, preemption, permits, extenders and so on."""
+    configuration = loaded.configuration
+    alone = len(configuration.profiles) == 1 and not (scenario.beside or configuration.extenders)
+    ours = not any(is_custom(type(plugin)) for plugin in profile.plugins.values())
+    fits = any(each.name == FIT for each in profile.filter)
+    plain = {name for name, _ in profile.queue_sort} == {SORT}
+    binds = {name for name, _ in profile.bind} == {BINDER} and not profile.post_bind
+    return bool(scenario.is_plain and alone and ours and fits and plain and binds)
+
+
+def _nobody(change: Change) -> None:
+    """Nobody has to know yet."""
+
+
+class DirectEngine:
+    """One profile, one pod after the other."""
+
+    def __init__(
+        self,
+        server: DirectServer,
+        profile: Profile,
+        clock: VirtualClock,
+        rng: random.Random,
+        backoff: Backoff,
+        attempted: Callable[[], None],
+    ) -> None:
+        self._server = server
+        self._profile = profile
+        self._clock = clock
+        self._rng = rng
+        self._attempted = attempted
+        self._cache = Cache()
+        self._client = PluginClient(server, clock)
+        waiting = WaitingPods()
+        recorder = SilentRecorder(server, clock, instance="simulation")
+        Handles(self._cache, clock, waiting, recorder, ignore_breaker_event).give((profile,))
+        self._queue = queue_for((profile,), clock.now, backoff)
+        handlers = EventHandlers(
+            self._cache, self._queue, {profile.scheduler_name}, waiting, clock.now
+        )
+        self._apply = handlers.apply
+        self._count = 0
+        self._woken = asyncio.Event()
+        self._alarm: VirtualCall | None = None
+        self._alarm_due = 0.0
+        server.believe = self._believe
+
+    async def run(self) -> None:
+        """Attempt pods for ever."""
+        for _ in range(WATCHES):
+            self._rng.random()  # as the whole scheduler draws when it begins to watch
+        while True:
+            self._attempt_all()
+            self._woken.clear()
+            self._set_alarm()
+            await self._woken.wait()
+
+    def _believe(self, change: Change) -> None:
+        self._apply(change)
+        if not self._woken.is_set() and self._is_ready():
+            self._woken.set()
+
+    def _is_ready(self) -> bool:
+        now = self._clock.now()
+        return self._queue.next_wake(now) == now
+
+    def _set_alarm(self) -> None:
+        due = self._queue.next_wake(self._clock.now())
+        if due is None or (self._alarm is not None and self._alarm_due == due):
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_due = due
+        self._alarm = self._clock.call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._woken.set()
+
+    def _attempt_all(self) -> None:
+        now = self._clock.now()
+        while (queued := self._queue.pop(now)) is not None:
+            self._attempt(queued, now)
+
+    def _attempt(self, queued: QueuedPod, now: float) -> None:
+        self._count += 1
+        self._attempted()
+        cycle = Cycle(
+            self._cache,
+            queued.info,
+            random=self._rng,
+            now=now,
+            attempt=f"{self._count:x}",
+            shared=self._profile.shared,
+            client=self._client,
+        )
+        outcome = attempt.run(self._profile, cycle)
+        if isinstance(outcome, Decision):
+            placed = place(self._profile, cycle, queued, outcome)
+            if isinstance(placed, Placement):
+                self._queue.done(queued.info.uid)
+                self._bind(queued.info.pod, outcome.node)
+                return
+            self._queue.put_back(queued, {placed.plugin}, (), False, now)
+            return
+        self._put_back(queued, outcome, now)
+
+    def _bind(self, pod: Pod, node: str) -> None:
+        spec = msgspec.structs.replace(pod.spec, node_name=node)
+        bound = msgspec.structs.replace(pod, spec=spec)
+        self._server.put(PODS, bound)
+        if self._server.kubelet is not None:
+            self._server.kubelet.bound(bound)
+
+    def _put_back(self, queued: QueuedPod, why: Unschedulable, now: float) -> None:
+        diagnosis = why.diagnosis
+        self._queue.put_back(
+            queued, diagnosis.unschedulable_plugins, diagnosis.pending_plugins, False, now
+        )
