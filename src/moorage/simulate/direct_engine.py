@@ -26,6 +26,7 @@ from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
+from moorage.framework.verdicts import NoNodesError, Rejection
 from moorage.guard.breaker_events import ignore_breaker_event
 from moorage.guard.guards import is_custom
 from moorage.queue.backoff import Backoff
@@ -94,12 +95,14 @@ class DirectEngine:
         rng: random.Random,
         backoff: Backoff,
         attempted: Callable[[], None],
+        failed: Callable[[str], None],
     ) -> None:
         self._server = server
         self._profile = profile
         self._clock = clock
         self._rng = rng
         self._attempted = attempted
+        self._failed = failed
         self._cache = Cache()
         self._client = PluginClient(server, clock)
         waiting = WaitingPods()
@@ -165,16 +168,25 @@ class DirectEngine:
             shared=self._profile.shared,
             client=self._client,
         )
-        outcome = attempt.run(self._profile, cycle)
-        if isinstance(outcome, Decision):
-            placed = place(self._profile, cycle, queued, outcome)
-            if isinstance(placed, Placement):
-                self._queue.done(queued.info.uid)
-                self._bind(queued.info.pod, outcome.node)
-                return
-            self._queue.put_back(queued, {placed.plugin}, (), False, now)
+        try:
+            outcome = attempt.run(self._profile, cycle)
+            placed: Placement | Rejection | Unschedulable = (
+                place(self._profile, cycle, queued, outcome)
+                if isinstance(outcome, Decision)
+                else outcome
+            )
+        except Exception as error:  # as in the scheduler, that costs an attempt
+            if not isinstance(error, NoNodesError):
+                self._failed(str(error))
+            self._queue.put_back(queued, (), (), True, now)
             return
-        self._put_back(queued, outcome, now)
+        if isinstance(placed, Placement):
+            self._queue.done(queued.info.uid)
+            self._bind(queued.info.pod, placed.node.name)
+        elif isinstance(placed, Rejection):
+            self._queue.put_back(queued, {placed.plugin}, (), False, now)
+        else:
+            self._put_back(queued, placed, now)
 
     def _bind(self, pod: Pod, node: str) -> None:
         spec = msgspec.structs.replace(pod.spec, node_name=node)

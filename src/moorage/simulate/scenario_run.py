@@ -73,12 +73,13 @@ class _Attempts:
     def attempted(self, attempt: Attempt) -> None:
         self._meter.attempts += 1
         if attempt.result is Result.ERROR:
-            self._note(attempt.message)
+            self.note(attempt.message)
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
-        self._note(str(error))
+        self.note(str(error))
 
-    def _note(self, message: str) -> None:
+    def note(self, message: str) -> None:
+        """Keep an error, once."""
         if len(self.errors) < 20:
             self.errors[message] = None
 
@@ -143,9 +144,9 @@ class _Run:
         self._schedulers: list[Scheduler | DirectEngine]
         if isinstance(self._server, DirectServer):
             backoff = backoff_of(loaded.configuration)
-            counted = self._attempts.count
+            counted, note = self._attempts.count, self._attempts.note
             self._schedulers = [
-                DirectEngine(self._server, first_profile, clock, rng, backoff, counted)
+                DirectEngine(self._server, first_profile, clock, rng, backoff, counted, note)
             ]
         else:
             self._schedulers = [

@@ -63,6 +63,22 @@ pods: {checkpointSeconds: 30, stopSeconds: 5}
     assert direct == whole
 
 
+def test_the_same_bits_where_there_are_no_nodes_at_first(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.yaml"
+    file.write_text("""
+apiVersion: moorage/v1
+kind: Scenario
+cluster:
+  autoscaler: {nodes: [{name: a, cpu: "4", memory: 8Gi, most: 2}], idleSeconds: 60}
+arrivals:
+  generators:
+  - {seconds: 300, perHour: 200, pods: [{name: p, cpu: "2", runs: {meanSeconds: 100}}]}
+""")
+    direct, whole = both(read_scenario_file(str(file)), KUBE, seed=3)
+
+    assert direct == whole
+
+
 @pytest.mark.parametrize("pod", ["{name: p, gang: 2}", "{name: p, schedulerName: other}"])
 def test_gangs_and_other_schedulers_are_not_plain(tmp_path: Path, pod: str) -> None:
     file = tmp_path / "scenario.yaml"
