@@ -11,20 +11,6 @@ from moorage.cli.cluster_options import ClusterChoice, with_cluster_options
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.explain_text import print_explanation
 from moorage.config.field_errors import InputError
-from moorage.explain.explanation import Explanation, explain
-from moorage.explain.sources import Source
-
-
-def explain_pod(source: Source, key: str, namespace: str = "") -> Explanation:
-    """Explain one pod of a source."""
-    found = source.pod(key, namespace)
-    return explain(
-        source.world,
-        source.raw(found),
-        node=found.spec.node_name,
-        waits_for=() if found.spec.node_name else source.waits_for(found),
-        queue_place=None if found.spec.node_name else source.place_in_queue(found),
-    )
 
 
 @click.command("explain", short_help="Why a pod is where it is, and what would help.")
@@ -60,7 +46,7 @@ def explain_command(
     """
     files, named = _files_and_pod(paths, pod)
     choice = ClusterChoice(files, **given)
-    told = explain_pod(choice.source(), named, namespace or choice.namespace())
+    told = choice.source().explain(named, namespace or choice.namespace())
     if output == "json":
         click.echo(msgspec.json.encode(told))
     else:

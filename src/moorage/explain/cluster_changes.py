@@ -17,9 +17,12 @@ from moorage.cache.podinfo import PodInfo
 from moorage.explain.change import Change, Objects
 from moorage.explain.world import World
 
+PRICE: Final = "moorage/price-per-hour"
+"""The annotation of a node that says what it costs."""
 NEW_NODE: Final = "new-node"
 HOSTNAME: Final = "kubernetes.io/hostname"
-DURATION: Final = "moorage.io/duration-seconds"
+DURATION: Final = "moorage/runs-for"
+"""The annotation of a pod that says for how many seconds it runs."""
 MOST_ROWS: Final = 12
 MOST_TEMPLATES: Final = 24
 MOST_SETS: Final = 2000
@@ -36,15 +39,19 @@ class Template(NamedTuple):
 
 def node_change(world: World, pod: Pod, templates: Iterable[Template]) -> Change | None:
     """One node more, of the cheapest or else the smallest template that takes the pod."""
-    ordered = sorted(templates, key=_dearness)[:MOST_TEMPLATES]
-    for template in ordered:
-        node = _renamed(template.node)
+    for template in by_dearness(templates):
+        node = renamed(template.node)
         with world.cache.trial():
             world.cache.put_node(node)
             fits = world.fits_on(pod, world.cache.table.row_of[node.name])
         if fits:
-            return _added(node, template)
+            return added_node(node, template)
     return None
+
+
+def by_dearness(templates: Iterable[Template]) -> list[Template]:
+    """The templates that are tried, the cheapest or else the smallest first."""
+    return sorted(templates, key=_dearness)[:MOST_TEMPLATES]
 
 
 def templates_of(world: World, price: Any = None) -> list[Template]:
@@ -56,8 +63,15 @@ def templates_of(world: World, price: Any = None) -> list[Template]:
         labels = frozenset(node.labels.items()) - {(HOSTNAME, node.labels.get(HOSTNAME, ""))}
         kind = frozenset(node.status.allocatable.items()), labels, node.taints
         found.setdefault(kind, node)
-    priced = (lambda node: None) if price is None else price
+    priced = _annotated_price if price is None else price
     return [Template(node, priced(node)) for node in found.values() if not node.spec.unschedulable]
+
+
+def _annotated_price(node: Node) -> float | None:
+    try:
+        return float(node.metadata.annotations[PRICE])
+    except (KeyError, ValueError):
+        return None
 
 
 def _dearness(template: Template) -> tuple[float, float, str]:
@@ -68,15 +82,16 @@ def _dearness(template: Template) -> tuple[float, float, str]:
     return price, size, template.node.name
 
 
-def _renamed(node: Node) -> Node:
-    labels = {**node.labels, HOSTNAME: NEW_NODE} if HOSTNAME in node.labels else node.labels
-    meta = msgspec.structs.replace(node.metadata, name=NEW_NODE, uid="", labels=labels)
+def renamed(node: Node, name: str = NEW_NODE) -> Node:
+    """A new node like one that is there."""
+    labels = {**node.labels, HOSTNAME: name} if HOSTNAME in node.labels else node.labels
+    meta = msgspec.structs.replace(node.metadata, name=name, uid="", labels=labels)
     return msgspec.structs.replace(node, metadata=meta)
 
 
-def _added(node: Node, template: Template) -> Change:
-    price = "" if template.price is None else f" ({template.price:g} per hour)"
-    raw: dict[str, Any] = {
+def written_node(node: Node) -> dict[str, Any]:
+    """A node as it is written, as far as scheduling reads it."""
+    return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": node.name, "labels": dict(node.labels)},
@@ -86,10 +101,15 @@ def _added(node: Node, template: Template) -> Change:
             "allocatable": dict(node.status.allocatable),
         },
     }
+
+
+def added_node(node: Node, template: Template) -> Change:
+    """One node more, as a change."""
+    price = "" if template.price is None else f" ({template.price:g} per hour)"
     return Change(
         kind="node",
         summary=f"add one node like {template.node.name}{price}",
-        patch=Objects(add=(raw,)),
+        patch=Objects(add=(written_node(node),)),
         node=node.name,
         cost=NODE_COST,
         minimal=True,
@@ -111,7 +131,7 @@ def evict_change(world: World, pod: Pod) -> Change | None:
     return Change(
         kind="evict",
         summary=f"evict the {word} {names} from {best.node}",
-        patch=Objects(delete=tuple(_reference(info.pod) for info in best.pods)),
+        patch=Objects(delete=tuple(reference(info.pod) for info in best.pods)),
         node=best.node,
         cost=EVICT_COST + len(best.pods),
         minimal=best.is_fewest,
@@ -180,14 +200,15 @@ def _at_least(world: World, pod: Pod, row: int, evictable: list[PodInfo]) -> int
 def _evictable(world: World, pod: Pod, row: int) -> list[PodInfo]:
     """Pods of a node that may be evicted, the least important first; budgets are kept."""
     pods = world.cache.table.pods[row].values()
-    lower = [i for i in pods if i.priority <= pod.priority and not _stays(i.pod)]
+    lower = [i for i in pods if i.priority <= pod.priority and not stays(i.pod)]
     ordered = sorted(lower, key=lambda info: (info.priority, info.pod.key))
     budgets = Budgets(world.cache.objects.all(PodDisruptionBudget))
     violated = budgets.violated_by(ordered)
     return [info for info, bad in zip(ordered, violated, strict=True) if not bad]
 
 
-def _stays(pod: Pod) -> bool:
+def stays(pod: Pod) -> bool:
+    """Whether a pod is no victim: it leaves anyway, or would come right back."""
     owner = pod.owner
     return pod.is_terminating or (owner is not None and owner.kind in ("DaemonSet", "Node"))
 
@@ -224,7 +245,7 @@ def wait_change(world: World, pod: Pod) -> Change | None:
     return Change(
         kind="wait",
         summary=f"wait for pod {last.pod.key} on {node} to end ({about})",
-        patch=Objects(delete=tuple(_reference(info.pod) for _, info in ending[:high])),
+        patch=Objects(delete=tuple(reference(info.pod) for _, info in ending[:high])),
         node=node,
         cost=WAIT_COST,
         minimal=True,
@@ -257,7 +278,8 @@ def _fits_without(world: World, pod: Pod, gone: list[tuple[float, PodInfo]]) -> 
         return world.fits(pod)
 
 
-def _reference(pod: Pod) -> dict[str, str]:
+def reference(pod: Pod) -> dict[str, str]:
+    """What names a pod among objects to delete."""
     return {"kind": "Pod", "namespace": pod.namespace, "name": pod.name}
 
 

@@ -17,6 +17,7 @@ from moorage.explain.cluster_changes import (
     templates_of,
     wait_change,
 )
+from moorage.explain.gang_changes import Gang, gang_changes, gang_fit
 from moorage.explain.placement_reasons import placement_reasons
 from moorage.explain.pod_changes import pod_changes
 from moorage.explain.shortfall import shortfalls
@@ -125,6 +126,43 @@ def _pending(
         waits_for=(*waits_for, *_quotas(refusals)),
         changes=tuple(changes[:most]),
     )
+
+
+def explain_gang(
+    world: World,
+    raw: Raw,
+    gang: Gang,
+    *,
+    waits_for: Iterable[str] = (),
+    templates: list[Template] | None = None,
+    most: int = 5,
+) -> Explanation | None:
+    """Explain a pending pod by its gang; None where the whole of it fits as things stand."""
+    pod = decode_as(raw, Pod)
+    with world.cache.trial():
+        for each in gang.raws:
+            world.cache.remove_pod(decode_as(each, Pod).uid)
+        fit = gang_fit(world, gang)
+        if fit.fitting >= gang.needed:
+            return None
+        offered = templates_of(world) if templates is None else templates
+        question = world.question(pod)
+        question.feasible()
+        return Explanation(
+            pod=pod.key,
+            state="pending",
+            refusals=refusals_of(question),
+            message=(
+                f"PodGroup {gang.key}: {fit.fitting} of the {gang.needed} pods needed fit. "
+                f"{fit.message}"
+            ),
+            in_words=(
+                f"is one of {gang.needed} pods of {gang.key} that start together or not at all; "
+                f"{fit.fitting} of them would fit",
+            ),
+            waits_for=tuple(waits_for),
+            changes=tuple(gang_changes(world, gang, offered, most)),
+        )
 
 
 def _quotas(refusals: Iterable[Refusal]) -> list[str]:

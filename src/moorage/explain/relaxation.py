@@ -61,14 +61,15 @@ def _taints(raw: Raw, question: Question, row: int, accepts: Accepts) -> Iterato
     node = question.cycle.table.node(row)
     own = question.cycle.pod.spec.tolerations
     hard = (taint for taint in node.taints if taint.effect in HARD)
-    yield tuple(_toleration(t) for t in hard if not any(tolerates(o, t) for o in own))
+    yield tuple(toleration(t) for t in hard if not any(tolerates(o, t) for o in own))
 
 
 def _cordon(raw: Raw, question: Question, row: int, accepts: Accepts) -> Iterator[Option]:
-    yield (_toleration(UNSCHEDULABLE),)
+    yield (toleration(UNSCHEDULABLE),)
 
 
-def _toleration(taint: Taint) -> Relaxation:
+def toleration(taint: Taint) -> Relaxation:
+    """Tolerate one taint."""
     text = f"{taint.key}={taint.value}" if taint.value else taint.key
     edit = partial(pod_edits.tolerate, key=taint.key, value=taint.value, effect=taint.effect)
     return Relaxation("toleration", f"tolerate the taint {text}:{taint.effect}", 1, edit)
@@ -78,7 +79,7 @@ def _node_affinity(raw: Raw, question: Question, row: int, accepts: Accepts) -> 
     node = question.cycle.table.node(row)
     selector = pod_edits.spec_of(raw).get("nodeSelector") or {}
     wrong = [key for key, value in selector.items() if node.labels.get(key) != value]
-    drops = tuple(_selector_drop(key, selector[key]) for key in wrong)
+    drops = tuple(selector_drop(key, selector[key]) for key in wrong)
     terms = pod_edits.node_terms(raw)
     if not terms or any(not _failing(term, node) for term in terms):
         yield drops
@@ -90,7 +91,8 @@ def _node_affinity(raw: Raw, question: Question, row: int, accepts: Accepts) -> 
     yield (*drops, whole)
 
 
-def _selector_drop(key: str, value: str) -> Relaxation:
+def selector_drop(key: str, value: str) -> Relaxation:
+    """Drop one key of the nodeSelector."""
     summary = f"drop {key}={value} from the nodeSelector"
     return Relaxation("selector", summary, 1, partial(pod_edits.drop_selector, key=key))
 
@@ -141,13 +143,16 @@ def _drop_expression(raw: Raw, term: int, field: str, index: int) -> None:
 
 
 def _pod_affinity(raw: Raw, question: Question, row: int, accepts: Accepts) -> Iterator[Option]:
-    atoms = []
+    yield from smallest_sets(raw, list(pod_term_drops(raw)), accepts)
+
+
+def pod_term_drops(raw: Raw) -> Iterator[Relaxation]:
+    """Each required term of pod affinity and anti-affinity, dropped."""
     for kind, words in (("podAffinity", "pod affinity"), ("podAntiAffinity", "anti-affinity")):
         for index, term in enumerate(pod_edits.pod_terms(raw, kind)):
             where = term.get("topologyKey", "")
             edit = partial(pod_edits.drop_pod_terms, kind=kind, dropped={index})
-            atoms.append(Relaxation("affinity", f"drop the {words} about {where}", 1, edit))
-    yield from smallest_sets(raw, atoms, accepts)
+            yield Relaxation("affinity", f"drop the {words} about {where}", 1, edit)
 
 
 def _ports(raw: Raw, question: Question, row: int, accepts: Accepts) -> Iterator[Option]:

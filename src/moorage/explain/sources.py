@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from moorage.api.pod import Pod
 from moorage.app import feed_builder
 from moorage.app.assembly import assemble
@@ -14,8 +16,12 @@ from moorage.clock import VirtualClock, run_virtual
 from moorage.config.field_errors import InputError
 from moorage.config.loader import Loaded
 from moorage.explain import waiting
+from moorage.explain.explanation import Explanation, explain, explain_gang
+from moorage.explain.gang_changes import Gang
 from moorage.explain.world import World
 from moorage.framework.plugin import Plugin
+from moorage.gang import topology
+from moorage.gang.feature import Gangs
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import simulated_feeds
@@ -49,6 +55,30 @@ class Source(NamedTuple):
     def raw(self, pod: Pod) -> dict[str, Any]:
         """The pod as it is written."""
         return self.cluster.read(PODS, pod.namespace, pod.name)
+
+    def gang(self, pod: Pod) -> Gang | None:
+        """The gang of a pending pod, if it starts together with others, all of which are there."""
+        group = self.scheduler.feature(Gangs).groups.of(pod)
+        if group is None or group.is_incomplete or group.is_replacing:
+            return None
+        needed = group.minimum - group.scheduled(self.world.cache.assumed)
+        if needed < 2 or pod.spec.node_name:
+            return None
+        raws = [self.raw(each) for each in group.waiting.values()]
+        occupied = tuple(each.spec.node_name for each in group.placed.values())
+        return Gang(group.key, raws, needed, topology.wanted_packing(group.object), occupied)
+
+    def explain(self, key: str, namespace: str = "") -> Explanation:
+        """Explain one pod: by its gang, where that is what keeps it waiting."""
+        found = self.pod(key, namespace)
+        raw, node = self.raw(found), found.spec.node_name
+        reasons = [] if node else self.waits_for(found)
+        place = None if node else self.place_in_queue(found)
+        gang = self.gang(found)
+        whole = None if gang is None else explain_gang(self.world, raw, gang, waits_for=reasons)
+        if whole is not None:
+            return msgspec.structs.replace(whole, queue_place=place)
+        return explain(self.world, raw, node=node, waits_for=reasons, queue_place=place)
 
     def waits_for(self, pod: Pod) -> list[str]:
         """What holds the pod up beside what nodes say of it."""

@@ -13,6 +13,7 @@ from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import FilterEntry, Profile
 from moorage.framework.cycle import Cycle, Random
 from moorage.framework.verdicts import Rejection
+from moorage.gang.plugin import DOMAIN
 
 
 class World(NamedTuple):
@@ -28,8 +29,11 @@ class World(NamedTuple):
         named = self.profiles.get(pod.spec.scheduler_name)
         return next(iter(self.profiles.values())) if named is None else named
 
-    def question(self, pod: Pod) -> "Question":
-        """An attempt at a pod, up to the point where nodes are filtered."""
+    def question(self, pod: Pod, nodes: frozenset[str] | None = None) -> "Question":
+        """An attempt at a pod, up to the point where nodes are filtered.
+
+        `nodes` are those its gang is packed in; None: any.
+        """
         profile = self.profile_of(pod)
         cycle = Cycle(
             self.cache,
@@ -38,6 +42,8 @@ class World(NamedTuple):
             now=self.now,
             shared=profile.shared,
         )
+        if nodes is not None:
+            cycle.state[DOMAIN] = nodes
         found = Filtering(cycle)
         filtering.pre_filter(profile, cycle, found)
         return Question(profile, cycle, found)

@@ -58,7 +58,9 @@ PACKED = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
-- plugins: {multiPoint: {disabled: [{name: PodTopologySpread}, {name: NodeResourcesBalancedAllocation}]}}
+- plugins:
+    multiPoint:
+      disabled: [{name: PodTopologySpread}, {name: NodeResourcesBalancedAllocation}]
   pluginConfig:
   - name: NodeResourcesFit
     args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
