@@ -14,6 +14,7 @@ help:
 	@echo 'make check fast     the checks that need no Kubernetes'
 	@echo 'make kube           etcd, kube-apiserver, kube-scheduler, kubectl and the oracle in .kube-assets'
 	@echo 'make differential   random cases against kube-scheduler (CASES=1000 SEED=1)'
+	@echo 'make chaos          two replicas on a real API server with faults from a seed (SEED=1 RUNS=20)'
 	@echo 'make twin           two replicas in virtual time with faults from a seed (SEED=1 RUNS=20)'
 	@echo 'make bench          throughput of the decision and of simulations, a JSON line per kind (NODES=5000 PODS=3000)'
 	@echo 'make bench-simulation  openb, a week of Philly, a million arrivals (ARRIVALS=1000000)'

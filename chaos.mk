@@ -1,0 +1,7 @@
+# Two replicas on a real API server while everything goes wrong, from a seed; docs/operations.md.
+CHAOS_SECONDS ?= 40
+
+.PHONY: chaos
+
+chaos: $(READY) kube
+	@$(BIN)/python -m tests.chaos --seed $(SEED) --runs $(RUNS) --seconds $(CHAOS_SECONDS)
