@@ -82,7 +82,7 @@ def _node(name: str, room: dict[str, str]) -> Raw:
 
 
 def _pod(name: str, asks: dict[str, str]) -> Raw:
-    container = {"name": "main", "image": "app", "resources": {"requests": asks}}
+    container = {"name": "main", "image": "app", "resources": {"requests": asks, "limits": asks}}
     spec = {"schedulerName": "gpu-scheduler", "containers": [container]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
