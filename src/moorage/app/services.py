@@ -10,6 +10,7 @@ from moorage.app.run_process import RunProcess
 from moorage.config.types import SchedulerConfiguration
 from moorage.feeds.strategy_state import StrategyWriter
 from moorage.observe.adaptive_strategies import Strategies, strategies_by_profile
+from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs
 from moorage.observe.namespace_costs import NamespaceCosts
 from moorage.observe.prometheus_metrics import Metrics
@@ -37,6 +38,7 @@ def build_server(
     leader: FailureReason | None = None,
     outdated: FailureReason | None = None,
     stopping: Callable[[], bool] = lambda: False,
+    decisions: DecisionRecords | None = None,
 ) -> Server:
     """A server for a scheduler that `metrics` observes.
 
@@ -73,6 +75,7 @@ def build_server(
         watchdog=watchdog,
         profiling=held.configuration.enable_profiling,
         strategies=lambda: strategies_by_profile(scheduler.profiles),
+        decisions=decisions,
     )
 
 
@@ -124,6 +127,7 @@ def http_service(
     metrics: Metrics,
     logs: Logs | None = None,
     gate: Callable[[], AbstractAsyncContextManager[Gate]] = lambda: nullcontext(Gate(None)),
+    decisions: DecisionRecords | None = None,
 ) -> Callable[[ServedProcess], Awaitable[None]]:
     """What a process runs beside its scheduler, once it has one, for as long as it lasts."""
 
@@ -141,6 +145,7 @@ def http_service(
                 leader=lambda: lease_overdue(process.elector),
                 outdated=lambda: _outdated(process.freshness),
                 stopping=lambda: process.stopping,
+                decisions=decisions,
             ).run()
 
     return serve

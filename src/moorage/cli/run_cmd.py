@@ -26,6 +26,7 @@ from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
 from moorage.observe.attempt_tracer import AttemptTracer
+from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs, say
 from moorage.observe.otel_spans import OtelMissing, otlp_spans
 from moorage.observe.prometheus_metrics import Metrics
@@ -124,16 +125,21 @@ async def _run(
     exporter = otlp_spans(options.otlp_endpoint) if options.otlp_endpoint else None
     tracer = AttemptTracer(metrics, log, exporter=exporter)
     control = LogControl(log, tracer)
+    decisions = DecisionRecords()
     process = RunProcess(
         whole,
         known,
         selected,
         sources=sources,
         interval=options.reload_interval,
-        observers=(tracer, metrics, log.decisions()),
+        observers=(tracer, metrics, log.decisions(), decisions),
         services=(
             services.http_service(
-                _listeners(options), metrics, log, lambda: gate_for(options.serving, selected)
+                _listeners(options),
+                metrics,
+                log,
+                lambda: gate_for(options.serving, selected),
+                decisions,
             ),
             control.service,
             services.client_service(metrics),

@@ -66,6 +66,8 @@ class Decision(NamedTuple):
     feasible: int
     evaluated: int
     scoring: Scoring | None = None
+    parts: tuple[tuple[str, int], ...] = ()
+    """What each plugin gave the node, weighted."""
 
 
 class Unschedulable(NamedTuple):
@@ -154,7 +156,8 @@ def _choose(
     if cycle.timer.detailed:
         cycle.timer.scores(best_scores(scored))
     kept = scored if keep_scores else None
-    return Decision(scored.nodes.node(position).name, score, found, len(table), kept)
+    parts = scored.shares_of(position)
+    return Decision(scored.nodes.node(position).name, score, found, len(table), kept, parts)
 
 
 def tell_verdicts(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:

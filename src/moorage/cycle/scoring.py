@@ -26,7 +26,7 @@ class Scoring:
     up when someone asks for `totals`; `own` are those of the feasible nodes.
     """
 
-    __slots__ = ("columns", "constant", "nodes", "own", "parts")
+    __slots__ = ("columns", "constant", "nodes", "own", "parts", "shares")
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
@@ -34,6 +34,8 @@ class Scoring:
         self.own: Scores | None = None
         self.constant = 0
         self.parts: dict[str, Scores | int] = {}
+        self.shares: list[tuple[str, Column | Scores | int, int]] = []
+        """Who had a say, with what, and with which weight still to be applied."""
 
     @property
     def totals(self) -> Scores:
@@ -59,6 +61,22 @@ class Scoring:
 
     def total(self, position: int) -> int:
         return int(self.totals[position]) + self.constant
+
+    def shares_of(self, position: int) -> tuple[tuple[str, int], ...]:
+        """What each plugin gave one node, weighted; read before anything changes."""
+        rows = self.nodes.rows
+        row = position if isinstance(rows, slice) else int(rows[position])
+        found = []
+        for name, share, weight in self.shares:
+            if isinstance(share, int):
+                value = share
+            elif isinstance(share, Column):
+                alike = share.is_zero or share.is_uniform
+                value = share.values.item(0 if alike else row) * weight
+            else:
+                value = share.item(position)
+            found.append((name, value))
+        return tuple(found)
 
     def of(self, position: int) -> dict[str, int]:
         """Each plugin's weighted score for one node."""
@@ -88,8 +106,10 @@ def run(
         column = None if keep else _plain_column(profile, cycle, entry)
         if column is not None:
             outcome.add_column(column, entry.weight)
+            outcome.shares.append((entry.name, column, entry.weight))
             continue
         part = _weighted(profile, cycle, entry, nodes)
+        outcome.shares.append((entry.name, part, 1))
         if isinstance(part, int):
             outcome.constant += part
         else:

@@ -9,6 +9,7 @@
     adaptive_strategies  the weights AdaptiveSchedulingPlugin has learnt
     attempt_tracer       traces of slow and sampled attempts, for the log
     client_metrics       requests to the API server, counted under client-go's names
+    decision_records     a compact record of every attempt, in bounded memory
     decision_log         one line per attempt and binding
     metric_families      cheap counters and histograms
     metric_filter        which metrics are shown, and which values of their labels

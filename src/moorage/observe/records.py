@@ -44,6 +44,8 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     generation: int = 0
     version: str = ""
     trace: str = ""
+    scores: tuple[tuple[str, int], ...] = ()
+    """What each plugin gave the chosen node, weighted; nothing where there was no choice."""
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):

@@ -69,6 +69,7 @@ class Reporter:
             score=decision.score,
             feasible=decision.feasible,
             evaluated=decision.evaluated,
+            scores=decision.parts,
         )
 
     def bound(self, placement: Placement) -> None:

@@ -9,6 +9,7 @@
     secure_serving        where to listen and with which certificate; plain HTTP on loopback only
     cipher_suites         TLS versions and suites by Go's names
     bounded_listener      accepts connections, only so many at once
+    decisions             the last attempts, filtered and paged, or as a stream
     debug_profiles        stacks and profiles of the running process
     configz               the configuration in force, as JSON
     http_server           the routes, and `Server`

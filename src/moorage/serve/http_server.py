@@ -7,6 +7,7 @@
 | /metrics | Prometheus' text or OpenMetrics |
 | /configz | the configuration in force, as JSON |
 | /debug/strategies | what AdaptiveSchedulingPlugin has learnt, and why it places pods as it does |
+| /debug/decisions | the last attempts, filtered (?pod=NS/NAME ...) and paged; ?watch=1 streams |
 | /debug/stacks | where every thread and task stands |
 | /debug/profile?seconds=N | where the time goes: collapsed stacks, for a flame graph |
 | /debug/flags/v | PUT a number: how much the log says from now on |
@@ -21,10 +22,12 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
+from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs, say
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve import debug_profiles
 from moorage.serve.bounded_listener import BoundedListener, bound_socket
+from moorage.serve.decisions import DecisionPages
 from moorage.serve.gate import Gate, busy_while_answering
 from moorage.serve.health import Health, HealthAnswer
 from moorage.serve.loop_watchdog import LoopWatchdog
@@ -49,6 +52,7 @@ class Server:
         watchdog: LoopWatchdog | None = None,
         profiling: bool = True,
         strategies: Callable[[], dict[str, Any]] = dict,
+        decisions: DecisionRecords | None = None,
     ) -> None:
         self.health = health
         self.ports: list[int] = []
@@ -60,6 +64,7 @@ class Server:
         self._watchdog = watchdog
         self._profiling = profiling
         self._strategies = strategies
+        self._decisions = DecisionPages(DecisionRecords(0) if decisions is None else decisions)
         self._tls: list[ServerTls] = []
         self._busy: set[Any] = set()
 
@@ -116,6 +121,7 @@ class Server:
         app.router.add_get("/metrics", self._get_metrics)
         app.router.add_get("/configz", self._get_configz)
         app.router.add_get("/debug/strategies", self._get_strategies)
+        app.router.add_get("/debug/decisions", self._decisions.get)
         for endpoint in self.health.endpoints:
             app.router.add_get(f"/{endpoint}", self._get_health)
             app.router.add_get(f"/{endpoint}/{{check}}", self._get_check)

@@ -113,6 +113,7 @@ def test_one_check_tells_its_reason() -> None:
         pytest.param("/metrics", "# TYPE moorage_config_generation gauge", id="metrics"),
         pytest.param("/configz", '{"componentconfig":{}}', id="the configuration"),
         pytest.param("/debug/strategies", "{}", id="strategies"),
+        pytest.param("/debug/decisions", '{"items":[],"continue":""}', id="decisions"),
         pytest.param("/debug/stacks", "thread MainThread", id="stacks"),
         pytest.param("/debug/profile?seconds=0", "", id="a profile"),
     ],
@@ -135,6 +136,8 @@ def test_loopback_is_shown_everything(path: str, part: str) -> None:
         pytest.param("/metrics", "forged", 401, id="nor to those with a bad token"),
         pytest.param("/metrics", "good", 200, id="but to those who may see them"),
         pytest.param("/debug/stacks", "", 403, id="nor are stacks shown to anybody"),
+        pytest.param("/debug/decisions", "", 403, id="nor decisions to anybody"),
+        pytest.param("/debug/decisions", "good", 200, id="but to those who may see them too"),
         pytest.param("/configz", "good", 200, id="nor the configuration, but to those"),
     ],
 )

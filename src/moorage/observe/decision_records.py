@@ -1,0 +1,198 @@
+"""Decision records: a compact record of every attempt, in bounded memory, by pod and in order.
+
+A record is a few dozen bytes of msgpack; what many say alike (messages, names of profiles and
+plugins) is kept once. The oldest is overwritten first; of one pod only the last few attempts are
+kept, so that a pod which fails over and over does not push out all others.
+"""
+
+import asyncio
+from array import array
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from moorage.observe.records import Attempt, Result
+
+CAPACITY: Final = 20_000
+PER_POD: Final = 5
+TEXTS: Final = 4096
+"""How many different messages are known at once; further ones are kept in the record itself."""
+_ENCODE: Final = msgspec.msgpack.Encoder().encode
+_RESULTS: Final = tuple(Result)
+_CODES: Final = {result: code for code, result in enumerate(_RESULTS)}
+_FREE: Final = b""
+
+
+class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One attempt, as `/debug/decisions` shows it; `number` counts all that were ever made."""
+
+    number: int
+    attempt: str
+    pod: str
+    profile: str
+    result: str
+    time: float
+    ms: float
+    attempts: int
+    node: str = ""
+    score: int = 0
+    scores: dict[str, int] = {}
+    """What each plugin gave the chosen node, weighted."""
+    feasible: int = 0
+    evaluated: int = 0
+    message: str = ""
+    """Why no node was chosen: reasons folded, each with its number of nodes."""
+    nominated: str = ""
+    victims: int = 0
+    generation: int = 0
+    trace: str = ""
+
+
+class Texts:
+    """Texts that many records share, by number."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._numbers: dict[Any, int] = {}
+        self._texts: list[Any] = []
+
+    def number(self, text: Any) -> Any:
+        """The text's number; the text itself where no more are kept."""
+        found = self._numbers.get(text)
+        if found is not None:
+            return found
+        if len(self._texts) >= self._most:
+            return text
+        self._numbers[text] = len(self._texts)
+        self._texts.append(text)
+        return len(self._texts) - 1
+
+    def text(self, number: Any) -> Any:
+        return self._texts[number] if isinstance(number, int) else number
+
+
+class DecisionRecords:
+    """An observer that keeps the last attempts; whoever reads them decodes them."""
+
+    def __init__(self, capacity: int = CAPACITY, per_pod: int = PER_POD) -> None:
+        self._capacity = capacity
+        self._per_pod = per_pod
+        self._slots: list[bytes] = []
+        self._owners = array("q")
+        self._by_pod: dict[int, int | tuple[int, ...]] = {}
+        self._texts = Texts(TEXTS)
+        self._next = 0
+        self.count = 0
+        self._told: asyncio.Event | None = None
+
+    def attempted(self, attempt: Attempt) -> None:
+        """Keep one attempt."""
+        self.count += 1
+        owner = hash(attempt.pod)
+        slot = self._slot(owner)
+        number = self._texts.number
+        parts = attempt.scores
+        self._slots[slot] = _ENCODE(
+            (
+                self.count,
+                attempt.id,
+                attempt.pod,
+                number(attempt.profile),
+                _CODES[attempt.result],
+                attempt.time,
+                round(attempt.seconds * 1e6),
+                attempt.attempts,
+                attempt.node,
+                attempt.score,
+                number(tuple(name for name, _ in parts)) if parts else 0,
+                [value for _, value in parts],
+                attempt.feasible,
+                attempt.evaluated,
+                number(attempt.message) if attempt.message else "",
+                attempt.nominated,
+                attempt.victims,
+                attempt.generation,
+                attempt.trace,
+            )
+        )
+        if self._told is not None:
+            self._told.set()
+
+    def _slot(self, owner: int) -> int:
+        """Where the next record of a pod goes: the oldest of its own, if it has its share."""
+        held = self._by_pod.get(owner)
+        if type(held) is tuple and len(held) >= self._per_pod:
+            self._by_pod[owner] = (*held[1:], held[0])
+            return held[0]
+        slot = self._next
+        if slot == len(self._slots):
+            self._slots.append(_FREE)
+            self._owners.append(owner)
+        else:
+            self._forget(self._owners[slot], slot)
+            self._owners[slot] = owner
+            held = self._by_pod.get(owner)
+        self._next = (slot + 1) % self._capacity
+        if held is None:
+            self._by_pod[owner] = slot
+        else:
+            self._by_pod[owner] = (*held, slot) if isinstance(held, tuple) else (held, slot)
+        return slot
+
+    def _forget(self, owner: int, slot: int) -> None:
+        held = self._by_pod.get(owner)
+        if isinstance(held, tuple) and len(held) > 1:
+            kept = tuple(each for each in held if each != slot)
+            self._by_pod[owner] = kept if len(kept) > 1 else kept[0]
+        else:
+            self._by_pod.pop(owner, None)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def bytes_used(self) -> int:
+        """About how much memory the records and their index take."""
+        index = sum(
+            72 + 32 + (len(h) * 40 if isinstance(h, tuple) else 32) for h in self._by_pod.values()
+        )
+        return sum(len(each) + 33 + 16 for each in self._slots) + index
+
+    def of_pod(self, pod: str) -> list[DecisionRecord]:
+        """The last attempts at a pod, oldest first."""
+        held = self._by_pod.get(hash(pod))
+        slots = held if isinstance(held, tuple) else () if held is None else (held,)
+        found = [self._decoded(self._slots[slot]) for slot in slots]
+        return sorted((each for each in found if each.pod == pod), key=lambda each: each.number)
+
+    def since(self, number: int) -> Iterator[DecisionRecord]:
+        """Every record after that number, oldest first."""
+        found = [(_number(each), each) for each in self._slots if each]
+        for _, each in sorted(pair for pair in found if pair[0] > number):
+            yield self._decoded(each)
+
+    async def more(self) -> None:
+        """Return when there are more records than there are now."""
+        if self._told is None:
+            self._told = asyncio.Event()
+        self._told.clear()
+        await self._told.wait()
+
+    def _decoded(self, raw: bytes) -> DecisionRecord:
+        (
+            number, attempt, pod, profile, result, time, micros, attempts, node, score, names,
+            values, feasible, evaluated, message, nominated, victims, generation, trace,
+        ) = msgspec.msgpack.decode(raw)  # fmt: skip
+        text = self._texts.text
+        return DecisionRecord(
+            number, attempt, pod, text(profile), _RESULTS[result].value, time, micros / 1000,
+            attempts, node, score,
+            dict(zip(text(names), values, strict=True)) if values else {},
+            feasible, evaluated, text(message), nominated, victims, generation, trace,
+        )  # fmt: skip
+
+
+def _number(raw: bytes) -> int:
+    decoded: list[Any] = msgspec.msgpack.decode(raw)
+    return int(decoded[0])
