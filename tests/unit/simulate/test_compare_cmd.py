@@ -2,11 +2,6 @@
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from moorage.cli.main import main
+from moorage.cli.run_progress import RunProgress
 from moorage.simulate.comparison import compare
 from moorage.simulate.failure_rules import read_rule
 from moorage.simulate.scenario_run import RunResult
+from moorage.simulate.sweep import Task
 from moorage.simulate.workload_changes import workload_changes
 from tests.unit.simulate.scenarios import PACKING, write_tables
 
@@ -175,18 +172,22 @@ def test_a_plugin_that_hangs_is_one_clear_line(tmp_path: Path) -> None:
     assert "Hangs" in told.stderr + told.stdout
 
 
-def test_being_interrupted_tells_what_is_done(options: list[str], tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "moorage", "compare", *options[:-1], "400", "-o", "json"]
-    started = subprocess.Popen(
-        [*command, "--workers", "1", "--results", str(tmp_path / "out.csv")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
-    )  # fmt: skip
-    time.sleep(12)
-    started.send_signal(signal.SIGINT)
-    out, err = started.communicate(timeout=60)
+def test_being_interrupted_tells_what_is_done(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[int] = []
 
-    assert started.returncode == 130, err
-    assert "interrupted: this is what was done by then" in err
-    done = json.loads(out)["configurations"]
-    assert 0 < len(done[0]["seeds"]) < 400
-    assert (tmp_path / "out.csv").exists()
+    def ctrl_c_after_three(bar: RunProgress, task: Task, result: RunResult) -> None:
+        done.append(task.seed)
+        if len(done) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunProgress, "done", ctrl_c_after_three)
+
+    told = run(*options[:-1], "400", "-o", "json", "--results", str(tmp_path / "out.csv"))
+
+    assert told.exit_code == 130
+    assert "interrupted: this is what was done by then" in told.stderr
+    kube, packing = json.loads(told.stdout)["configurations"]
+    assert [len(each["seeds"]) for each in (kube, packing)] == [2, 1]
+    assert len(_rows(tmp_path / "out.csv")) == 3
