@@ -9,7 +9,7 @@
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -23,7 +23,7 @@ from moorage.explain import json_patch, pod_edits, relaxation
 from moorage.explain.change import Change
 from moorage.explain.json_patch import Patch
 from moorage.explain.pod_edits import Raw
-from moorage.explain.relaxation import Option, relaxed
+from moorage.explain.relaxation import Option, Relaxation, relaxed
 from moorage.explain.world import Question, World
 
 MOST_ROWS: Final = 48
@@ -65,9 +65,14 @@ def _candidates(world: World, raw: Raw, question: Question) -> Iterator[Candidat
             accepts = partial(_accepts, world, plugin, row)
             by_plugin.append(relaxation.options(plugin, raw, question, row, accepts)[:MOST_TRIED])
         for parts in itertools.islice(itertools.product(*by_plugin), MOST_TRIED):
-            option = tuple(part for option in parts for part in option)
+            option = _each_once(part for option in parts for part in option)
             if option and world.fits_on(decode_as(relaxed(raw, option), Pod), row):
                 yield Candidate(sum(part.size for part in option), row, option)
+
+
+def _each_once(parts: Iterable[Relaxation]) -> Option:
+    """Relaxations that several plugins ask for alike, once: a cordoned node is tainted, too."""
+    return tuple({part.summary: part for part in parts}.values())
 
 
 def _accepts(world: World, plugin: str, row: int, raw: Raw) -> bool:

@@ -37,7 +37,9 @@ def _sentences(question: Question) -> Iterator[str]:
         offered = int(table.allocatable[index, : table.rows][looked_at].max())
         if free >= amount:
             continue
-        if offered < amount:
+        if not offered:
+            yield f"asks {asked} of {name}; {where}no node has any"
+        elif offered < amount:
             most = format_amount(name, offered)
             yield f"asks {asked} of {name}; {where}the most any node has at all is {most}"
         else:
