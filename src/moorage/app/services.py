@@ -1,7 +1,7 @@
 """What runs beside the scheduler in one process: the HTTP server, feeds, strategy metrics."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final, Protocol
 
@@ -21,6 +21,7 @@ from moorage.serve.gate import Gate
 from moorage.serve.health import Check, FailureReason, Health
 from moorage.serve.http_server import Server
 from moorage.serve.loop_watchdog import LoopWatchdog
+from moorage.serve.questions import Question
 from moorage.serve.secure_serving import Listener
 
 LATE_SECONDS: Final = 20.0
@@ -39,6 +40,7 @@ def build_server(
     outdated: FailureReason | None = None,
     stopping: Callable[[], bool] = lambda: False,
     decisions: DecisionRecords | None = None,
+    questions: Mapping[str, Question] | None = None,
 ) -> Server:
     """A server for a scheduler that `metrics` observes.
 
@@ -76,6 +78,7 @@ def build_server(
         profiling=held.configuration.enable_profiling,
         strategies=lambda: strategies_by_profile(scheduler.profiles),
         decisions=decisions,
+        questions=questions,
     )
 
 
@@ -128,6 +131,7 @@ def http_service(
     logs: Logs | None = None,
     gate: Callable[[], AbstractAsyncContextManager[Gate]] = lambda: nullcontext(Gate(None)),
     decisions: DecisionRecords | None = None,
+    questions: Callable[[Scheduler], Mapping[str, Question]] = lambda _: {},
 ) -> Callable[[ServedProcess], Awaitable[None]]:
     """What a process runs beside its scheduler, once it has one, for as long as it lasts."""
 
@@ -146,6 +150,7 @@ def http_service(
                 outdated=lambda: _outdated(process.freshness),
                 stopping=lambda: process.stopping,
                 decisions=decisions,
+                questions=questions(process.scheduler),
             ).run()
 
     return serve

@@ -25,6 +25,7 @@
     run_options           the options of `moorage run`
     scenario_cmd          `moorage simulate` on a scenario: one run, and its KPIs
     scenario_options      options that `simulate`, `compare` and `tune` share
+    server_question       questions to a running Moorage, over HTTPS
     simulate_cmd          `moorage simulate`: the scheduler on an embedded cluster
     run_progress          a bar that shows how many runs of a sweep are done; only on a terminal
     report_output         reports of comparisons: what the command line adds to them

@@ -10,13 +10,22 @@ from rich.console import Console
 from moorage.cli.cluster_options import ClusterChoice, with_cluster_options
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.explain_text import print_explanation
+from moorage.cli.server_question import RunningServer
 from moorage.config.field_errors import InputError
+from moorage.explain.explanation import Explanation
+from moorage.explain.sources import full_name
 
 
 @click.command("explain", short_help="Why a pod is where it is, and what would help.")
 @click.argument("paths", nargs=-1, metavar="[PATH...] [POD]")
 @click.option("--pod", "pod", default="", metavar="[NAMESPACE/]NAME", help="The pod to explain.")
 @click.option("--namespace", "-n", default="", metavar="NAME", help="The pod's namespace.")
+@click.option("--server", default="", metavar="URL", help="Ask a running Moorage, over HTTPS.")
+@click.option("--token-file", default="", metavar="FILE", help="The token to show to --server.")
+@click.option(
+    "--certificate-authority", "authority", default="", metavar="FILE", help="Whom to trust there."
+)
+@click.option("--insecure-skip-tls-verify", "insecure", is_flag=True, help="Trust anybody there.")
 @with_cluster_options
 @click.option(
     "-o",
@@ -28,7 +37,15 @@ from moorage.config.field_errors import InputError
 )
 @exit_on_bad_input
 def explain_command(
-    paths: tuple[str, ...], pod: str, namespace: str, output: str, **given: Any
+    paths: tuple[str, ...],
+    pod: str,
+    namespace: str,
+    server: str,
+    token_file: str,
+    authority: str,
+    insecure: bool,
+    output: str,
+    **given: Any,
 ) -> None:
     """Explain one pod: why this node and no other, or why none and what would help.
 
@@ -43,10 +60,16 @@ def explain_command(
       moorage explain cluster/ workloads/ team-a/train-3 -o json
       moorage explain --context staging team-a/train-3
       kubectl moorage explain pod/web-0 -n team-a
+      moorage explain --server https://localhost:10259 --token-file token team-a/train-3
     """
     files, named = _files_and_pod(paths, pod)
-    choice = ClusterChoice(files, **given)
-    told = choice.source().explain(named, namespace or choice.namespace())
+    if server:
+        running = RunningServer(server, token_file, authority, insecure)
+        body = {"pod": full_name(named, namespace)}
+        told = running.ask("/debug/explain", body, Explanation)
+    else:
+        choice = ClusterChoice(files, **given)
+        told = choice.source().explain(named, namespace or choice.namespace())
     if output == "json":
         click.echo(msgspec.json.encode(told))
     else:

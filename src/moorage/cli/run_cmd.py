@@ -22,6 +22,7 @@ from moorage.cli.run_options import options_of, run_options
 from moorage.config import yaml_dump
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
+from moorage.explain.live_answers import LiveAnswers
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
@@ -30,6 +31,8 @@ from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs, say
 from moorage.observe.otel_spans import OtelMissing, otlp_spans
 from moorage.observe.prometheus_metrics import Metrics
+from moorage.scheduler.scheduler import Scheduler
+from moorage.serve.questions import Question
 from moorage.serve.secure_serving import CertificateError, Certificates, Listener, ListenerError
 
 
@@ -140,6 +143,7 @@ async def _run(
                 log,
                 lambda: gate_for(options.serving, selected),
                 decisions,
+                _questions if options.enable_explain else lambda _: {},
             ),
             control.service,
             services.client_service(metrics),
@@ -158,6 +162,11 @@ async def _run(
     finally:
         if exporter is not None:
             await asyncio.to_thread(exporter.close)
+
+
+def _questions(scheduler: Scheduler) -> dict[str, Question]:
+    answers = LiveAnswers(scheduler)
+    return {"/debug/explain": answers.explain, "/debug/whatif": answers.whatif}
 
 
 def _listeners(options: RunOptions) -> list[Listener]:

@@ -52,6 +52,12 @@ _OPTIONS = (
     common.CONTEXT,
     common.PLUGIN,
     click.option(
+        "--enable-explain",
+        is_flag=True,
+        help="Answer POST /debug/explain and /debug/whatif from the live cache, to those whom the "
+        "API server lets post there. [default: do not]",
+    ),
+    click.option(
         "--allow-writable-plugins",
         is_flag=True,
         help="Load plugin files that every user of this machine may write. [default: refuse them]",

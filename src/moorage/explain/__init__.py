@@ -14,6 +14,7 @@
     what_if_changes     what a what-if changes, from flags or a file of scenarios
     what_if_answer      what moves, what waits and the KPIs once it is changed
     gang_changes        a gang as a whole: how many of it fit, the smallest change for all of it
+    live_answers        explanations on the cache of a running scheduler
     capacity            how many more pods of a shape fit, where, and what runs out first
     json_patch          the difference between two objects, and applying one
     evaluator           one case decided in full, for `moorage evaluate` and the parity tests

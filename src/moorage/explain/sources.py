@@ -30,6 +30,12 @@ from moorage.simulate.simulation import Simulation, load_cluster, pods_in
 from moorage.watch.api_resources import PODS
 
 
+def full_name(key: str, namespace: str = "") -> str:
+    """`namespace/name` of what may be written `pod/name`, `name` or in full."""
+    wanted = key.removeprefix("pod/").removeprefix("pods/")
+    return wanted if "/" in wanted else f"{namespace or 'default'}/{wanted}"
+
+
 class Source(NamedTuple):
     """A cluster to ask about, and its pods as they are written.
 
@@ -43,8 +49,7 @@ class Source(NamedTuple):
 
     def pod(self, key: str, namespace: str = "") -> Pod:
         """The pod named `namespace/name`, or `name` in a namespace, the default one without."""
-        wanted = key.removeprefix("pod/").removeprefix("pods/")
-        wanted = wanted if "/" in wanted else f"{namespace or 'default'}/{wanted}"
+        wanted = full_name(key, namespace)
         known = {pod.key: pod for pod in pods_in(self.cluster)}
         if wanted in known:
             return known[wanted]

@@ -76,6 +76,10 @@ class Question(NamedTuple):
         self.found.feasible = filtering.feasible_rows(self.profile, self.cycle, self.found)
         return self.found.feasible
 
+    def diagnosis_message(self) -> str:
+        """kube's message about a pod that fits nowhere."""
+        return filtering.diagnose(self.profile, self.cycle, self.found).message()
+
     def refusal(self, row: int) -> Rejection | None:
         """Who refuses one node first; None where nobody does."""
         if self.refused_outright is not None:

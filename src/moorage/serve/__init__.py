@@ -10,6 +10,7 @@
     cipher_suites         TLS versions and suites by Go's names
     bounded_listener      accepts connections, only so many at once
     decisions             the last attempts, filtered and paged, or as a stream
+    questions             questions that are POSTed, one at a time
     debug_profiles        stacks and profiles of the running process
     configz               the configuration in force, as JSON
     http_server           the routes, and `Server`

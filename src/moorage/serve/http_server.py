@@ -8,6 +8,7 @@
 | /configz | the configuration in force, as JSON |
 | /debug/strategies | what AdaptiveSchedulingPlugin has learnt, and why it places pods as it does |
 | /debug/decisions | the last attempts, filtered (?pod=NS/NAME ...) and paged; ?watch=1 streams |
+| /debug/explain /debug/whatif | POST a question about the live cache; only where enabled |
 | /debug/stacks | where every thread and task stands |
 | /debug/profile?seconds=N | where the time goes: collapsed stacks, for a flame graph |
 | /debug/flags/v | PUT a number: how much the log says from now on |
@@ -15,7 +16,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ from moorage.serve.decisions import DecisionPages
 from moorage.serve.gate import Gate, busy_while_answering
 from moorage.serve.health import Health, HealthAnswer
 from moorage.serve.loop_watchdog import LoopWatchdog
+from moorage.serve.questions import Question, Questions
 from moorage.serve.secure_serving import CertificateError, Listener, ListenerError, ServerTls
 
 REFRESH_SECONDS: Final = 60.0
@@ -53,6 +55,7 @@ class Server:
         profiling: bool = True,
         strategies: Callable[[], dict[str, Any]] = dict,
         decisions: DecisionRecords | None = None,
+        questions: Mapping[str, Question] | None = None,
     ) -> None:
         self.health = health
         self.ports: list[int] = []
@@ -64,6 +67,7 @@ class Server:
         self._watchdog = watchdog
         self._profiling = profiling
         self._strategies = strategies
+        self._questions = Questions(questions or {})
         self._decisions = DecisionPages(DecisionRecords(0) if decisions is None else decisions)
         self._tls: list[ServerTls] = []
         self._busy: set[Any] = set()
@@ -122,6 +126,8 @@ class Server:
         app.router.add_get("/configz", self._get_configz)
         app.router.add_get("/debug/strategies", self._get_strategies)
         app.router.add_get("/debug/decisions", self._decisions.get)
+        for path in self._questions.paths:
+            app.router.add_post(path, self._questions.post)
         for endpoint in self.health.endpoints:
             app.router.add_get(f"/{endpoint}", self._get_health)
             app.router.add_get(f"/{endpoint}/{{check}}", self._get_check)
