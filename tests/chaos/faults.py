@@ -13,6 +13,7 @@ OF_A_LINE: Final = (
 )
 OF_THE_SERVER: Final = ("restart-api-server", "compact", "pause-etcd")
 WINDOW_SECONDS: Final = (0.8, 3.5)
+LOSS_SECONDS: Final = (3.0, 6.0)
 STOP_SECONDS: Final = (1.0, 7.0)
 PAUSE_SECONDS: Final = (0.5, 2.0)
 BETWEEN_SECONDS: Final = (1.0, 4.0)
@@ -41,7 +42,7 @@ def plan(rng: random.Random, seconds: float) -> list[Fault]:
 
 
 def _draw(rng: random.Random, at: float) -> Fault:
-    sort = rng.choices(("line", "replica", "server"), (6, 3, 1))[0]
+    sort = rng.choices(("line", "replica", "server"), (7, 2, 1))[0]
     if sort == "server":
         return Fault(at, rng.choice(OF_THE_SERVER), "server", rng.uniform(*PAUSE_SECONDS))
     targets: tuple[Target, ...] = ("leader", "standby", "both")
@@ -50,5 +51,6 @@ def _draw(rng: random.Random, at: float) -> Fault:
         kind = rng.choice(OF_A_REPLICA)
         return Fault(at, kind, to, rng.uniform(*STOP_SECONDS) if kind == "stop" else 0.5)
     kind = rng.choice(OF_A_LINE)
-    lasts = rng.uniform(*WINDOW_SECONDS) + 2.0 * kind.startswith("lose")
-    return Fault(at, kind, to, lasts)
+    if kind == "lose-replies":
+        return Fault(at, kind, "both", rng.uniform(*LOSS_SECONDS))
+    return Fault(at, kind, to, rng.uniform(*WINDOW_SECONDS))

@@ -31,7 +31,7 @@ from tests.integration.proxying import HttpProxy
 SETTLE_SECONDS = 75.0
 QUIET_SECONDS = 2.0
 FIRST_BINDS = 20
-ENDS_WITH_REPLIES = 6
+ENDS_WITH_REPLIES = 10
 """How many pods end when replies begin to be lost, so that there are bindings to lose."""
 PODS, NODES, GROUPS = "/api/v1/pods", "/api/v1/nodes", f"/apis/{grouping.CUSTOM}/podgroups"
 
