@@ -34,6 +34,7 @@ from moorage.gang.binder import GangBinder
 from moorage.gang.directory import Directory
 from moorage.gang.feature import Gangs
 from moorage.gang.holds import Holds
+from moorage.gang.interrupted import InterruptedEvictions
 from moorage.gang.leaving import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.place import GangPlacer
@@ -218,7 +219,22 @@ def gangs_for(ports: Ports, evictions: Evictions) -> Gangs:
         preemption,
         bind,
     )
-    return Gangs(cache, queue, clock, groups, holds, settings, lifecycle, leaving, status, attempt)
+    interrupted = InterruptedEvictions(
+        cache, clock, profiles, groups, evictions, ports.start, ports.wake
+    )
+    return Gangs(
+        cache,
+        queue,
+        clock,
+        groups,
+        holds,
+        settings,
+        lifecycle,
+        leaving,
+        status,
+        attempt,
+        interrupted,
+    )
 
 
 def quotas_for(ports: Ports) -> ElasticQuotas:

@@ -35,6 +35,9 @@ class PodsInPreBind:
             del self._tasks[uid]
             self._called_back.discard(uid)
 
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._tasks
+
     def call_back(self, uid: str) -> bool:
         """Stop the work for a pod; False where there is none."""
         task = self._tasks.get(uid)

@@ -1,11 +1,12 @@
 """Patches of a pod's status: PodScheduled, DisruptionTarget and nominatedNodeName."""
 
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from moorage.api.pod import Pod
 
 Reason = Literal["Unschedulable", "SchedulerError"]
+PREEMPTED: Final = "PreemptionByScheduler"
 
 
 def not_scheduled_patch(
@@ -25,8 +26,16 @@ def disruption_target_patch(
 ) -> dict[str, Any]:
     """A patch that marks a victim of preemption."""
     message = f"{scheduler}: preempting to accommodate a higher priority {preemptor}"
-    reason = "PreemptionByScheduler"
-    return _status(conditions=[_condition("DisruptionTarget", "True", reason, message, pod, now)])
+    marked = _condition("DisruptionTarget", "True", PREEMPTED, message, pod, now)
+    return _status(conditions=[marked])
+
+
+def is_preempted(pod: Pod) -> bool:
+    """Whether a pod is marked as a victim of preemption."""
+    return any(
+        (each.type, each.status, each.reason) == ("DisruptionTarget", "True", PREEMPTED)
+        for each in pod.status.conditions
+    )
 
 
 def nomination_patch(node: str) -> dict[str, Any]:

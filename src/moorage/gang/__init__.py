@@ -15,6 +15,7 @@
     victim_search   who must leave so that a group fits
     preemption      they are evicted while the group waits
     leaving         which groups wait for whom to leave
+    interrupted     evictions of groups that were begun and are finished later
     binder          all of a group is made ready before the first pod is bound
     holds           room that is held for groups
     foresight       when and where a group will have room first

@@ -19,6 +19,7 @@ from moorage.gang.attempt import GangAttempt
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
 from moorage.gang.holds import Holds
+from moorage.gang.interrupted import InterruptedEvictions
 from moorage.gang.leaving import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.settings import GangSettings
@@ -55,6 +56,7 @@ class Gangs(Feature):
         leaving: LeavingVictims,
         status: GangStatus,
         attempt: GangAttempt,
+        interrupted: InterruptedEvictions,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -66,6 +68,7 @@ class Gangs(Feature):
         self._leaving = leaving
         self._status = status
         self._attempt = attempt
+        self._interrupted = interrupted
         self._served: dict[str, bool] = {}
         self._touched: list[Group] = []
         """The groups that the change at hand has added pods to, or taken some from."""
@@ -114,7 +117,9 @@ class Gangs(Feature):
     def _pod_here(self, pod: Pod) -> list[Group]:
         if len(podgroup.group_names(pod)) > 1:
             self._lifecycle.tell_of_pod(pod.uid)
-        return self.groups.put_pod(pod, self._clock.now())
+        touched = self.groups.put_pod(pod, self._clock.now())
+        self._interrupted.see(pod)
+        return touched
 
     def _group_written(self, obj: PodGroup, gone: bool, resource: Resource) -> list[Group]:
         if gone:
@@ -153,9 +158,11 @@ class Gangs(Feature):
 
     def tick(self, now: float) -> None:
         self._lifecycle.tick(now)
+        self._interrupted.tick(now)
 
     def next_due(self) -> float | None:
-        return self._lifecycle.next_due()
+        due = (self._lifecycle.next_due(), self._interrupted.next_due())
+        return min((when for when in due if when is not None), default=None)
 
     def let_go(self, schedulers: Collection[str]) -> None:
         """Pods of these schedulers wait for nobody of ours."""

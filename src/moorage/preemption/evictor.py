@@ -1,9 +1,11 @@
 """Making room: victims are marked, deleted and told, without holding up the loop.
 
-1. All victims but one are evicted at once; then the last, so that whoever waits for them can tell
+1. All victims are marked before the first is deleted: if one cannot be, nobody leaves. And whoever
+   finds a marked pod later can tell that its eviction was begun.
+2. All but one are evicted at once; then the last, so that whoever waits for them can tell
    by that one whether all are gone or going.
-2. If one cannot be evicted the last is spared: the preemptor will have to choose again.
-3. A victim that waits for permission, or is being made ready, is sent back to the queue, not
+3. If one cannot be evicted the last is spared: the preemptor will have to choose again.
+4. A victim that waits for permission, or is being made ready, is sent back to the queue, not
    deleted; one that is gone already is fine, and nothing is said of it.
 """
 
@@ -65,15 +67,35 @@ class Evictor:
         self, order: Order, victims: Sequence[Pod], last: Callable[[Pod], None]
     ) -> bool:
         """Evict every victim; `last` is told of the last one. False where one could not be."""
+        if not all(await asyncio.gather(*(self._mark(order, victim) for victim in victims))):
+            return False
         *others, final = victims
-        done = await asyncio.gather(*(self.evict(order, victim) for victim in others))
+        done = await asyncio.gather(*(self._evict(order, victim) for victim in others))
         if not all(done):
             return False
         last(final)
-        return await self.evict(order, final)
+        return await self._evict(order, final)
 
-    async def evict(self, order: Order, victim: Pod) -> bool:
-        """Mark one victim, delete it, say so; False where the API server refuses."""
+    async def _mark(self, order: Order, victim: Pod) -> bool:
+        """Say on a victim that it is one; False where the API server refuses.
+
+        The Eviction API marks by itself, and one that is not bound yet is sent back.
+        """
+        if order.by_api or self._waiting.get(victim.uid) or victim.uid in self._preparing:
+            return True
+        now = self._clock.now()
+        patch = status_patches.disruption_target_patch(victim, order.scheduler, now, order.what)
+        try:
+            await self._server.patch_pod_status(victim.namespace, victim.name, patch, victim.uid)
+        except NotFound:
+            return True
+        except ApiError as error:
+            self._observers.failed(victim.key, "", error)
+            return False
+        return True
+
+    async def _evict(self, order: Order, victim: Pod) -> bool:
+        """Delete one victim, and say so; False where the API server refuses."""
         note = f"Preempted by {order.what} {order.preemptor.uid} on node {order.node}"
         if self._calls_back(victim):
             way, result, note = "memory", "evicted", note + IN_MEMORY
@@ -98,13 +120,11 @@ class Evictor:
         return True
 
     async def _remove(self, order: Order, victim: Pod) -> Result:
-        server, now = self._server, self._clock.now()
-        patch = status_patches.disruption_target_patch(victim, order.scheduler, now, order.what)
+        server = self._server
         try:
             if order.by_api:
                 await server.evict(victim.namespace, victim.name, uid=victim.uid)
             else:
-                await server.patch_pod_status(victim.namespace, victim.name, patch, victim.uid)
                 await server.delete(PODS, victim.namespace, victim.name, uid=victim.uid)
         except NotFound:
             return "gone"

@@ -163,6 +163,10 @@ class Preemption(Feature):
         """Put down that these pods are about to be evicted, wherever that counts."""
         limit = settings_of(profile).loop_guard
         self._spared.note(preemptor, victims, self._clock.now(), limit)
+        self.resume(victims)
+
+    def resume(self, victims: Sequence[Pod]) -> None:
+        """The same for pods whose eviction was begun earlier and has not ended."""
         self.ledger.spend(victims)
         self.leaving.update(victim.uid for victim in victims)
         for evicting in self._others.evicting:

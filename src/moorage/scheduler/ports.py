@@ -77,6 +77,10 @@ class Evictions(Protocol):
         """Put down that these pods are about to be evicted, wherever that counts."""
         ...
 
+    def resume(self, victims: Sequence[Pod]) -> None:
+        """The same for pods whose eviction was begun earlier and has not ended."""
+        ...
+
     async def evict(
         self, preemptor: KubeObject, what: str, victims: Sequence[Pod], profile: Profile
     ) -> bool:
@@ -97,6 +101,9 @@ class NoEvictions:
         raise NotImplementedError
 
     def begin(self, preemptor: Pod, victims: Sequence[Pod], profile: Profile) -> None:
+        raise NotImplementedError
+
+    def resume(self, victims: Sequence[Pod]) -> None:
         raise NotImplementedError
 
     async def evict(

@@ -23,11 +23,14 @@ class Tasks:
         self._group = group
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Begin something that the loop does not wait for."""
+        """Begin something that the loop does not wait for; nothing where the scheduler ends."""
         if self._group is None:
             work.close()
             raise RuntimeError("the scheduler is not running")
-        self._group.create_task(work, name=name)
+        try:
+            self._group.create_task(work, name=name)
+        except RuntimeError:
+            work.close()  # a task that is cancelled has more to say
 
 
 class Bindings:

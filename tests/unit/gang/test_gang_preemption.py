@@ -6,7 +6,7 @@ import pytest
 
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.testing import PodBuilder, node, pod
-from moorage.watch.api_errors import Forbidden
+from moorage.watch.api_errors import Forbidden, Unauthorized
 from moorage.watch.api_resources import PODS
 from moorage.watch.api_server import Resource
 from tests.unit.gang.gang_world import (
@@ -366,3 +366,45 @@ def test_a_group_makes_room_once_the_binding_of_its_victims_has_ended() -> None:
 
     assert len(world.bound("vip")) == 2
     assert names(world) == {"vip-0", "vip-1"}
+
+
+class RefusedOnce(MemoryCluster):
+    """Does not delete some pods, until it is told to."""
+
+    refused: ClassVar[set[str]] = {"batch-1"}
+    heals = True
+
+    async def delete(self, resource: Resource, namespace: str, name: str, **options: Any) -> None:
+        if name in self.refused and not self.heals:
+            raise Unauthorized("the token is not known, for now")
+        await super().delete(resource, namespace, name, **options)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_eviction_of_a_group_that_was_interrupted_is_finished(restarted: bool) -> None:
+    """Even by another replica, and though nobody needs the room any more."""
+    world = GangWorld(
+        node("a").offering(cpu="3"),
+        group("batch", 3),
+        *running("batch", {"a": 3}),
+        pod("vip").requesting(cpu="3").prioritised(100),
+        cluster=RefusedOnce,
+    )
+    assert isinstance(world.cluster, RefusedOnce)
+    world.cluster.heals = False
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(0.5)
+        assert len(world.bound("batch")) < 3
+        await world.cluster.delete(PODS, "default", "vip", grace_period_seconds=0)
+        if restarted:
+            await world.stop()
+            await world.start()
+        await world.clock.sleep(0.5)
+        assert world.bound("batch")
+        world.cluster.heals = True  # type: ignore[attr-defined]
+        await settle(world, 15)
+
+    world.run(story)
+
+    assert names(world) == set()

@@ -1,0 +1,91 @@
+"""Evictions of groups that were begun and never ended: they are finished, so that no part stays.
+
+Victims are marked before the first of them is deleted. A pod of a group that is marked and still
+runs a while later was to leave: an answer was lost, or the replica that led is gone. What is left
+of its group leaves, whoever it was to make room for.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from moorage.api.meta import KubeObject
+from moorage.api.pod import Pod
+from moorage.bind.status_patches import is_preempted
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.cycle.profile import Profile
+from moorage.gang import victim_search
+from moorage.gang.directory import Directory
+from moorage.gang.group import Group
+from moorage.scheduler.alarms import Alarms
+from moorage.scheduler.ports import Evictions
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.tasks import Start, Wake
+
+AFTER_SECONDS: Final = 5.0
+"""How long whoever marked a pod is given to delete it."""
+
+
+class InterruptedEvictions:
+    """Looks at groups with a marked pod a while later."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        clock: Clock,
+        profiles: Profiles,
+        groups: Directory,
+        evictions: Evictions,
+        start: Start,
+        wake: Wake,
+    ) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._profiles = profiles
+        self._groups = groups
+        self._evictions = evictions
+        self._start = start
+        self._wake = wake
+        self._looks = Alarms()
+
+    def see(self, pod: Pod) -> None:
+        """A pod of a group has changed."""
+        group = self._groups.of(pod)
+        if group is not None and group.key not in self._looks and _was_to_leave(pod):
+            self._look_later(group)
+
+    def tick(self, now: float) -> None:
+        for key in self._looks.due(now):
+            group = self._groups.get(key)
+            if group is not None:
+                self._look(group)
+
+    def next_due(self) -> float | None:
+        return self._looks.next()
+
+    def _look_later(self, group: Group) -> None:
+        self._looks.set(group.key, self._clock.now() + AFTER_SECONDS)
+
+    def _look(self, group: Group) -> None:
+        """Evict what is left of a group, where a pod of it was to leave."""
+        marked = next((pod for pod in group.placed.values() if _was_to_leave(pod)), None)
+        profile = marked and self._profiles.by_name.get(marked.spec.scheduler_name)
+        if marked is None or not profile or not self._evictions.preempts(profile):
+            return
+        if group.minimum < 1 or victim_search.is_divisible(group.object):
+            return
+        victims = list(group.on_nodes(self._cache.assumed).values())
+        self._evictions.resume(victims)
+        work = self._carry_out(group, group.object or marked, victims, profile)
+        self._start(work, f"evict/{group.key}")
+
+    async def _carry_out(
+        self, group: Group, about: KubeObject, victims: Sequence[Pod], profile: Profile
+    ) -> None:
+        if not await self._evictions.evict(about, "eviction of podgroup", victims, profile):
+            self._look_later(group)
+        self._wake()
+
+
+def _was_to_leave(pod: Pod) -> bool:
+    return bool(pod.spec.node_name) and not pod.is_terminating and is_preempted(pod)
