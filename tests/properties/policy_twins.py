@@ -98,8 +98,16 @@ def price(plugin: Any, world: World, node: Node, spot_ratio: float) -> float:
     )
     true = plugin.instance_prices.get(node.labels.get("node.kubernetes.io/instance-type", ""))
     listed = _worth(metrics, offered(node, "cpu"), offered(node, "memory"), offered(node, GPU))
-    ratio = true / listed if true is not None and listed > 0 else 1.0
-    return (ratio * spot_ratio if node.labels.get("node-type") == "spot" else ratio) * own
+    whole = listed if true is None else true
+    if node.labels.get("node-type") == "spot":
+        whole *= spot_ratio
+    parts = [
+        (nonzero(pod, "cpu") or 100, offered(node, "cpu")),
+        (nonzero(pod, "memory") or 200 * 2**20, offered(node, "memory")),
+        (asked(pod, GPU), offered(node, GPU)),
+    ]
+    shares = [wanted / has for wanted, has in parts if has > 0 and wanted]
+    return whole * max(shares) if shares else own
 
 
 def cost(plugin: Any, world: World, node: Node) -> Said:
@@ -118,7 +126,9 @@ def business_score(plugin: Any, world: World, node: Node) -> Said:
     said = number(node, "moorage.io/reliability")
     spot = node.labels.get("node-type") == "spot"
     sure = (30 if spot else 100) if math.isnan(said) else min(max(said, 0), 100)
-    return Said(False, (40 * cheap + 35 * fast + 25 * sure) / 100)
+    weights = plugin.weights
+    total = weights.cost * cheap + weights.performance * fast + weights.reliability * sure
+    return Said(False, total / (weights.cost + weights.performance + weights.reliability))
 
 
 def compliance(plugin: Any, world: World, node: Node) -> Said:
@@ -164,23 +174,28 @@ def energy(plugin: Any, world: World, node: Node) -> Said:
 
 
 def gpu_topology(plugin: Any, world: World, node: Node) -> Said:
-    """Free domains are filled from the fullest on: how many does the pod need?"""
+    """GPUs are handed out pod by pod: of the domain that is filled best, or the emptiest ones."""
     wanted, has = asked(world.pod, GPU), offered(node, GPU)
     if not wanted:
         return Said(False, 0)
     free = has - sum(asked(pod, GPU) for pod in world.residents[node.name])
     said = number(node, plugin.numa_label)
     size = max(min(int(said) if said >= 1 else has, max(has, 1)), 1)
-    whole, started = divmod(max(free, 0), size)
-    left, needs = wanted, 0
-    for domain in sorted([size] * whole + [started], reverse=True):
-        if left > 0 and domain:
-            left, needs = left - domain, needs + 1
-    aligned = left <= 0 and needs == -(-wanted // size)
+    whole, rest = divmod(has, size)
+    domains = [size] * whole + ([rest] if rest else [])
+    for resident in world.residents[node.name]:
+        left = asked(resident, GPU)
+        fitting = [at for at, count in enumerate(domains) if count >= left]
+        emptiest = sorted(range(len(domains)), key=lambda at: -domains[at])
+        for at in [min(fitting, key=lambda at: domains[at])] if fitting else emptiest:
+            count = min(domains[at], left)
+            domains[at], left = domains[at] - count, left - count
+    best = sorted(domains, reverse=True)
+    aligned = sum(best[: -(-wanted // size)]) >= wanted
     strict = world.pod.annotations.get("moorage.io/gpu-topology") == "same-numa"
     fit = 1 - max(free - wanted, 0) / max(has, 1)
     score = 70 * fit + 30 * aligned if free >= wanted else 0
-    return Said(strict and (wanted > size or not aligned or wanted > has), score)
+    return Said(strict and (wanted > size or max(domains, default=0) < wanted), score)
 
 
 def load_balancing(plugin: Any, world: World, node: Node) -> Said:

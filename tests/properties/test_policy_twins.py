@@ -19,7 +19,7 @@ from moorage.config import scheduling_policy
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Filter, Score
 from moorage.policies.business.business_affinity import BusinessAffinityPlugin
-from moorage.policies.business.business_score import BusinessScorePlugin
+from moorage.policies.business.business_score import BusinessScorePlugin, Weights
 from moorage.policies.business.cost_optimization import CostOptimizationPlugin
 from moorage.policies.compliance import Compliance
 from moorage.policies.energy_aware import EnergyAware
@@ -58,7 +58,12 @@ PRICES = {"m": 1.5, "free": 0.0}
 CASES: dict[str, tuple[Any, Twin]] = {
     "GPUPriorityPlugin": (GPUPriorityPlugin(reserve_gpu_nodes=True), twins.gpu_priority),
     "BusinessAffinityPlugin": (BusinessAffinityPlugin(), twins.business_affinity),
-    "BusinessScorePlugin": (BusinessScorePlugin(instance_prices=PRICES), twins.business_score),
+    "BusinessScorePlugin": (
+        BusinessScorePlugin(
+            instance_prices=PRICES, weights=Weights(cost=40, performance=0, reliability=25)
+        ),
+        twins.business_score,
+    ),
     "CostOptimizationPlugin": (
         CostOptimizationPlugin(
             instance_prices=PRICES, prefer_spot_instances=True, max_cost_threshold=2.0
@@ -82,7 +87,7 @@ CASES: dict[str, tuple[Any, Twin]] = {
     ),
     "LowCpuScheduler": (LowCpuScheduler(), twins.low_cpu),
     "NetworkLatencyPlugin": (
-        NetworkLatencyPlugin(latencies=LATENCIES, topology_label="zone"),
+        NetworkLatencyPlugin(latencies=LATENCIES, topology_label="zone", infer_peers=False),
         twins.network_latency,
     ),
     "NodeAffinityPlugin": (NodeAffinityPlugin(), twins.node_affinity),
@@ -241,17 +246,20 @@ def test_adaptive_scheduling_places_by_its_strategy(drawn: tuple[World, list[Any
 
 
 def test_every_policy_of_nodes_has_a_twin() -> None:
-    """Those without are about queues and groups, not about single nodes."""
+    """Those without are about queues, groups or several nodes, not about single nodes."""
     lacking = {policy.plugin_name() for policy in POLICIES} - {
         type(plugin).plugin_name() for plugin, _ in CASES.values()
     }
 
     assert lacking == {
         "AdaptiveSchedulingPlugin",  # above
+        "AppConcentration",
         "CapacityScheduling",
+        "ClusterCapacity",
         "Coscheduling",
         "FairShare",
         "GangScheduling",
+        "ReservedRoom",
     }
 
 
