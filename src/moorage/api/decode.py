@@ -7,7 +7,7 @@ path inside it and, where there is one, the remedy.
 import types
 from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -110,12 +110,24 @@ def _struct_checker(struct: type[msgspec.Struct]) -> Check | None:
     return check_struct if plan else None
 
 
-__all__ = ["KINDS", "DecodeError", "Kind", "Raw", "decode_as", "decode_object", "kind_of"]
+__all__ = [
+    "KINDS",
+    "UNREADABLE",
+    "DecodeError",
+    "Kind",
+    "Raw",
+    "decode_as",
+    "decode_object",
+    "kind_of",
+]
 
 Raw = dict[str, Any] | bytes | bytearray | memoryview | msgspec.Raw | str
 """JSON text, or the data of a JSON or YAML document."""
 
 Object = TypeVar("Object", bound=KubeObject)
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What bytes that are no JSON, no UTF-8 or nested without end are refused with."""
 
 
 class DecodeError(ValueError):
@@ -151,13 +163,18 @@ def decode_as(raw: Raw, struct: type[Object], *, strict: bool = False) -> Object
         obj = (
             msgspec.convert(raw, struct) if isinstance(raw, dict) else _decoder(struct).decode(raw)
         )
-    except msgspec.DecodeError:
+    except UNREADABLE:
         obj = _decode_cleaned(raw, struct)
+    refuse_bad_quantities(obj, strict=strict)
+    return obj
+
+
+def refuse_bad_quantities(obj: KubeObject, *, strict: bool = False) -> None:
+    """Raise DecodeError for the first bad quantity of an object; `strict` as for the others."""
     try:
         check_quantities(obj, strict)
     except MisplacedQuantityError as error:
-        raise DecodeError(struct.__name__, obj.key, error.path, error.problem) from None
-    return obj
+        raise DecodeError(type(obj).__name__, obj.key, error.path, error.problem) from None
 
 
 def kind_of(raw: Raw) -> Kind | None:
@@ -195,7 +212,7 @@ def _load(raw: Raw, kind: str) -> Any:
         return raw
     try:
         return msgspec.json.decode(raw)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise DecodeError(kind, "", "", str(error)) from None
 
 

@@ -147,6 +147,10 @@ def host_ports(pod: Pod) -> tuple[HostPort, ...]:
     )
 
 
+class PodError(ValueError):
+    """A pod that no API server would have stored."""
+
+
 class PodClasses:
     """Finds the class of a pod, or starts a new one."""
 
@@ -157,7 +161,10 @@ class PodClasses:
 
     def info(self, pod: Pod) -> PodInfo:
         spec = pod.spec
-        key = (pod.namespace, _encode(pod.labels), _encode(_what_scheduling_reads(pod)))
+        try:
+            key = (pod.namespace, _encode(pod.labels), _encode(_what_scheduling_reads(pod)))
+        except OverflowError:
+            raise PodError(f"Pod {pod.key}: a number in its spec exceeds 64 bits") from None
         cls = self._classes.get(key)
         if cls is None:
             cls = self._start(key, pod)

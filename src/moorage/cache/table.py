@@ -298,7 +298,7 @@ class NodeTable(Columns):
                 self._note_extreme(resource, amount)
             self.largest[resource] = max(self.largest[resource], amount)
             self._own.allocatable[resource, row] = amount
-            self._own.allocatable_f8[resource, row] = amount or 1
+            self._own.allocatable_f8[resource, row] = amount if amount > 0 else 1
             left = self._settle(resource, row)
             if counted:
                 self._floors[resource].sink(left)

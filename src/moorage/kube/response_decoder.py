@@ -7,7 +7,13 @@ from typing import Literal
 
 import msgspec
 
-from moorage.api.decode import KINDS, DecodeError, decode_as
+from moorage.api.decode import (
+    KINDS,
+    UNREADABLE,
+    DecodeError,
+    decode_as,
+    refuse_bad_quantities,
+)
 from moorage.api.meta import KubeObject
 from moorage.kube.status_errors import raise_watch_error
 from moorage.watch.api_errors import ServerError
@@ -43,7 +49,7 @@ def decode_page(resource: Resource, body: bytes) -> Page:
     """One page of a list."""
     try:
         listed = _decode_list(body)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise ServerError(f"a list of {resource.plural} cannot be read: {error}") from None
     decode = decoder_for(resource)
     items = tuple(_each(resource, decode, listed.items or []))
@@ -54,11 +60,10 @@ def decode_watch_event(resource: Resource, decode: Decode, line: bytes) -> Watch
     """One line of a watch; None where its object cannot be read."""
     try:
         found = _decode_event(line)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise ServerError(f"a watch of {resource.plural} cannot be read: {error}") from None
     if found.type == "BOOKMARK":
-        version = _decode_metadata(found.object).metadata.resource_version
-        return WatchEvent("BOOKMARK", None, version)
+        return WatchEvent("BOOKMARK", None, _version_of(resource, found.object))
     if found.type == "ERROR":
         raise_watch_error(found.object)
     try:
@@ -69,20 +74,30 @@ def decode_watch_event(resource: Resource, decode: Decode, line: bytes) -> Watch
     return WatchEvent(found.type, obj, obj.metadata.resource_version)
 
 
+def _version_of(resource: Resource, bookmark: msgspec.Raw) -> str:
+    try:
+        return _decode_metadata(bookmark).metadata.resource_version
+    except UNREADABLE as error:
+        raise ServerError(f"a bookmark of {resource.plural} cannot be read: {error}") from None
+
+
 @cache
 def decoder_for(resource: Resource) -> Decode:
     """The function that decodes a resource's objects; of a kind nobody reads, only metadata.
 
-    The API server has checked what it stores, so nothing is checked again.
+    The API server has checked what it stores. What would break us all the same, should it not have
+    been, is checked again: quantities.
     """
     struct = KINDS[resource.kind].struct if resource.kind in KINDS else KubeObject
     fast = msgspec.json.Decoder(struct).decode
 
     def decode(raw: msgspec.Raw) -> KubeObject:
         try:
-            return fast(raw)
-        except msgspec.DecodeError:
+            obj = fast(raw)
+        except UNREADABLE:
             return decode_as(raw, struct)
+        refuse_bad_quantities(obj)
+        return obj
 
     return decode
 

@@ -51,6 +51,9 @@ class EventHandlers:
             if old is not None:
                 self._pod_gone(old)
             return
+        if old is not None and old.spec.node_name and not new.spec.node_name:
+            self._pod_gone(old)  # what was bound is not: etcd was restored to an earlier time
+            old = None
         self._nominate(new)
         if new.spec.node_name:
             self._pod_assigned(old, new)

@@ -7,6 +7,7 @@ import msgspec
 from moorage.bind import binder, status_patches
 from moorage.bind.permits import PodsInPreBind, WaitingPods
 from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodError
 from moorage.clock import Clock
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
@@ -183,7 +184,10 @@ class Outcome:
         if known is None or not ours or known.uid != queued.info.uid or known.spec.node_name:
             self._queue.done(queued.info.uid)
             return False
-        queued.latest = self._cache.info(known)
+        try:
+            queued.latest = self._cache.info(known)
+        except PodError as failure:  # an update that no API server would have stored: not believed
+            self._observers.failed(known.key, "", failure)
         self._queue.put_back(queued, rejected_by, pending, error, self._clock.now())
         return True
 

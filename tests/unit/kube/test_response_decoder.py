@@ -86,8 +86,35 @@ def test_an_object_that_cannot_be_read_hides_no_other(caplog: pytest.LogCaptureF
     [
         pytest.param(b'{"type":"ADDED"', id="a line cut short"),
         pytest.param(b'{"type":"SURPRISE","object":{}}', id="an event of no known type"),
+        pytest.param(b'{"type":"ADD\xff"}', id="bytes that are no text"),
+        pytest.param(b'{"type":' + b"[" * 100_000, id="lists in lists without end"),
     ],
 )
 def test_nonsense_is_the_servers_fault(line: bytes) -> None:
     with pytest.raises(ServerError, match="a watch of pods cannot be read"):
         response_decoder.decode_watch_event(PODS, response_decoder.decoder_for(PODS), line)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        pytest.param(b'{"nodeName":"\xff"}', "utf-8", id="a name that is no text"),
+        pytest.param(
+            b'{"overhead":{"cpu":"much"}}',
+            "Pod d/web: spec.overhead.cpu: 'much' is not a quantity",
+            id="an amount that is none",
+        ),
+    ],
+)
+def test_what_cannot_be_read_in_an_object_is_told(
+    spec: bytes, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = b'{"metadata":{"name":"web","namespace":"d"},"spec":'
+    line = b'{"type":"ADDED","object":' + name + spec + b"}}"
+
+    with caplog.at_level(logging.ERROR):
+        decode = response_decoder.decoder_for(PODS)
+        found = response_decoder.decode_watch_event(PODS, decode, line)
+
+    assert found is None
+    assert said in caplog.text
