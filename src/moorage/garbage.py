@@ -14,6 +14,8 @@ and up to 95 ms at once become one of 20 ms; the freezing itself takes 100 to 20
 """
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 _YOUNG: Final = 50_000
@@ -26,3 +28,15 @@ def freeze() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG, _OLDER, _OLDER)
+
+
+@contextmanager
+def frozen() -> Iterator[None]:
+    """The same for a while: what a command reads and builds stays until it is done."""
+    threshold = gc.get_threshold()
+    freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*threshold)

@@ -69,3 +69,14 @@ def test_being_calm_leaves_out_what_is_there_and_collects_what_comes() -> None:
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
+
+
+def test_what_is_left_out_for_a_while_is_looked_at_again() -> None:
+    threshold = gc.get_threshold()
+
+    with garbage.frozen():
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold() > threshold
+
+    assert gc.get_threshold() == threshold
+    assert gc.get_freeze_count() == 0

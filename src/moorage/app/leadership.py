@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 from moorage.app.task_race import until_first
 from moorage.bind.event_recorder import EventRecorder, lease_reference
+from moorage.kube.fence import steady_time
 from moorage.kube.leader_election import ElectionNews, LeaderElector, LeaseTimes
 from moorage.observe.logs import say
+from moorage.observe.repeated_failures import RepeatedFailures
 from moorage.watch.freshness import Behind, Freshness
 
 
@@ -25,9 +27,11 @@ class ElectionLog:
         self._lease = lease_reference(terms.namespace, terms.name)
         self._recorder = recorder
         self._profile = profile
+        self._troubles = RepeatedFailures(steady_time)
 
     def __call__(self, news: ElectionNews) -> None:
-        say(logging.INFO, news.sentence)
+        if news.kind != "trouble" or self._troubles.due(news.sentence) is not None:
+            say(logging.INFO, news.sentence)
         if news.kind != "trouble":
             why = "LeaderElection"
             self._recorder.record(self._profile(), self._lease, "Normal", why, why, news.sentence)

@@ -10,6 +10,7 @@ import msgspec
 import yaml
 from rich.console import Console
 
+from moorage import garbage
 from moorage.app import plugin_files
 from moorage.app.inputs import read_configuration
 from moorage.cli import common, scenario_cmd
@@ -133,7 +134,7 @@ def simulate_command(
     if nodes or pods or not (paths or live) or scenario_cmd.is_scenario(paths):
         scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output)
         return
-    with stdout_to_stderr():
+    with stdout_to_stderr(), garbage.frozen():
         known = plugin_files.load_plugins(plugins)
         loaded = read_configuration(config, known)
         _warn_of_unused(plugins, known, loaded.configuration)

@@ -20,6 +20,7 @@ from moorage.memory.object_registry import ClusterOptions, ObjectRegistry, Stamp
 from moorage.memory.object_store import Store
 from moorage.memory.pod_admission import PodSpecAdmission
 from moorage.memory.shared_specs import SharedSpecs
+from moorage.memory.stored_objects import Entry
 from moorage.memory.validation import object_validation
 from moorage.memory.validation.object_validation import ObjectValidation
 from moorage.watch.api_resources import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
@@ -127,13 +128,16 @@ class MemoryCluster:
 
     async def post(self, resource: Resource, object: Raw) -> None:
         """Create the object."""
-        await self.create(resource, object)
+        self._create(resource, object)
 
     async def create(self, resource: Resource, object: Raw) -> Raw:
         """Create the object, in the namespace its metadata names; the answer is as stored."""
+        return deep_copy(self._create(resource, object).raw)
+
+    def _create(self, resource: Resource, object: Raw) -> Entry:
         if self.registry.options.validate:
             object_validation.warnings_about(resource, object)
-        return deep_copy(creation.create_object(self.registry, resource, deep_copy(object)).raw)
+        return creation.create_object(self.registry, resource, deep_copy(object))
 
     async def update(self, resource: Resource, object: Raw, *, subresource: str = "") -> Raw:
         """Replace the object."""

@@ -5,7 +5,8 @@ and in every error that came of it.
 """
 
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from moorage.config.logging_policy import LogLevel
@@ -13,6 +14,7 @@ from moorage.framework.verdicts import PluginError
 from moorage.observe.log_formats import Render
 from moorage.observe.log_writer import LogWriter
 from moorage.observe.records import Attempt, Bound, Reloaded, Result, RolledBack
+from moorage.observe.repeated_failures import RepeatedFailures
 
 DECISION_VERBOSITY: Final = 2
 BINDING_VERBOSITY: Final = 4
@@ -32,11 +34,17 @@ class LogSink(Protocol):
     def writer(self) -> LogWriter: ...
 
 
+NO_ANSWER: Final = 0
+"""The status of an error of the API server where there was no answer at all."""
+UNREACHABLE: Final = "The API server cannot be reached; it is tried again, ever more rarely"
+
+
 class DecisionLog:
     """An observer. Whether a line is wanted is all that it finds out on the event loop."""
 
-    def __init__(self, sink: LogSink) -> None:
+    def __init__(self, sink: LogSink, now: Callable[[], float] = time.monotonic) -> None:
         self._sink = sink
+        self._outages = RepeatedFailures(now)
 
     def attempted(self, attempt: Attempt) -> None:
         if attempt.result is Result.ERROR or self._wanted("schedule", DECISION_VERBOSITY):
@@ -53,10 +61,21 @@ class DecisionLog:
         return level in (LogLevel.INFO, LogLevel.DEBUG)
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        if pod.startswith("watch/") and getattr(error, "status", None) == NO_ANSWER:
+            self._unreachable(error)
+            return
         fields = {"about": pod, "attempt": attempt, "err": f"{type(error).__name__}: {error}"}
         if isinstance(error, PluginError):
             fields |= {"plugin": error.plugin, "extension_point": error.point}
         _say(logging.WARNING, "Failed", **fields)
+
+    def _unreachable(self, error: BaseException) -> None:
+        """One line for all watches, which fail together; the others only with -v 4."""
+        unsaid = self._outages.due("unreachable")
+        if unsaid is None and self._sink.verbosity < BINDING_VERBOSITY:
+            return
+        fields = {"since_then": f"{unsaid} more"} if unsaid else {}
+        _say(logging.WARNING, UNREACHABLE, err=str(error), **fields)
 
     def reloaded(self, reloaded: Reloaded) -> None:
         fields: dict[str, Any] = {"generation": reloaded.generation, "digest": reloaded.digest}

@@ -15,7 +15,9 @@
 """
 
 import asyncio
+import errno
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
@@ -102,7 +104,9 @@ class Server:
         try:
             listening = bound_socket(address, port, share_port=listener.share_port)
         except OSError as error:
-            raise ListenerError(f"cannot listen on {address}:{port}: {error.strerror}") from error
+            why = os.strerror(error.errno) if error.errno else error
+            remedy = ": name another, or stop who has it" if error.errno == errno.EADDRINUSE else ""
+            raise ListenerError(f"cannot listen on {address}:{port}: {why}{remedy}") from error
         assert runner.server is not None
         made = BoundedListener(listening, runner.server, context, busy=self._busy)
         self.ports.append(made.port)
