@@ -148,6 +148,28 @@ def test_tls_asks_who_may_look(path: str, token: str, want: int) -> None:
 
 
 @needs_openssl
+@pytest.mark.parametrize(
+    ("enabled", "token", "want"),
+    [
+        pytest.param(True, "", 403, id="questions are not answered to anybody"),
+        pytest.param(True, "good", 200, id="but to those who may ask"),
+        pytest.param(False, "good", 404, id="and to nobody unless they are enabled"),
+    ],
+)
+def test_questions_are_for_those_who_may_ask(enabled: bool, token: str, want: int) -> None:
+    async def answer(body: dict[str, Any]) -> dict[str, Any]:
+        return body
+
+    async def ask(client: Client) -> int:
+        return (await client.ask("POST", "/debug/explain", token, "{}"))[0]
+
+    questions = {"/debug/explain": answer} if enabled else {}
+    serving = server(TLS, gate=Gate(Authorizer(reviews)), questions=questions)
+
+    assert asking(serving, "https", ask) == want
+
+
+@needs_openssl
 def test_where_nobody_can_be_asked_nothing_but_health_is_shown() -> None:
     async def ask(client: Client) -> list[int]:
         return [(await client.get(path, "good"))[0] for path in ("/livez", "/metrics")]
