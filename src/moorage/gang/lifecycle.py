@@ -113,11 +113,16 @@ class Lifecycle:
                     group.complete_backoff()
                 self.review(group)
             elif kind == TELL:
-                self._status.review(group)
+                self._tell(group)
             elif kind == TIMEOUT:
                 self._time_out(group)
             elif kind == STARVING and self._reservations.starve(group):
                 self._alarms.set((STARVING, group.key), now + LOOK_AGAIN_SECONDS)
+
+    def _tell(self, group: Group) -> None:
+        """Say what is wrong, and look later whether pods say it: a write may have been lost."""
+        if not self._status.review(group):
+            self._alarms.set((TELL, group.key), self._status.review_from(group))
 
     def _time_out(self, group: Group) -> None:
         if group.waiting and group.scheduled(self._cache.assumed) < group.minimum:

@@ -15,6 +15,8 @@ from moorage.gang.group import Group
 from moorage.scheduler.report import Reporter
 
 ATTEMPTS_EVERY_SECONDS: Final = 60.0
+TRIES: Final = 8
+"""How often a refusal is written that the status of the pod does not show."""
 
 
 class PodReasons:
@@ -24,7 +26,7 @@ class PodReasons:
         self._cache = cache
         self._clock = clock
         self._reporter = reporter
-        self._refusals: dict[str, str] = {}
+        self._refusals: dict[str, tuple[str, int]] = {}
         self._attempts: dict[str, float] = {}
 
     def forget(self, uid: str) -> None:
@@ -32,28 +34,33 @@ class PodReasons:
         self._refusals.pop(uid, None)
         self._attempts.pop(uid, None)
 
-    def review(self, group: Group) -> None:
-        """Tell pods what their group waits for.
+    def review(self, group: Group) -> bool:
+        """Tell pods what their group waits for; False where one does not say so yet.
 
         What else keeps a group from being tried passes by itself. It is told only to pods that
         would go on saying what is no longer so. Of a pod that is being bound nothing is said.
         """
         refusal = group.refusal()
         if refusal is None:
-            return
+            return True
         to_all = group.is_incomplete or not group.objects
-        for pod in group.waiting.values():
-            if (to_all or pod.uid in self._refusals) and pod.uid not in self._cache.assumed:
-                self.refuse(pod, refusal)
+        told = [
+            self.refuse(pod, refusal)
+            for pod in group.waiting.values()
+            if (to_all or pod.uid in self._refusals) and pod.uid not in self._cache.assumed
+        ]
+        return all(told)
 
-    def refuse(self, pod: Pod, refusal: str) -> None:
-        """Tell a pod why it may not even be attempted."""
-        if self._refusals.get(pod.uid) == refusal:
-            return
-        self._refusals[pod.uid] = refusal
+    def refuse(self, pod: Pod, refusal: str) -> bool:
+        """Tell a pod why it may not even be attempted; False where it does not say so yet."""
+        told, tries = self._refusals.get(pod.uid, ("", 0))
+        tries = tries + 1 if told == refusal else 1
+        self._refusals[pod.uid] = refusal, tries
         self._attempts.pop(pod.uid, None)
-        if not _says(pod, refusal):
-            self._reporter.not_scheduled(pod, "Unschedulable", refusal)
+        if _says(pod, refusal) or tries > TRIES:
+            return True
+        self._reporter.not_scheduled(pod, "Unschedulable", refusal)
+        return False
 
     def attempted(self, members: list[QueuedPod], message: str) -> None:
         """Tell pods why an attempt at their group has failed."""

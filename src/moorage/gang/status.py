@@ -68,15 +68,15 @@ class GangStatus:
         """When a group may be reviewed again."""
         return self._reviewed.get(group.key, -math.inf) + REVIEW_SECONDS
 
-    def review(self, group: Group) -> None:
-        """Say what is wrong with a group as it is now."""
+    def review(self, group: Group) -> bool:
+        """Say what is wrong with a group as it is now; False where its pods do not say so yet."""
         found = group.object
         self._reviewed.pop(group.key, None)
         if group.waiting:
             self._reviewed[group.key] = self._clock.now()
-            self._reasons.review(group)
+        said = not group.waiting or self._reasons.review(group)
         if found is None:
-            return
+            return said
         if group.minimum < 1 and not _is_basic(found):
             field = "minCount" if found.spec.scheduling_policy is not None else "minMember"
             note = NO_MINIMUM.format(field, group.minimum)
@@ -85,6 +85,7 @@ class GangStatus:
             note = group.refusal() or ""
             self._say(found, "Warning", "IncompletePodGroup", note)
             self._write(found, "Pending", "Incomplete", note)
+        return said
 
     def pod(self, uid: str) -> None:
         """Say why a pod may not even be attempted."""

@@ -1,8 +1,10 @@
 """Pods of a group that may not be tried say why, and say it no longer than it is so."""
 
+from moorage.memory.memory_cluster import MemoryCluster
 from moorage.testing import node
+from moorage.watch.api_errors import TooManyRequests
 from moorage.watch.api_resources import PODS
-from tests.unit.gang.gang_world import GangWorld, group, member, members, settle
+from tests.unit.gang.gang_world import GangWorld, Raw, group, member, members, settle
 
 ONE_MORE = "waiting for 1 more pod of PodGroup default/train: 2 of 3 exist"
 TWO_MORE = "waiting for 2 more pods of PodGroup default/train: 1 of 3 exist"
@@ -98,6 +100,27 @@ def test_another_replica_does_not_repeat_what_pods_say() -> None:
         await world.start()
         await settle(world)
         assert failures(world, "train-0") == [ONE_MORE]
+
+    world.run(story)
+
+
+class RefusedStatus(MemoryCluster):
+    """Refuses the first writes of the status of each pod."""
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
+        if self.clock.now() < 1025.0:
+            raise TooManyRequests("later")
+        await super().patch_pod_status(namespace, name, patch, uid)
+
+
+def test_a_reason_that_could_not_be_written_is_written_later() -> None:
+    world = GangWorld(node("a"), group("train", 3), *members("train", 2), cluster=RefusedStatus)
+
+    async def story(world: GangWorld) -> None:
+        await settle(world, 20)
+        assert world.condition("train-0") == {}
+        await settle(world, 20)
+        assert world.condition("train-0")["message"] == ONE_MORE
 
     world.run(story)
 
