@@ -28,6 +28,7 @@ from moorage.simulate.manifest_selection import select_readable
 from moorage.simulate.simulation import simulate
 from moorage.simulate.simulation_report import Report, build_report
 
+_QUOTA_PLUGINS = frozenset(("CapacityScheduling", "FairShare"))
 _WIDTH = 160
 """Of tables that go to a file or a pipe."""
 
@@ -140,6 +141,7 @@ def simulate_command(
         _warn_of_unused(plugins, known, loaded.configuration)
         cluster = ClusterChoice((), context or "", kubeconfig or "").objects() if live else []
         objects, configuration = _read(cluster, paths, strict, loaded.configuration)
+        _warn_of_quotas(objects, configuration)
         objects = what_if.add_nodes(objects, added)
         objects = what_if.scale_workloads(objects, scaled)
         objects = what_if.drain_nodes(objects, drained)
@@ -182,12 +184,7 @@ def _warn_of_unused(
     given: tuple[str, ...], known: Registry, configuration: SchedulerConfiguration
 ) -> None:
     """Say which plugins were given with --plugin and are in no profile."""
-    named = {
-        entry.name
-        for profile in configuration.profiles
-        for entries in _plugin_sets(profile.plugins)
-        for entry in entries.enabled
-    }
+    named = _enabled(configuration)
     for each in given:
         for plugin in plugin_files.plugin_classes(each):
             if not named & {plugin.plugin_name(), *plugin.aliases}:
@@ -196,6 +193,26 @@ def _warn_of_unused(
                     "no effect: enable it at multiPoint in --config",
                     err=True,
                 )
+
+
+def _warn_of_quotas(objects: list[Manifest], configuration: SchedulerConfiguration) -> None:
+    """Say where ElasticQuotas are given and no profile reads them."""
+    quotas = sum(each.kind == "ElasticQuota" for each in objects)
+    if quotas and not _enabled(configuration) & _QUOTA_PLUGINS:
+        click.echo(
+            f"warning: ElasticQuota: {quotas} given, and no profile reads them, so they have no "
+            "effect: enable CapacityScheduling at multiPoint in --config",
+            err=True,
+        )
+
+
+def _enabled(configuration: SchedulerConfiguration) -> set[str]:
+    return {
+        entry.name
+        for profile in configuration.profiles
+        for entries in _plugin_sets(profile.plugins)
+        for entry in entries.enabled
+    }
 
 
 def _plugin_sets(plugins: Any) -> Iterator[Any]:

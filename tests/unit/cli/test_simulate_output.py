@@ -200,3 +200,24 @@ def test_an_encoding_without_our_signs_loses_nothing(tmp_path: Path) -> None:
     assert told.returncode == 0, told.stderr
     assert "##........" not in told.stderr
     assert "##" in told.stdout
+
+
+def test_a_quota_that_no_profile_reads_is_said(tmp_path: Path) -> None:
+    quota = """---
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: q}
+spec: {min: {cpu: "1"}, max: {cpu: "2"}}
+"""
+    config = tmp_path / "scheduler.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}}]\n"
+    )
+
+    silent = simulate(tmp_path, text=CLUSTER + quota)
+    heeded = simulate(tmp_path, "--config", str(config), text=CLUSTER + quota)
+
+    assert "ElasticQuota: 1 given, and no profile reads them" in silent.stderr
+    assert "no profile reads them" not in heeded.stderr
+    assert heeded.exit_code == 0, heeded.output
