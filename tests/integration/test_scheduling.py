@@ -1,5 +1,6 @@
 """The scheduler on a real API server: what is bound, where, and what is said about it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -141,6 +142,9 @@ def test_a_pod_goes_where_the_one_is_that_it_wants_to_be_near(plane: ControlPlan
         near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
         await under_test.create(*nodes, pod("web", affinity=near))
         condition = await under_test.condition("web", "Unschedulable")
+        while "4 node(s)" not in condition["message"]:  # nodes are heard of after the pod
+            await asyncio.sleep(0.1)
+            condition = await under_test.condition("web", "Unschedulable")
         assert "4 node(s) didn't match pod affinity rules" in condition["message"]
         await under_test.create(pod("db", labels={"app": "db"}, nodeSelector={HOSTNAME: "n3"}))
 
