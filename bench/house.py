@@ -22,11 +22,11 @@ from moorage.api.pod import Pod
 from moorage.app.assembly import assemble
 from moorage.app.built_in_plugins import built_in, describe_plugins
 from moorage.app.profile_builder import build_profiles
-from moorage.app.task_race import cancelled
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import default_configuration
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.scheduler.tasks import cancelled
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_resources import PODS
 

@@ -8,7 +8,6 @@ from moorage.app.assembly import assemble
 from moorage.app.built_in_plugins import built_in, describe_plugins
 from moorage.app.leadership import Leadership
 from moorage.app.profile_builder import build_profiles
-from moorage.app.task_race import cancelled, until_first
 from moorage.clock import VirtualClock
 from moorage.config.loader import default_configuration
 from moorage.config.moorage_configuration import NO_LIMITS
@@ -16,6 +15,7 @@ from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.scheduler.scheduler import Scheduler
+from moorage.scheduler.tasks import cancelled, until_first
 from moorage.watch.freshness import Behind, Freshness
 from tests.twin.faulty_server import FaultyServer, Weather
 

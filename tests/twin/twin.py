@@ -7,12 +7,12 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from moorage.api.pod import Pod
-from moorage.app.task_race import cancelled
 from moorage.cache.consistency import validate_cache
 from moorage.clock import VirtualClock, run_virtual
 from moorage.memory import deletion
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.scheduler.tasks import cancelled
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import NODES, PODS
 from tests.twin import story as tell

@@ -1,32 +1,29 @@
 """Composition: configuration becomes profiles, profiles a scheduler, a scheduler a process.
 
-    always_on           plugins that run in every profile
-    assembly            a scheduler put together: its features, their order, their ports
-    built_in_plugins    every built-in plugin, and those of installed packages
-    cache_comparison    SIGUSR2: what is believed, compared with the API server
-    config_bundle       a configuration with its policies and canaries, checked together
-    config_sources      the files and ConfigMaps that it is read from
-    config_text         one text of it, with its file or ConfigMap
-    extender_process    the process of `moorage extender serve`
-    extender_profile    the profile that an extender answers with
-    feed_builder        which reader serves which source
-    input_files         files that a user names, read whole or refused in one line
-    inputs              what a process starts from: configuration, plugins, API server
-    kube_flags          kube-scheduler's flags that a configuration file could say
-    leadership          a replica's time as leader
-    plugin_files        `--plugin file.py` and `--plugin module:Class`
-    process_signals     signals: stop, read the configuration again, compare the cache
-    profile_builder     profiles, canaries and back-off of a configuration
-    reload_reporter     what is said of each reload
-    reloader            the configuration read again, and put in force or refused
-    run_extenders       the extenders of a process; a reload may replace them
-    run_process         the process of `moorage run`: connect, lead, schedule, stop
-    scaling_hint_feature  the feature that tells what an autoscaler should add
-    services            what runs beside the scheduler: HTTP server, feeds, strategy metrics
-    serving_flags       kube-scheduler's flags about serving
-    task_race           tasks that run together until the first of them ends
-    log_control         what a running scheduler says: log, traces and latency conditions
-    placement_outcomes  the feature that tells policies what became of the pods they placed
+    assembly          a scheduler put together: its features, their order, their ports
+    built_in_plugins  every built-in plugin, and those of installed packages
+    cache_comparison  SIGUSR2: what is believed, compared with the API server
+    config_bundle     a configuration with its policies and canaries, checked together
+    config_sources    the files and ConfigMaps that it is read from
+    config_text       one text of it, with its file or ConfigMap
+    extender_process  the process of `moorage extender serve`
+    extender_profile  the profile that an extender answers with
+    feed_builder      which reader serves which source
+    input_files       files that a user names, read whole or refused in one line
+    inputs            what a process starts from: configuration, plugins, API server
+    kube_flags        kube-scheduler's flags that a configuration file could say
+    leadership        a replica's time as leader
+    log_control       what a running scheduler says: log, traces and latency conditions
+    plugin_files      `--plugin file.py` and `--plugin module:Class`
+    policy_features   what policies hear of their pods, and what an autoscaler should add
+    process_signals   signals: stop, read the configuration again, compare the cache
+    profile_builder   profiles, canaries and back-off of a configuration
+    reload_reporter   what is said of each reload
+    reloader          the configuration read again, and put in force or refused
+    run_extenders     the extenders of a process; a reload may replace them
+    run_process       the process of `moorage run`: connect, lead, schedule, stop
+    services          what runs beside the scheduler: HTTP server, feeds, strategy metrics
+    serving_flags     kube-scheduler's flags about serving
 
 Law of the package: the one place that knows every class. It reads what it is told, puts the parts
 together by their constructors, starts and stops them; it decides nothing about pods.

@@ -22,8 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from moorage.app.placement_outcomes import PlacementOutcomes
-from moorage.app.scaling_hint_feature import ScalingHints
+from moorage.app.policy_features import PlacementOutcomes, ScalingHints
 from moorage.bind.event_recorder import EventRecorder
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
@@ -34,8 +33,8 @@ from moorage.gang.binder import GangBinder
 from moorage.gang.directory import Directory
 from moorage.gang.feature import Gangs
 from moorage.gang.holds import Holds
-from moorage.gang.interrupted import InterruptedEvictions
-from moorage.gang.leaving import LeavingVictims
+from moorage.gang.interrupted_evictions import InterruptedEvictions
+from moorage.gang.leaving_victims import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.place import GangPlacer
 from moorage.gang.pod_reasons import PodReasons
@@ -51,10 +50,10 @@ from moorage.preemption.loop_guard import LoopGuard
 from moorage.preemption.promises import Promises
 from moorage.preemption.spared import SparedPods
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
+from moorage.rollout.precedence import Precedence
 from moorage.rollout.rivals import Rivals
 from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns, Told, silent
-from moorage.rollout.yielding import Yielding
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.kubelet_rejections import KubeletRejections
@@ -117,7 +116,7 @@ def all_features(
     preemption = preemption_for(ports)
     stand_ins = stand_ins_for(ports, told=told, monotonic=monotonic)
     return [
-        Yielding(ports.clock, ports.outcome),
+        Precedence(ports.clock, ports.outcome),
         gangs_for(ports, preemption),
         preemption,
         quotas_for(ports),

@@ -9,12 +9,12 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from moorage.app.task_race import until_first
 from moorage.bind.event_recorder import EventRecorder, lease_reference
 from moorage.kube.fence import steady_time
 from moorage.kube.leader_election import ElectionNews, LeaderElector, LeaseTimes
 from moorage.observe.logs import say
 from moorage.observe.repeated_failures import RepeatedFailures
+from moorage.scheduler.tasks import until_first
 from moorage.watch.freshness import Behind, Freshness
 
 

@@ -4,26 +4,34 @@ from collections.abc import Mapping
 
 import msgspec
 
-from moorage.app import always_on
 from moorage.app.built_in_plugins import describe_plugins
 from moorage.app.config_bundle import ConfigBundle
 from moorage.config.field_errors import InputError
 from moorage.config.moorage_configuration import DEFAULT_GUARD, PluginGuard
 from moorage.config.profile_canary import ProfileCanary
-from moorage.config.resolved_profile import resolve
+from moorage.config.resolved_profile import Enabled, ResolvedProfile, resolve
 from moorage.config.types import SchedulerConfiguration
 from moorage.cycle import profile
 from moorage.cycle.profile import Profile
 from moorage.framework.plugin import Plugin
+from moorage.framework.points import points_of
 from moorage.framework.verdicts import PluginError
+from moorage.gang.plugin import GangScheduling
 from moorage.guard.guards import Guards
 from moorage.queue.backoff import Backoff
 from moorage.rollout.canary import Canary
 from moorage.rollout.lease_sight import stand_ins
+from moorage.rollout.precedence import GoesFirst, Precedence
 from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns
-from moorage.rollout.yielding import GoesFirst, Yielding
 from moorage.scheduler.version import Version
+
+ALWAYS_ON: tuple[type[Plugin], ...] = (GangScheduling,)
+"""Plugins that run in every profile, whether it names them or not.
+
+They concern no pod that does not ask for them, so that a profile means what it means to
+kube-scheduler. A profile that names one, or disables it by its arguments, has the say.
+"""
 
 
 def build_version(
@@ -42,7 +50,7 @@ def build_version(
                 for each in found.canaries
             },
             StandIns: stand_ins(configuration),
-            Yielding: tuple(
+            Precedence: tuple(
                 GoesFirst(each.scheduler_name, each.patience.seconds)
                 for each in found.loaded.moorage.yields_to
             ),
@@ -74,12 +82,12 @@ def build_profiles(
     version: str = "",
 ) -> dict[str, Profile]:
     """Every profile of a configuration, ready to run; plugins that are not ours are guarded."""
-    known = always_on.with_always_on(known)
+    known = {**{plugin.plugin_name(): plugin for plugin in ALWAYS_ON}, **known}
     described = describe_plugins(known)
     try:
         return {
             configured.scheduler_name: profile.build(
-                always_on.enable_always_on(resolve(configured, described), known),
+                _enable_always_on(resolve(configured, described), known),
                 known,
                 _percentage(configuration.percentage_of_nodes_to_score)
                 if configured.percentage_of_nodes_to_score is None
@@ -101,3 +109,16 @@ def build_profiles(
 def _percentage(given: int | None) -> int | None:
     """All nodes, unless a user asks for fewer; 0 asks for kube's own formula."""
     return None if given is None or given >= 100 else given
+
+
+def _enable_always_on(
+    resolved: ResolvedProfile, known: Mapping[str, type[Plugin]]
+) -> ResolvedProfile:
+    """The profile, with each plugin that is always on at every point that it implements."""
+    points = dict(resolved.points)
+    for plugin in ALWAYS_ON:
+        if any(issubclass(known.get(name, Plugin), plugin) for name in resolved.plugins):
+            continue
+        for point in sorted(points_of(plugin)):
+            points[point] = (*points.get(point, ()), Enabled(plugin.plugin_name(), 0))
+    return msgspec.structs.replace(resolved, points=points)

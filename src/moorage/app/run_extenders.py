@@ -5,7 +5,7 @@ from typing import Final
 
 from moorage.clock import Clock
 from moorage.config.types import SchedulerConfiguration
-from moorage.extender import extender_builder
+from moorage.extender import http_extenders
 from moorage.extender.async_bridge import DecisionThread
 from moorage.extender.http_extenders import HttpExtenders
 from moorage.framework.extenders import NO_EXTENDERS
@@ -50,7 +50,7 @@ class RunExtenders:
 
     def _build(self, configuration: SchedulerConfiguration) -> HttpExtenders | None:
         given = configuration.extenders
-        return extender_builder.build_extenders(given, self._turns, self._observers)
+        return http_extenders.build_extenders(given, self._turns, self._observers)
 
     async def _retire(self, extenders: HttpExtenders) -> None:
         await self._clock.sleep(RETIRING_SECONDS)

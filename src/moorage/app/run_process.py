@@ -26,7 +26,6 @@ from moorage.app.leadership import ElectionLog, Leadership
 from moorage.app.process_signals import ProcessSignals
 from moorage.app.reloader import Reloader
 from moorage.app.run_extenders import RunExtenders
-from moorage.app.task_race import cancelled, until_first
 from moorage.bind.event_recorder import lease_reference
 from moorage.clock import SystemClock
 from moorage.config.types import LeaderElection
@@ -39,6 +38,7 @@ from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.observe.logs import say
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
+from moorage.scheduler.tasks import cancelled, until_first
 from moorage.serve.configz import ActiveConfiguration
 from moorage.watch.freshness import Behind, Freshness
 

@@ -4,7 +4,7 @@
     lazy_group            a click group that imports a command when it is run
     command_errors        what ends a command: one line, and an exit code
     standard_streams      output that is closed, full, or not in UTF-8
-    exit_codes            what scripts may rely on
+    command_exit          exit codes, and signals while a command is still starting
     common                options that commands share, and exit code 2 on bad input
     bench_cmd             `moorage bench`: in-process throughput
     capacity_cmd          `moorage capacity`: how many more pods of a shape fit
@@ -12,7 +12,6 @@
     compare_cmd           `moorage compare`: configurations side by side
     comparison_output     comparisons on the terminal: KPIs side by side, and what differs
     config_cmd            `moorage config`: look at a configuration without running it
-    early_stop            SIGTERM and SIGINT while a command is still starting
     evaluate_cmd          `moorage evaluate`: conformance cases in, outcomes out
     explain_cmd           `moorage explain`: why a pod is where it is, or waits
     explain_text          an explanation, for people to read
@@ -28,7 +27,6 @@
     server_question       questions to a running Moorage, over HTTPS
     simulate_cmd          `moorage simulate`: the scheduler on an embedded cluster
     run_progress          a bar that shows how many runs of a sweep are done; only on a terminal
-    report_output         reports of comparisons: what the command line adds to them
     snapshot_cmd          `moorage snapshot`: a live cluster as manifests
     simulate_text         what `moorage simulate` prints: a summary that fits a screen, tables
     whatif_cmd            `moorage whatif`: what becomes of a cluster if it is changed

@@ -15,8 +15,8 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from moorage.cli import early_stop, standard_streams
-from moorage.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from moorage.cli import command_exit, standard_streams
+from moorage.cli.command_exit import BAD_INPUT, FAILED, INTERRUPTED
 from moorage.cli.lazy_group import LazyGroup
 
 DEBUG: Final = "MOORAGE_DEBUG"
@@ -35,7 +35,7 @@ class RootGroup(LazyGroup):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         if not args and "args" not in kwargs:
-            early_stop.install(sys.argv)
+            command_exit.end_on_signals(sys.argv)
         if not kwargs.get("standalone_mode", True):
             return super().main(*args, **kwargs)
         standard_streams.prepare_streams()

@@ -8,7 +8,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import click
 
-from moorage.cli.exit_codes import BAD_INPUT
+from moorage.cli.command_exit import BAD_INPUT
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.framework.plugin_registry import RegistryError
 

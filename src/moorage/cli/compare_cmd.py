@@ -5,7 +5,7 @@ import click
 from moorage import __version__
 from moorage.cli import comparison_output
 from moorage.cli.common import PLUGIN, exit_on_bad_input
-from moorage.cli.report_output import write_report
+from moorage.cli.comparison_output import write_report
 from moorage.cli.run_progress import RunProgress
 from moorage.cli.scenario_options import (
     CONFIGS,

@@ -1,6 +1,9 @@
 """Comparisons on the terminal: KPIs side by side, and what differs."""
 
+import shlex
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -9,7 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from moorage.simulate.candidate import Candidate
 from moorage.simulate.comparison import Comparison, Difference, Outcome
+from moorage.simulate.report import page
+from moorage.simulate.report.page import ReportContext
 from moorage.simulate.workload_changes import workload_changes
 
 SHOWN: Final = (
@@ -134,3 +140,12 @@ def number(value: float | None) -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def write_report(
+    found: Comparison, question: str, candidates: Sequence[Candidate], path: str
+) -> None:
+    """Write the page."""
+    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    context = ReportContext(question, tuple(candidates), command, tuple(shown_kpis(found)))
+    page.write_report(found, context, path)

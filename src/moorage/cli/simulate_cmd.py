@@ -15,8 +15,8 @@ from moorage.app import plugin_files
 from moorage.app.inputs import read_configuration
 from moorage.cli import common, scenario_cmd
 from moorage.cli.cluster_options import ClusterChoice
+from moorage.cli.command_exit import FAILED, PENDING
 from moorage.cli.common import exit_on_bad_input
-from moorage.cli.exit_codes import FAILED, PENDING
 from moorage.cli.simulate_text import csv_text, print_report
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError

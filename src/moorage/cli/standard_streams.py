@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TextIO
 
-from moorage.cli.exit_codes import BAD_INPUT
+from moorage.cli.command_exit import BAD_INPUT
 
 _UNWRITABLE: Final = {
     errno.ENOSPC: "is full: free some space, or write elsewhere",

@@ -20,8 +20,8 @@ from moorage.explain.cluster_changes import (
 from moorage.explain.gang_changes import Gang, gang_changes, gang_fit
 from moorage.explain.placement_reasons import placement_reasons
 from moorage.explain.pod_changes import pod_changes
+from moorage.explain.queue_state import QUOTA_PLUGIN
 from moorage.explain.shortfall import shortfalls
-from moorage.explain.waiting import QUOTA_PLUGIN
 from moorage.explain.world import Question, World
 
 Raw = dict[str, Any]

@@ -10,7 +10,7 @@ import msgspec
 from moorage.api.decode import decode_as
 from moorage.api.pod import Pod
 from moorage.cycle import scoring
-from moorage.explain import waiting
+from moorage.explain import queue_state
 from moorage.explain.explanation import Explanation, explain
 from moorage.explain.world import World
 from moorage.scheduler.scheduler import Scheduler
@@ -80,8 +80,8 @@ class LiveAnswers:
     def _explained(self, raw: dict[str, Any], pod: Pod) -> Explanation:
         world, queue, node = self._world(), self._scheduler.queue, pod.spec.node_name
         is_known = bool(pod.uid) and not node
-        reasons = waiting.waits_for(queue, world.cache, pod, world.now) if is_known else []
-        place = waiting.place_in_queue(queue, pod, by_age=False) if is_known else None
+        reasons = queue_state.waits_for(queue, world.cache, pod, world.now) if is_known else []
+        place = queue_state.place_in_queue(queue, pod, by_age=False) if is_known else None
         return explain(world, raw, node=node, waits_for=reasons, queue_place=place)
 
     def _placed(self, pods: list[Pod]) -> list[Placed]:

@@ -15,7 +15,7 @@ from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.field_errors import InputError
 from moorage.config.loader import Loaded
-from moorage.explain import waiting
+from moorage.explain import queue_state
 from moorage.explain.explanation import Explanation, explain, explain_gang
 from moorage.explain.gang_changes import Gang
 from moorage.explain.world import World
@@ -88,11 +88,11 @@ class Source(NamedTuple):
     def waits_for(self, pod: Pod) -> list[str]:
         """What holds the pod up beside what nodes say of it."""
         scheduler = self.scheduler
-        return waiting.waits_for(scheduler.queue, scheduler.cache, pod, self.world.now)
+        return queue_state.waits_for(scheduler.queue, scheduler.cache, pod, self.world.now)
 
     def place_in_queue(self, pod: Pod) -> tuple[int, int] | None:
         """The pod's place among those that wait, and how many they are."""
-        return waiting.place_in_queue(self.scheduler.queue, pod, by_age=self.by_age)
+        return queue_state.place_in_queue(self.scheduler.queue, pod, by_age=self.by_age)
 
 
 def from_simulation(simulation: Simulation) -> Source:

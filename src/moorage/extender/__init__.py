@@ -2,7 +2,6 @@
 
     async_bridge         a synchronous decision awaits an answer; the event loop goes on
     bind_handler         answers the verb bind
-    extender_builder     builds the HTTP extenders of a configuration
     extender_server      the HTTP routes that a stock kube-scheduler calls as an extender
     http_extenders       the extenders of a configuration, called over HTTP
     http_sender          HTTP and TLS to one extender: one request within its timeout

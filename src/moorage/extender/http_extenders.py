@@ -9,9 +9,10 @@ import msgspec
 from moorage.api.node import Node
 from moorage.api.pod import Container, Pod
 from moorage.config import types as config
+from moorage.config.field_errors import ConfigError, Problem
 from moorage.extender import protocol
 from moorage.extender.async_bridge import AsyncBridge
-from moorage.extender.http_sender import CallObserver, ExtenderSender
+from moorage.extender.http_sender import CallObserver, ExtenderSender, ExtenderTlsError, tls_context
 from moorage.extender.request_bodies import RequestBodies
 from moorage.framework.extenders import (
     SCALE,
@@ -189,3 +190,18 @@ async def _gather_answers(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Ex
             raise answer
         found.append(answer)
     return found
+
+
+def build_extenders(
+    given: Sequence[config.Extender], asking: AsyncBridge, observer: ExtenderObserver | None = None
+) -> HttpExtenders | None:
+    """None where there are none; ConfigError where one cannot be asked as it is described."""
+    problems = []
+    for position, extender in enumerate(given):
+        try:
+            tls_context(extender)
+        except ExtenderTlsError as error:
+            problems.append(Problem(f"extenders[{position}]", str(error)))
+    if problems:
+        raise ConfigError(problems)
+    return HttpExtenders(given, asking, observer) if given else None

@@ -19,8 +19,8 @@ from moorage.gang.attempt import GangAttempt
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
 from moorage.gang.holds import Holds
-from moorage.gang.interrupted import InterruptedEvictions
-from moorage.gang.leaving import LeavingVictims
+from moorage.gang.interrupted_evictions import InterruptedEvictions
+from moorage.gang.leaving_victims import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.settings import GangSettings
 from moorage.gang.status import GangStatus

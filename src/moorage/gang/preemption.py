@@ -21,7 +21,7 @@ from moorage.framework.queued_pod import QueuedPod
 from moorage.gang import victim_search
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
-from moorage.gang.leaving import LeavingVictims
+from moorage.gang.leaving_victims import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.place import GangPlacer
 from moorage.gang.trial import Trial, Tried

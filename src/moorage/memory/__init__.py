@@ -5,18 +5,17 @@
     conditions           finds and sets conditions in an object's status, one of each type
     controllers          the controllers of workloads and volumes
     creation             name, namespace, defaults, admission and validation, then the store
-    default_tolerations  the DefaultTolerationSeconds admission plugin
     deletion             grace periods, finalizers, namespaces with their contents
     error_messages       API errors with the messages a real API server writes
     kubelet              a kubelet for all nodes
     limit_ranges         the LimitRanger admission plugin
+    limitations          what is not taken into account, said in a line
     list_watch           lists, paged at one version, and watches that read a resource's history
     manifest_loader      loads manifests as they are written, status included
     memory_cluster       `MemoryCluster`: the surface itself, and ways to load it
     namespace_lifecycle  admission into a namespace, and its termination
     object_defaults      defaults an API server fills into objects other than pods
     object_registry      what every operation works with
-    object_store         the versioned object store
     patches              JSON merge patches (RFC 7396) and Kubernetes' strategic merge patches
     pod_admission        admission of pod specs: defaults, matchLabelKeys and priority
     pod_defaults         defaults an API server fills into a pod spec
@@ -25,12 +24,11 @@
     priority_admission   the Priority admission plugin: resolves priority classes to numbers
     resource_quotas      the ResourceQuota admission plugin
     resource_traits      which resources have a status subresource, or a generation
-    runtime_classes      the RuntimeClass admission plugin
     shared_specs         pod specs that say the same are one
     stored_objects       each version as a dict, decoded into the struct that readers see
-    unheeded             what is not taken into account, said in a line
     updates              updates and patches, within what an API server lets change
     validation           validation as an API server does it: what it refuses is refused
+    versioned_store      every object with its version, and a bounded history of changes
 
 Law of the package:
 

@@ -6,8 +6,8 @@ any other pod has none. Whatever has finalizers stays until the last of them is 
 
 from moorage.memory import error_messages, namespace_lifecycle
 from moorage.memory.object_registry import ObjectRegistry, rfc3339, seconds_of
-from moorage.memory.object_store import Table
 from moorage.memory.stored_objects import Entry
+from moorage.memory.versioned_store import Table
 from moorage.watch.api_resources import NAMESPACES, PODS, Resource
 from moorage.watch.api_server import Raw
 

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from moorage.clock import Clock
-from moorage.memory.object_store import History, Store, Table
 from moorage.memory.stored_objects import Entry
+from moorage.memory.versioned_store import History, Store, Table
 from moorage.watch.api_errors import TOO_LARGE_VERSION, BadRequest, Gone, VersionTooLarge
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import Page, WatchEvent

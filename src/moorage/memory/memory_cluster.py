@@ -17,12 +17,12 @@ from moorage.memory import (
 from moorage.memory.admission_plugins import AdmissionPlugins
 from moorage.memory.list_watch import Lister
 from moorage.memory.object_registry import ClusterOptions, ObjectRegistry, Stamps, deep_copy
-from moorage.memory.object_store import Store
 from moorage.memory.pod_admission import PodSpecAdmission
 from moorage.memory.shared_specs import SharedSpecs
 from moorage.memory.stored_objects import Entry
 from moorage.memory.validation import object_validation
 from moorage.memory.validation.object_validation import ObjectValidation
+from moorage.memory.versioned_store import Store
 from moorage.watch.api_resources import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
 from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
 

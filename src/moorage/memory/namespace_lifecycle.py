@@ -6,8 +6,8 @@ ones, and goes with the last.
 
 from moorage.memory import error_messages
 from moorage.memory.object_registry import ObjectRegistry
-from moorage.memory.object_store import Table
 from moorage.memory.stored_objects import Entry
+from moorage.memory.versioned_store import Table
 from moorage.watch.api_errors import Forbidden
 from moorage.watch.api_resources import NAMESPACES, Resource
 from moorage.watch.api_server import Raw

@@ -9,10 +9,10 @@ import msgspec
 from moorage.clock import Clock
 from moorage.memory import error_messages
 from moorage.memory.admission_plugins import AdmissionPlugins
-from moorage.memory.object_store import Store, Table
 from moorage.memory.pod_admission import PodSpecAdmission
 from moorage.memory.stored_objects import Entry
 from moorage.memory.validation.object_validation import ObjectValidation
+from moorage.memory.versioned_store import Store, Table
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import Raw
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from moorage.memory import pod_defaults, priority_admission, stored_objects
-from moorage.memory.object_store import Table
+from moorage.memory.versioned_store import Table
 from moorage.watch.api_resources import PODS
 from moorage.watch.api_server import Raw
 

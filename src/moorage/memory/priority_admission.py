@@ -3,7 +3,7 @@
 from typing import Final
 
 from moorage.memory import error_messages
-from moorage.memory.object_store import Table
+from moorage.memory.versioned_store import Table
 from moorage.watch.api_resources import PODS, PRIORITY_CLASSES
 from moorage.watch.api_server import Raw
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from moorage.api import quantity
 from moorage.memory import error_messages
 from moorage.memory.cluster_resources import RESOURCE_QUOTAS
-from moorage.memory.object_store import Record, Store, Table
+from moorage.memory.versioned_store import Record, Store, Table
 from moorage.watch.api_resources import PODS
 from moorage.watch.api_server import Raw
 

@@ -14,8 +14,8 @@ from moorage.memory import (
     stored_objects,
 )
 from moorage.memory.object_registry import ObjectRegistry
-from moorage.memory.object_store import Table
 from moorage.memory.stored_objects import Entry
+from moorage.memory.versioned_store import Table
 from moorage.watch.api_errors import ApiError, BadRequest, NotFound
 from moorage.watch.api_resources import LEASES, NAMESPACES, PODS, PRIORITY_CLASSES, Resource
 from moorage.watch.api_server import PatchType, Raw

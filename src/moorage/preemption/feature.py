@@ -22,7 +22,7 @@ from moorage.preemption.budget_ledger import BudgetLedger
 from moorage.preemption.evictor import Evictor, Order
 from moorage.preemption.loop_guard import LoopGuard
 from moorage.preemption.metrics import PreemptionCounts, preemption_families
-from moorage.preemption.plugin import DefaultPreemption, underway_of
+from moorage.preemption.plugin import DefaultPreemption, running_preemptions
 from moorage.preemption.promises import Promises
 from moorage.preemption.spared import SPARED_UNTIL, SparedPods
 from moorage.queue.backoff import Backoff
@@ -125,7 +125,7 @@ class Preemption(Feature):
             return
         victims = chosen + self.not_leaving(self._left_alone(cycle.pod, chosen))
         self.begin(cycle.pod, victims, profile)
-        underway_of(profile).begin(cycle.pod.uid)
+        running_preemptions(profile).begin(cycle.pod.uid)
         by_api = settings_of(profile).eviction_api
         order = Order(profile.scheduler_name, cycle.pod, nominated.node, by_api=by_api)
         work = self._carry_out(order, cycle.pod, victims, profile)
@@ -204,10 +204,10 @@ class Preemption(Feature):
     async def _carry_out(
         self, order: Order, pod: Pod, victims: list[Pod], profile: Profile
     ) -> None:
-        underway = underway_of(profile)
+        running = running_preemptions(profile)
 
         def last(victim: Pod) -> None:
-            underway.last(pod.uid, lambda: self._is_there(victim))
+            running.last(pod.uid, lambda: self._is_there(victim))
 
         done = await self._evictor.carry_out(order, victims, last)
         if not done:
@@ -215,7 +215,7 @@ class Preemption(Feature):
             await self._clock.sleep(self._failed(pod.uid))
         else:
             self._failures.pop(pod.uid, None)
-        underway.end(pod.uid)
+        running.end(pod.uid)
         queued = self._queue.find(pod.uid)
         if queued is not None and (not done or queued.state is State.GATED):
             self._queue.activate([pod.uid], self._clock.now())

@@ -25,11 +25,11 @@ from moorage.framework.points import PostFilter, PreEnqueue
 from moorage.framework.verdicts import Nominated, Rejection, unresolvable, unschedulable
 from moorage.preemption import candidates, eligibility, extender_candidates
 from moorage.preemption.candidates import Search, least_harmful
-from moorage.preemption.underway import WAITING, Underway
+from moorage.preemption.running_preemptions import WAITING, RunningPreemptions
 from moorage.preemption.victims import Victims
 
 NO_CANDIDATE = "no candidate node for preemption"
-UNDERWAY: Final = "DefaultPreemption/underway"
+RUNNING: Final = "DefaultPreemption/running"
 """Where `cycle.shared` has the preemptions that are being carried out."""
 
 
@@ -57,11 +57,11 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True):
     nomination_seconds: float = 0.0
     loop_guard: int = 10
 
-    carried: ClassVar[Carried] = MappingProxyType({UNDERWAY: Underway})
+    carried: ClassVar[Carried] = MappingProxyType({RUNNING: RunningPreemptions})
 
     def pre_enqueue(self, pod: Pod) -> Rejection | None:
-        underway: Underway | None = self.handle.shared.get(UNDERWAY)
-        held = underway is not None and underway.holds(pod.uid)
+        running: RunningPreemptions | None = self.handle.shared.get(RUNNING)
+        held = running is not None and running.holds(pod.uid)
         return unresolvable(WAITING) if held else None
 
     def post_filter(
@@ -86,9 +86,9 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True):
         return (EventHint(victim_gone, leave_it_to_the_others),)
 
 
-def underway_of(profile: Profile) -> Underway:
+def running_preemptions(profile: Profile) -> RunningPreemptions:
     """The preemptions for pods of a profile that are being carried out."""
-    found: Underway = profile.shared.setdefault(UNDERWAY, Underway())
+    found: RunningPreemptions = profile.shared.setdefault(RUNNING, RunningPreemptions())
     return found
 
 

@@ -1,4 +1,4 @@
-"""Work that the loop does not wait for, and how many pods are being bound meanwhile."""
+"""Tasks that the loop does not wait for, pods being bound meanwhile, tasks that end together."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -46,3 +46,22 @@ class Bindings:
     def end(self, pods: int = 1) -> None:
         self.count -= pods
         self._wake()
+
+
+async def until_first(*work: Coroutine[Any, Any, Any]) -> None:
+    """Run all of these until one ends; the others are cancelled, and the first error is raised."""
+    tasks = [asyncio.ensure_future(each) for each in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        ended = await cancelled(*tasks)
+    for error in ended:
+        if isinstance(error, BaseException) and not isinstance(error, asyncio.CancelledError):
+            raise error
+
+
+async def cancelled(*tasks: "asyncio.Future[Any]") -> list[Any]:
+    """Cancel some tasks; how each of them ended."""
+    for task in tasks:
+        task.cancel()
+    return await asyncio.gather(*tasks, return_exceptions=True)

@@ -16,16 +16,16 @@ from moorage.clock import VirtualClock, run_virtual
 from moorage.config.field_errors import InputError
 from moorage.config.moorage_configuration import DEFAULT_GUARD, PluginGuard
 from moorage.config.types import Extender, SchedulerConfiguration
-from moorage.extender import extender_builder
+from moorage.extender import http_extenders
 from moorage.extender.async_bridge import BlockingBridge
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
 from moorage.memory import manifest_loader
 from moorage.memory.controllers.standard_controllers import standard_controllers
 from moorage.memory.kubelet import Kubelet
+from moorage.memory.limitations import limitation_notes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.memory.object_registry import ClusterOptions
-from moorage.memory.unheeded import unheeded_notes
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import simulated_feeds
 from moorage.simulate.attempt_log import AttemptLog
@@ -124,7 +124,7 @@ def simulate(
 
     asking = BlockingBridge()
     story = AttemptLog(restless=limits.attempts_in_vain * (len(pods_in(cluster)) + 10))
-    extenders = extender_builder.build_extenders(
+    extenders = http_extenders.build_extenders(
         _that_do_not_bind(configuration.extenders), asking, story
     )
 
@@ -151,7 +151,7 @@ def simulate(
             story,
             evictions.evictions(),
             dict(client.refused),
-            unheeded_notes(cluster),
+            limitation_notes(cluster),
             tuple(warnings),
             gave_up,
         )

@@ -9,13 +9,13 @@ from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
 from moorage.app.leadership import Leadership
 from moorage.app.profile_builder import build_profiles
-from moorage.app.task_race import cancelled, until_first
 from moorage.clock import VirtualClock
 from moorage.config.loader import load
 from moorage.kube.fence import LeaseFence
 from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.prometheus_metrics import Metrics
+from moorage.scheduler.tasks import cancelled, until_first
 from moorage.watch.api_errors import ApiError, Gone, Unreachable
 from moorage.watch.api_resources import NAMESPACES, NODES, PODS, Resource
 from moorage.watch.api_server import Page, WatchEvent

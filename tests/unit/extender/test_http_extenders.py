@@ -14,7 +14,7 @@ from moorage.config.durations import decode_hook
 from moorage.config.types import Extender
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
-from moorage.extender import extender_builder
+from moorage.extender import http_extenders
 from moorage.extender.async_bridge import BlockingBridge
 from moorage.extender.http_extenders import HttpExtenders
 from moorage.framework.extenders import ExtenderError
@@ -45,7 +45,7 @@ class Heard:
 def configured(*given: Raw) -> Iterator[HttpExtenders]:
     asking = BlockingBridge()
     decoded = [msgspec.convert(each, Extender, dec_hook=decode_hook) for each in given]
-    made = extender_builder.build_extenders(decoded, asking, Heard())
+    made = http_extenders.build_extenders(decoded, asking, Heard())
     assert made is not None
     try:
         yield made

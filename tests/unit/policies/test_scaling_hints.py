@@ -9,8 +9,8 @@ from moorage.api.decode import decode_as
 from moorage.api.storage import PersistentVolume, PersistentVolumeClaim
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
+from moorage.app.policy_features import ScalingHints
 from moorage.app.profile_builder import build_profiles
-from moorage.app.scaling_hint_feature import ScalingHints
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import default_configuration
 from moorage.memory.memory_cluster import MemoryCluster

@@ -10,8 +10,8 @@ from moorage.cache.cache import Cache
 from moorage.cycle.profile import Profile
 from moorage.framework.events import Action, ClusterEvent, Hint, Resource
 from moorage.framework.plugin import give_handles
-from moorage.preemption.plugin import UNDERWAY, DefaultPreemption
-from moorage.preemption.underway import Underway
+from moorage.preemption.plugin import RUNNING, DefaultPreemption
+from moorage.preemption.running_preemptions import RunningPreemptions
 from tests.unit.preemption.preemption_cases import (
     Brittle,
     Capricious,
@@ -267,22 +267,22 @@ def test_the_preemptor_is_kept_out_of_the_queue_while_its_victims_go() -> None:
     plugin, incoming, shared = DefaultPreemption(), pod("incoming"), dict[str, Any]()
     give_handles({"DefaultPreemption": plugin}, Cache(), shared)
     assert plugin.pre_enqueue(incoming) is None
-    underway = shared[UNDERWAY] = Underway()
-    underway.begin(incoming.uid)
+    running = shared[RUNNING] = RunningPreemptions()
+    running.begin(incoming.uid)
     held = plugin.pre_enqueue(incoming)
     assert held is not None
     assert held.message == "waiting for the preemption for this pod to be finished"
-    underway.end(incoming.uid)
+    running.end(incoming.uid)
     assert plugin.pre_enqueue(incoming) is None
 
 
 def test_two_plugins_hold_their_own_preemptors() -> None:
-    one, other, underway = DefaultPreemption(), DefaultPreemption(), Underway()
-    give_handles({"DefaultPreemption": one}, Cache(), {UNDERWAY: underway})
-    give_handles({"DefaultPreemption": other}, Cache(), {UNDERWAY: Underway()})
-    underway.begin("incoming")
+    one, other, running = DefaultPreemption(), DefaultPreemption(), RunningPreemptions()
+    give_handles({"DefaultPreemption": one}, Cache(), {RUNNING: running})
+    give_handles({"DefaultPreemption": other}, Cache(), {RUNNING: RunningPreemptions()})
+    running.begin("incoming")
 
-    assert one == other, "what is underway is no argument"
+    assert one == other, "what is running is no argument"
     assert one.pre_enqueue(pod("incoming")) is not None
     assert other.pre_enqueue(pod("incoming")) is None
 

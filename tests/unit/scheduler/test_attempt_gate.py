@@ -17,7 +17,7 @@ from moorage.clock import SystemClock
 from moorage.config.durations import decode_hook
 from moorage.config.loader import default_configuration
 from moorage.config.types import Extender
-from moorage.extender import extender_builder
+from moorage.extender import http_extenders
 from moorage.extender.async_bridge import DecisionThread
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.observers import Observers
@@ -38,7 +38,7 @@ class Live:
         self.turns = DecisionThread()
         decoded = [msgspec.convert(each, Extender, dec_hook=decode_hook) for each in given]
         observers = Observers((self,))
-        extenders = extender_builder.build_extenders(decoded, self.turns, observers)
+        extenders = http_extenders.build_extenders(decoded, self.turns, observers)
         assert extenders is not None
         self.extenders = extenders
         self.attempts: list[Attempt] = []

@@ -9,7 +9,7 @@ from moorage.framework.points import QueueSort
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import unresolvable
 from moorage.observe.records import Result
-from moorage.preemption.plugin import underway_of
+from moorage.preemption.plugin import running_preemptions
 from moorage.testing import node, pod
 from tests.unit.gang.gang_world import group, members
 from tests.unit.scheduler.changing_world import ChangingWorld, configuration, profile
@@ -223,7 +223,7 @@ def test_a_preemptor_that_waits_for_its_victims_is_not_let_go_by_a_change() -> N
 
     async def story(world: ChangingWorld) -> None:
         await world.clock.sleep(1)
-        underway_of(world.scheduler.profiles[OURS]).begin("default/high")
+        running_preemptions(world.scheduler.profiles[OURS]).begin("default/high")
         world.change(to("a"))
         world.apply(pod("high"))
         await world.clock.sleep(20)

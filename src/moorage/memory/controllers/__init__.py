@@ -3,7 +3,7 @@
     controller_manager    runs controllers on what changed, at once or for ever
     standard_controllers  those that every embedded cluster runs
     owned_pods            pods by their owner, as the store has them
-    pod_template          a pod from a workload's template
+    workload_template     a pod from a workload's template
     replica_sets          ReplicaSets and ReplicationControllers
     deployments           Deployments: a ReplicaSet of the current template
     stateful_sets         StatefulSets: ordinals, and a claim for each claim template

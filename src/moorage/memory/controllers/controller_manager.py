@@ -12,7 +12,7 @@ from typing import Protocol
 from moorage.memory import deletion, stored_objects
 from moorage.memory.controllers.owned_pods import OwnedPods
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.memory.object_store import Record, Table
+from moorage.memory.versioned_store import Record, Table
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Raw

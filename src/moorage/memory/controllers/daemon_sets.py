@@ -13,10 +13,10 @@ from moorage.api.label_requirements import SelectorError
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.memory.cluster_resources import DAEMON_SETS
-from moorage.memory.controllers import owned_pods, pod_template
+from moorage.memory.controllers import owned_pods, workload_template
 from moorage.memory.controllers.controller_manager import ControllerClient
-from moorage.memory.object_store import Record
 from moorage.memory.stored_objects import Entry
+from moorage.memory.versioned_store import Record
 from moorage.watch.api_resources import NODES, PODS, Resource
 from moorage.watch.api_server import Raw
 
@@ -72,7 +72,7 @@ class DaemonSetController:
 
     def _by_node(self, owner: Raw) -> dict[str, list[Entry]]:
         found: dict[str, list[Entry]] = {}
-        for entry in self._client.pods.of(pod_template.key_of(DAEMON_SETS, owner)):
+        for entry in self._client.pods.of(workload_template.key_of(DAEMON_SETS, owner)):
             found.setdefault(target_of(entry.raw), []).append(entry)
         return found
 
@@ -82,7 +82,7 @@ class DaemonSetController:
         while self._client.find(PODS, f"{namespace}/{name}") is not None:
             number += 1
             name = f"{owner['metadata']['name']}-{node}-{number}"
-        pod = pod_template.pod_from(DAEMON_SETS, owner, name, spec=pinned(spec, node))
+        pod = workload_template.pod_from(DAEMON_SETS, owner, name, spec=pinned(spec, node))
         self._client.create(PODS, pod, whose)
 
     def _delete(self, entries: Iterable[Entry]) -> None:

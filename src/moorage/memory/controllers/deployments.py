@@ -11,9 +11,9 @@ from moorage.api import selectors
 from moorage.api.meta import LabelSelector
 from moorage.memory import updates
 from moorage.memory.cluster_resources import DEPLOYMENTS, REPLICA_SETS
-from moorage.memory.controllers import owned_pods, pod_template
+from moorage.memory.controllers import owned_pods, workload_template
 from moorage.memory.controllers.controller_manager import ControllerClient
-from moorage.memory.object_store import Record
+from moorage.memory.versioned_store import Record
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import Raw
 
@@ -45,16 +45,16 @@ class DeploymentController:
         self._client.create(REPLICA_SETS, made, f"Deployment {key}")
 
     def _owned(self, deployment: Raw) -> list[Raw]:
-        mine = pod_template.key_of(DEPLOYMENTS, deployment)
+        mine = workload_template.key_of(DEPLOYMENTS, deployment)
         entries = self._client.store.table(REPLICA_SETS).entries.values()
         return [entry.raw for entry in entries if owned_pods.owner_key(entry.raw) == mine]
 
     def _scale(self, deployment: Raw, owned: list[Raw]) -> None:
         """Let the newest make up what is missing, or too much."""
         newest = max(owned, key=_revision)
-        others = sum(pod_template.wanted(each) for each in owned if each is not newest)
-        replicas = max(0, pod_template.wanted(deployment) - others)
-        if replicas != pod_template.wanted(newest):
+        others = sum(workload_template.wanted(each) for each in owned if each is not newest)
+        replicas = max(0, workload_template.wanted(deployment) - others)
+        if replicas != workload_template.wanted(newest):
             metadata = newest["metadata"]
             where = (REPLICA_SETS, metadata["namespace"], metadata["name"])
             change = {"spec": {"replicas": replicas}}
@@ -82,7 +82,7 @@ def replica_set(deployment: Raw) -> Raw:
     """The ReplicaSet of a Deployment's template, told from others by a label of its own."""
     metadata, spec = deployment["metadata"], deployment["spec"]
     template = spec["template"]
-    code = pod_template.template_hash(template)
+    code = workload_template.template_hash(template)
     return {
         "apiVersion": REPLICA_SETS.api_version,
         "kind": REPLICA_SETS.kind,
@@ -91,10 +91,10 @@ def replica_set(deployment: Raw) -> Raw:
             "namespace": metadata["namespace"],
             "labels": _labelled(template, code)["metadata"]["labels"],
             "annotations": {_REVISION: "1"},
-            "ownerReferences": [pod_template.reference(DEPLOYMENTS, deployment)],
+            "ownerReferences": [workload_template.reference(DEPLOYMENTS, deployment)],
         },
         "spec": {
-            "replicas": pod_template.wanted(deployment),
+            "replicas": workload_template.wanted(deployment),
             "selector": _narrowed(spec.get("selector") or {}, code),
             "template": _labelled(template, code),
         },

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from moorage.memory.cluster_resources import CLAIMS
-from moorage.memory.controllers import pod_template
+from moorage.memory.controllers import workload_template
 from moorage.memory.controllers.controller_manager import ControllerClient
-from moorage.memory.object_store import Record
+from moorage.memory.versioned_store import Record
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Raw
 
@@ -43,7 +43,7 @@ class EphemeralVolumeController:
                 **(template.get("metadata") or {}),
                 "name": name,
                 "namespace": namespace,
-                "ownerReferences": [pod_template.reference(PODS, pod)],
+                "ownerReferences": [workload_template.reference(PODS, pod)],
             },
             "spec": template.get("spec") or {},
         }

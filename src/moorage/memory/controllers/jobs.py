@@ -5,9 +5,9 @@ from itertools import count
 from typing import Final
 
 from moorage.memory.cluster_resources import JOBS
-from moorage.memory.controllers import owned_pods, pod_template
+from moorage.memory.controllers import owned_pods, workload_template
 from moorage.memory.controllers.controller_manager import ControllerClient
-from moorage.memory.object_store import Record
+from moorage.memory.versioned_store import Record
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Raw
 
@@ -35,7 +35,7 @@ class JobController:
         job = self._client.find(JOBS, key)
         if job is None or "deletionTimestamp" in job["metadata"] or is_over(job):
             return
-        pods = [entry.raw for entry in self._client.pods.of(pod_template.key_of(JOBS, job))]
+        pods = [entry.raw for entry in self._client.pods.of(workload_template.key_of(JOBS, job))]
         if job["spec"].get("suspend") or _failed(job, pods) > _limit(job):
             return
         active = [pod for pod in pods if owned_pods.is_active(pod)]
@@ -75,7 +75,7 @@ def is_over(job: Raw) -> bool:
 
 def _parallel(job: Raw, pods: list[Raw]) -> int:
     """How many pods are to run now."""
-    parallelism = pod_template.wanted(job, "parallelism")
+    parallelism = workload_template.wanted(job, "parallelism")
     completions = job["spec"].get("completions")
     succeeded = _count(job, pods, "succeeded", "Succeeded")
     if completions is None:
@@ -93,7 +93,7 @@ def _failed(job: Raw, pods: list[Raw]) -> int:
 
 
 def _limit(job: Raw) -> int:
-    return pod_template.wanted(job, "backoffLimit", _BACKOFF_LIMIT)
+    return workload_template.wanted(job, "backoffLimit", _BACKOFF_LIMIT)
 
 
 def _phase(pod: Raw) -> str:
@@ -109,4 +109,6 @@ def _pod(job: Raw, name: str, index: str) -> Raw:
         "job-name": own,
     }
     indexed = {INDEX: index} if index else {}
-    return pod_template.pod_from(JOBS, job, name, labels={**labels, **indexed}, annotations=indexed)
+    return workload_template.pod_from(
+        JOBS, job, name, labels={**labels, **indexed}, annotations=indexed
+    )

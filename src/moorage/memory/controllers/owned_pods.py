@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from moorage.memory.object_store import Record, Table
 from moorage.memory.stored_objects import Entry
+from moorage.memory.versioned_store import Record, Table
 from moorage.watch.api_server import Raw
 
 OwnerKey = tuple[str, str, str]

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from itertools import count
 
-from moorage.memory.controllers import owned_pods, pod_template
+from moorage.memory.controllers import owned_pods, workload_template
 from moorage.memory.controllers.controller_manager import ControllerClient
-from moorage.memory.object_store import Record
 from moorage.memory.stored_objects import Entry
+from moorage.memory.versioned_store import Record
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Raw
 
@@ -35,9 +35,9 @@ class ReplicaSetController:
         owner = self._client.find(self._resource, key)
         if owner is None or "deletionTimestamp" in owner["metadata"]:
             return
-        known = list(self._client.pods.of(pod_template.key_of(self._resource, owner)))
+        known = list(self._client.pods.of(workload_template.key_of(self._resource, owner)))
         active = [entry for entry in known if owned_pods.is_active(entry.raw)]
-        missing = pod_template.wanted(owner) - len(active)
+        missing = workload_template.wanted(owner) - len(active)
         if missing > 0:
             self._create(owner, missing)
         elif missing < 0:
@@ -48,7 +48,7 @@ class ReplicaSetController:
         taken = self._client.store.table(PODS).entries
         numbers = (n for n in count() if f"{namespace}/{name}-{n}" not in taken)
         for _ in range(missing):
-            pod = pod_template.pod_from(self._resource, owner, f"{name}-{next(numbers)}")
+            pod = workload_template.pod_from(self._resource, owner, f"{name}-{next(numbers)}")
             if not self._client.create(PODS, pod, f"{self._resource.kind} {namespace}/{name}"):
                 return
 

@@ -6,9 +6,9 @@ All pods are made at once, whatever the podManagementPolicy: nothing here become
 from collections.abc import Iterable
 
 from moorage.memory.cluster_resources import CLAIMS, STATEFUL_SETS
-from moorage.memory.controllers import owned_pods, pod_template
+from moorage.memory.controllers import owned_pods, workload_template
 from moorage.memory.controllers.controller_manager import ControllerClient
-from moorage.memory.object_store import Record
+from moorage.memory.versioned_store import Record
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Raw
 
@@ -39,7 +39,7 @@ class StatefulSetController:
         start = ((owner["spec"].get("ordinals") or {}).get("start")) or 0
         names = [
             (f"{owner['metadata']['name']}-{ordinal}", ordinal)
-            for ordinal in range(start, start + pod_template.wanted(owner))
+            for ordinal in range(start, start + workload_template.wanted(owner))
         ]
         self._delete_others(owner, {name for name, _ in names})
         for name, ordinal in names:
@@ -53,11 +53,11 @@ class StatefulSetController:
                 self._client.create(CLAIMS, claim, whose)
         labels = {POD_NAME: name, POD_INDEX: str(ordinal)}
         spec = spec_of(owner, name)
-        pod = pod_template.pod_from(STATEFUL_SETS, owner, name, labels=labels, spec=spec)
+        pod = workload_template.pod_from(STATEFUL_SETS, owner, name, labels=labels, spec=spec)
         self._client.create(PODS, pod, whose)
 
     def _delete_others(self, owner: Raw, names: set[str]) -> None:
-        for entry in list(self._client.pods.of(pod_template.key_of(STATEFUL_SETS, owner))):
+        for entry in list(self._client.pods.of(workload_template.key_of(STATEFUL_SETS, owner))):
             metadata = entry.raw["metadata"]
             if metadata["name"] not in names and owned_pods.is_active(entry.raw):
                 self._client.delete(PODS, entry.raw)

@@ -14,7 +14,7 @@ from moorage.api.storage import PersistentVolume, PersistentVolumeClaim
 from moorage.memory import updates
 from moorage.memory.cluster_resources import CLAIMS, STORAGE_CLASSES, VOLUMES
 from moorage.memory.controllers.controller_manager import ControllerClient
-from moorage.memory.object_store import Record
+from moorage.memory.versioned_store import Record
 from moorage.plugins.volumes.persistent_volumes import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,

@@ -23,7 +23,7 @@ from moorage.memory import updates
 from moorage.memory.cluster_resources import CLAIMS, STORAGE_CLASSES, VOLUMES
 from moorage.memory.controllers import volume_binder
 from moorage.memory.controllers.controller_manager import ControllerClient
-from moorage.memory.object_store import Record
+from moorage.memory.versioned_store import Record
 from moorage.plugins.volumes.persistent_volumes import SELECTED_NODE, claim_class
 from moorage.watch.api_resources import NODES, RESOURCES, Resource
 from moorage.watch.api_server import Raw

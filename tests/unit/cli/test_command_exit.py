@@ -83,7 +83,7 @@ def test_sigterm_in_the_first_second_ends_run_cleanly(delay: float, tmp_path: Pa
 
 def test_a_command_that_does_not_serve_is_ended_as_any_other() -> None:
     code = "import sys, signal; sys.argv = ['moorage', 'bench']; "
-    code += "from moorage.cli import early_stop; early_stop.install(sys.argv); "
+    code += "from moorage.cli import command_exit; command_exit.end_on_signals(sys.argv); "
     code += "print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)"
     env = {"PYTHONPATH": str(ROOT / "src")}
     told = subprocess.run([sys.executable, "-c", code], env=env, text=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""Yielding: pods wait a moment for those of schedulers that go first.
+"""Precedence: pods wait a moment for those of schedulers that go first.
 
 Two schedulers that decide at once may choose the same last room. Whoever is told to yield does not
 attempt a pod while one of a scheduler that goes first has been waiting for less than `patience`
@@ -32,7 +32,7 @@ class GoesFirst(NamedTuple):
     patience: float
 
 
-class Yielding(Feature):
+class Precedence(Feature):
     """Knows which pods of those schedulers wait, and since when."""
 
     hears = ("pods",)
@@ -46,7 +46,7 @@ class Yielding(Feature):
 
     def configured(self, version: Version) -> None:
         """Others may go first from now on; what is known of those who wait stays."""
-        given: Iterable[GoesFirst] = version.features.get(Yielding, ())
+        given: Iterable[GoesFirst] = version.features.get(Precedence, ())
         self._patience = {each.scheduler: each.patience for each in given}
         self._waiting = {name: self._waiting.get(name, {}) for name in self._patience}
 

@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from moorage.api.meta import KubeObject
-from moorage.memory.object_store import History, Record
 from moorage.memory.stored_objects import Entry
+from moorage.memory.versioned_store import History, Record
 from moorage.watch.api_errors import Gone
 
 

@@ -1,4 +1,4 @@
-"""The feature that tells what an autoscaler should add: as a metric, and as an event of the pod."""
+"""Features that policies need: what became of their pods, and what an autoscaler should add."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -6,16 +6,20 @@ from typing import Final
 
 from prometheus_client.core import Metric as Family
 
+from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.follower import Follower
+from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.observe import catalogue
 from moorage.observe.metric_families import gauge
-from moorage.policies.load import scaling_hints
+from moorage.policies.load import outcomes, scaling_hints
 from moorage.policies.load.scaling_hints import NodeShape, ScalingHint
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.report import Reporter
+from moorage.watch.api_resources import Resource
+from moorage.watch.reflector import Change
 
 REASON: Final = "ScalingHint"
 _REMEMBERED: Final = 10_000
@@ -65,3 +69,18 @@ class ScalingHints(Feature):
         if self._nodes.missed(self._cache.table.node_log) != ():
             self._shapes = scaling_hints.node_shapes(self._cache.table)
         return self._shapes
+
+
+class PlacementOutcomes(Feature):
+    """Every change of a pod reaches the outcomes of each profile that keeps them."""
+
+    hears = ("pods",)
+
+    def __init__(self, profiles: Iterable[Profile]) -> None:
+        self._profiles = profiles
+
+    def after(self, change: Change, resource: Resource) -> None:
+        old, new = change.old, change.new
+        keepers = (each.shared.get(outcomes.OUTCOMES) for each in self._profiles)
+        for kept in {id(found): found for found in keepers if found is not None}.values():
+            kept.see(old if isinstance(old, Pod) else None, new if isinstance(new, Pod) else None)

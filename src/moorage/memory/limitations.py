@@ -28,7 +28,7 @@ def _scoped(raw: Raw) -> bool:
     return not resource_quotas.is_enforced(raw)
 
 
-_UNHEEDED: Final[tuple[tuple[Resource, Callable[[Raw], bool], str], ...]] = (
+_LIMITATIONS: Final[tuple[tuple[Resource, Callable[[Raw], bool], str], ...]] = (
     (
         CRON_JOBS,
         lambda raw: not raw["spec"].get("suspend"),
@@ -54,13 +54,13 @@ _UNHEEDED: Final[tuple[tuple[Resource, Callable[[Raw], bool], str], ...]] = (
 )
 
 
-def unheeded_notes(cluster: MemoryCluster) -> tuple[str, ...]:
+def limitation_notes(cluster: MemoryCluster) -> tuple[str, ...]:
     """A line for each thing that is there and not taken into account."""
     return tuple(_notes(cluster))
 
 
 def _notes(cluster: MemoryCluster) -> Iterator[str]:
-    for resource, applies, effect in _UNHEEDED:
+    for resource, applies, effect in _LIMITATIONS:
         table = cluster.registry.store.table(KEPT_RESOURCES[resource.plural])
         names = [entry.raw["metadata"]["name"] for entry in table.in_order() if applies(entry.raw)]
         if names:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 WAITING = "waiting for the preemption for this pod to be finished"
 
 
-class Underway:
+class RunningPreemptions:
     """Who is waiting for which evictions, by the preemptor's uid."""
 
     __slots__ = ("_pending",)
