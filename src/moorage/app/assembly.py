@@ -29,7 +29,7 @@ from moorage.cycle.profile import Profile
 from moorage.extender.async_bridge import DecisionThread
 from moorage.framework.extenders import NO_EXTENDERS, Extenders
 from moorage.gang.attempt import GangAttempt
-from moorage.gang.binder import GangBinder
+from moorage.gang.binder import GangBinder, GangBindings
 from moorage.gang.directory import Directory
 from moorage.gang.feature import Gangs
 from moorage.gang.holds import Holds
@@ -39,6 +39,7 @@ from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.place import GangPlacer
 from moorage.gang.pod_reasons import PodReasons
 from moorage.gang.preemption import GangPreemption
+from moorage.gang.refusals import GangRefusals
 from moorage.gang.reservation import Reservations
 from moorage.gang.settings import GangSettings
 from moorage.gang.status import GangStatus
@@ -189,7 +190,7 @@ def gangs_for(ports: Ports, evictions: Evictions) -> Gangs:
         ports.start,
         ports.wake,
     )
-    bind = partial(
+    binder_of = partial(
         GangBinder,
         cache=cache,
         queue=queue,
@@ -204,20 +205,17 @@ def gangs_for(ports: Ports, evictions: Evictions) -> Gangs:
         reservations=reservations,
         status=status,
     )
-    attempt = GangAttempt(
+    refusals = GangRefusals(
         profiles,
         ports.cycles,
         ports.outcome,
         ports.reporter,
-        ports.bindings,
-        ports.start,
-        placer,
         lifecycle,
-        reservations,
         status,
         preemption,
-        bind,
     )
+    bindings = GangBindings(ports.bindings, ports.start, binder_of)
+    attempt = GangAttempt(placer, reservations, ports.reporter, bindings, refusals)
     interrupted = InterruptedEvictions(
         cache, clock, profiles, groups, evictions, ports.start, ports.wake
     )

@@ -6,7 +6,8 @@
     directory              every group, kept up to date change by change
     settings               how groups are treated, by the profiles in force
     lifecycle              when a group's pods are let go, when it backs off, and what is due when
-    attempt                one attempt at a group, and what becomes of it
+    attempt                one attempt at a group
+    refusals               pods of groups that go back to the queue, and why
     place                  its pods are taken from the queue and tried together, domain by domain
     transaction            enough of them fit at once, or nothing is held
     topology               the zones or racks a group is to be packed in

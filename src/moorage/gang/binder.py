@@ -25,7 +25,7 @@ from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.outcome import Outcome
 from moorage.scheduler.placement import Placement
 from moorage.scheduler.status_writer import StatusWriter
-from moorage.scheduler.tasks import Bindings
+from moorage.scheduler.tasks import Bindings, Start
 from moorage.watch.api_errors import ServerError, TooManyRequests
 
 AT_ONCE: Final = 32
@@ -200,6 +200,25 @@ class GangBinder:
             self._outcome.failed(queued, cycle, profile, failure)
         else:
             self._outcome.put_back(queued, (), (), error=True)
+
+
+class GangBindings:
+    """Begins to bind groups; the loop does not wait for it."""
+
+    def __init__(
+        self,
+        bindings: Bindings,
+        start: Start,
+        binder_of: Callable[[Group, list[Placement]], GangBinder],
+    ) -> None:
+        self._bindings = bindings
+        self._start = start
+        self._binder_of = binder_of
+
+    def begin(self, group: Group, placed: list[Placement]) -> None:
+        """Bind pods of a group that were placed."""
+        self._bindings.begin(len(placed))
+        self._start(self._binder_of(group, placed).run(), f"bind/{group.key}")
 
 
 def _uid(placement: Placement) -> str:

@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 PositiveFloat = Annotated[float, msgspec.Meta(gt=0)]
 
 
-class NetworkLatencyPlugin(Filter, Score, frozen=True, dict=True):
+class NetworkLatencyPlugin(Filter, Score, frozen=True):
     """A node scores `latencyWeight` (100) where the pods it talks to are no time away, falling
     to 0 at `maxLatencyMs` (10); as a filter, nodes beyond that are refused.
 

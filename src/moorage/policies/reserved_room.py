@@ -47,7 +47,7 @@ class CompiledReservation(NamedTuple):
     pods: Selector
 
 
-class ReservedRoom(Filter, frozen=True, dict=True):
+class ReservedRoom(Filter, frozen=True):
     """A pod that a reservation is not for must leave that much of the node free.
 
     What the pods that it is for use already counts: the room that is left for them shrinks as they

@@ -34,7 +34,7 @@ _MISMATCH, _NO_SUCH_POLICY = 1, 2
 Floats = NDArray[np.float64]
 
 
-class SchedulingPolicies(PreFilter, Filter, Score, frozen=True, dict=True):
+class SchedulingPolicies(PreFilter, Filter, Score, frozen=True):
     """Every pod has one of the `policies`, or none; `Choosing` tells which.
 
     - `nodeAffinity`: what is required refuses nodes; what is preferred scores.

@@ -52,7 +52,7 @@ class CompiledRule(NamedTuple):
     reason: str
 
 
-class BusinessAffinityPlugin(Filter, Score, frozen=True, dict=True):
+class BusinessAffinityPlugin(Filter, Score, frozen=True):
     """Core business runs on core nodes only, databases never at the edge, near what they prefer.
 
     As a filter: pods labelled `business-level: core` need nodes labelled `node-level: core`, and

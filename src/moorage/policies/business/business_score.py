@@ -55,7 +55,7 @@ class CostStep(ConfigStruct, frozen=True):
 COST_STEPS: Final = (CostStep(1.0, 100), CostStep(2.0, 80), CostStep(5.0, 60))
 
 
-class BusinessScorePlugin(Score, frozen=True, dict=True):
+class BusinessScorePlugin(Score, frozen=True):
     """Cost counts 40, performance 35, reliability 25 hundredths; `weights` says otherwise.
 
     Cost: a pod that costs up to 1.0 per hour on the node scores 100 there, up to 2.0 80, up to 5.0

@@ -35,7 +35,7 @@ _OVER_THRESHOLD = 1 << 62
 """The raw score of a node that is too dear."""
 
 
-class CostOptimizationPlugin(Filter, Score, frozen=True, dict=True):
+class CostOptimizationPlugin(Filter, Score, frozen=True):
     """The cheapest node scores 100, one that costs twice as much 50.
 
     What a pod costs per hour: the largest part of the node that it asks for, of what the node

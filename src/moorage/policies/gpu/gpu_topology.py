@@ -32,7 +32,7 @@ _READ_SECONDS = 15.0
 Counts = NDArray[np.int64]
 
 
-class GPUTopology(Filter, Score, frozen=True, dict=True):
+class GPUTopology(Filter, Score, frozen=True):
     """The fewer GPUs a pod leaves free on a node, the better; and the fewer domains it needs.
 
     `numaLabel` says how many GPUs of a node share a NUMA domain; without it, all do. Which are free

@@ -106,7 +106,7 @@ def learned_strategies(shared: dict[str, Any]) -> LearnedStrategies:
     return found
 
 
-class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True, dict=True):
+class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
     """Learns what the pods of each namespace ask for and what becomes of them.
 
     1. A strategy begins with a pattern. The weight of cpu is half cpu's part of what the

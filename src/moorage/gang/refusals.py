@@ -1,0 +1,87 @@
+"""Pods of groups that go back to the queue: why, what is done about it, and who is told."""
+
+from moorage.framework.queued_pod import QueuedPod
+from moorage.framework.verdicts import SchedulingError, unresolvable
+from moorage.gang import shortage
+from moorage.gang.group import Group
+from moorage.gang.lifecycle import Lifecycle
+from moorage.gang.plugin import NAME
+from moorage.gang.preemption import GangPreemption
+from moorage.gang.status import GangStatus
+from moorage.gang.transaction import Misfit, Whole
+from moorage.observe.records import Result
+from moorage.scheduler.attempt import Cycles
+from moorage.scheduler.outcome import Outcome
+from moorage.scheduler.placement import Placement
+from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.report import Reporter
+
+
+class GangRefusals:
+    """Ends attempts at groups, or at pods of groups, that placed nothing."""
+
+    def __init__(
+        self,
+        profiles: Profiles,
+        cycles: Cycles,
+        outcome: Outcome,
+        reporter: Reporter,
+        lifecycle: Lifecycle,
+        status: GangStatus,
+        preemption: GangPreemption,
+    ) -> None:
+        self._profiles = profiles
+        self._cycles = cycles
+        self._outcome = outcome
+        self._reporter = reporter
+        self._lifecycle = lifecycle
+        self._status = status
+        self._preemption = preemption
+
+    def pod(self, queued: QueuedPod, why: str) -> None:
+        """One pod may not be tried, whatever its group does."""
+        profile = self._profiles.by_name[queued.info.pod.spec.scheduler_name]
+        cycle = self._cycles.begin(queued, profile)
+        self._outcome.unschedulable(queued, cycle, profile, unresolvable(why).by(NAME))
+
+    def left_over(self, whole: Whole[Placement]) -> None:
+        """Pods that a group is whole without."""
+        for queued, cycle, why in whole.refused:
+            profile = self._profiles.by_name[cycle.pod.spec.scheduler_name]
+            self._outcome.unschedulable(queued, cycle, profile, why)
+
+    def misfit(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
+        """Not enough of a group fits: make room for it if that is possible, or let it back off."""
+        first = members[0] if misfit.blocker is None else misfit.blocker.queued
+        group.refuse(misfit.blocker.plugins if misfit.blocker else ())
+        message = shortage.describe_misfit(group, misfit)
+        if misfit.blocker is not None or misfit.domain:
+            said = self._preemption.make_room(group, members, first)
+            message += f" {said}" if said else ""
+        if not group.leaving:
+            self._lifecycle.back_off(group)
+        self._report(first, misfit, message)
+        refused = {refusal.queued.info.uid: refusal.plugins for refusal in misfit.refused}
+        left = [
+            queued
+            for queued in members
+            if self._outcome.put_back(queued, {NAME, *refused.get(queued.info.uid, ())}, ())
+        ]
+        self._status.unschedulable(group, left, message)
+
+    def failed(
+        self, group: Group, popped: QueuedPod, members: list[QueuedPod], error: SchedulingError
+    ) -> None:
+        """The attempt at a group ended in an error."""
+        self._lifecycle.back_off(group, retry=True)
+        for queued in members:
+            if queued is not popped:
+                self._outcome.put_back(queued, (), (), error=True)
+        profile = self._profiles.by_name[popped.info.pod.spec.scheduler_name]
+        self._outcome.failed(popped, self._cycles.begin(popped, profile), profile, error)
+
+    def _report(self, first: QueuedPod, misfit: Misfit, message: str) -> None:
+        profile = self._profiles.by_name[first.info.pod.spec.scheduler_name]
+        blocker = misfit.blocker
+        cycle = self._cycles.begin(first, profile) if blocker is None else blocker.cycle
+        self._reporter.attempted(first, cycle, profile, Result.UNSCHEDULABLE, message=message)
