@@ -12,7 +12,8 @@ from moorage.memory.object_registry import ClusterOptions
 from moorage.watch.api_errors import ApiError
 from tests.integration.control_plane import ControlPlane, Refused
 from tests.kube import api_fields
-from tests.unit.memory.judged_objects import JUDGED, Judged
+from tests.unit.memory.judged_objects import JUDGED
+from tests.unit.memory.object_recipes import Judged
 
 pytestmark = pytest.mark.kube
 _FIELD = re.compile(r"(?:\[|, |: )((?:spec|metadata|status)[\w.\[\]/{}, -]*?|[a-z]\w+): [A-Z]\w+ ")

@@ -10,7 +10,8 @@ from moorage.memory import manifest_loader
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.memory.object_registry import ClusterOptions
 from moorage.watch.api_errors import ApiError
-from tests.unit.memory.judged_objects import JUDGED, Judged, container, pod, workload
+from tests.unit.memory.judged_objects import JUDGED
+from tests.unit.memory.object_recipes import Judged, container, pod, workload
 
 
 def verdict(judged: Judged, *, validate: bool = True) -> str:

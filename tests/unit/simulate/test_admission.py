@@ -10,7 +10,7 @@ from moorage.simulate.simulation import pods_of
 from moorage.simulate.simulation_report import build_report
 from moorage.testing import node
 from moorage.watch.api_resources import PODS
-from tests.unit.memory.judged_objects import of_kind, workload
+from tests.unit.memory.object_recipes import of_kind, workload
 from tests.unit.simulate.embedded_runs import Raw, places, run
 
 
