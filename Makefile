@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 NEEDED := $(VENV)/.needed
 READY  := $(VENV)/.ready
 DEMO   := examples/demo
+KERNELS := $(wildcard src/moorage/kernels/*.c)
 
 .PHONY: help setup demo test check fast kube-tests twin bench bench-simulation bench-compare clean
 
@@ -26,14 +27,14 @@ help:
 
 setup: $(READY)
 
-$(READY): pyproject.toml setup.py src/moorage/kernels/_kernels.c
+$(READY): pyproject.toml setup.py $(KERNELS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.lock)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $(NEEDED) $@
 
 # Installs what Moorage itself needs, and no more; `make setup` adds what tests need.
-$(NEEDED): pyproject.toml setup.py src/moorage/kernels/_kernels.c
+$(NEEDED): pyproject.toml setup.py $(KERNELS)
 	@echo 'Setting up $(VENV) with what Moorage needs (once; half a minute) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .

@@ -1,0 +1,133 @@
+"""GPU packing on the openb trace: a JSON line for each seed, then one with means and deviations.
+
+usage: gpu.py --nodes FILE --pods FILE --policy moorage|fgd|bestfit|random|kube|mostallocated
+              --ties random|name --seeds 42-51 [--batch 16]
+
+One pod at a time; what fits nowhere is dropped. `alloc` is the percentage of all GPU milli in use
+when so many percent have been asked for; `placed` the percentage of pods placed, by class, of those
+that came before 100 %; `placements_per_s` is of one core: seconds are of CPU time.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import gpu_policies
+import numpy as np
+from gpu_policies import Cluster, Policy, Worth
+from gpu_trace import Measures, TraceNode, arrivals, read_nodes, read_pods
+
+from moorage.policies.gpu.gpu_request import GPURequest
+from moorage.policies.gpu.packing_costs import NEVER
+
+
+class KeptWorth:
+    """What a policy says of each class of pods, kept; only rows that changed are asked about."""
+
+    def __init__(self, cluster: Cluster, policy: Policy) -> None:
+        self._cluster, self._policy = cluster, policy
+        self._kept: dict[GPURequest, Worth] = {}
+        self._read: dict[GPURequest, int] = {}
+        self._version = -1
+        self._all = np.arange(len(cluster.free.cpu))
+
+    def of(self, pod: GPURequest) -> Worth:
+        if self._version != self._policy.version:
+            self._kept.clear()
+            self._version = self._policy.version
+        log, kept = self._cluster.log, self._kept.get(pod)
+        if kept is None or 2 * (len(log) - self._read[pod]) > len(self._all):
+            kept = self._kept[pod] = self._policy.worth(self._all, pod)
+        elif self._read[pod] < len(log):
+            rows = np.array(list(set(log[self._read[pod] :])))
+            some = self._policy.worth(rows, pod)
+            kept.values[rows], kept.device[rows] = some
+        self._read[pod] = len(log)
+        return kept
+
+
+class Run:
+    """One seed: the pods come one after the other, and each is placed where it is worth most."""
+
+    def __init__(
+        self, nodes: list[TraceNode], pods: list[GPURequest], name: str, ties: str, seed: int
+    ) -> None:
+        self._chance = random.Random(seed + 1_000_003)
+        shuffled = list(nodes)
+        self._chance.shuffle(shuffled)
+        self._by_name = ties == "name" and name != "random"
+        self.cluster = Cluster(shuffled)
+        self.pods = arrivals(pods, self.cluster.capacity, seed)
+        self.policy = gpu_policies.policy(name, self.cluster, pods, seed)
+        self._kept = KeptWorth(self.cluster, self.policy)
+
+    def place(self, pod: GPURequest) -> bool:
+        self.policy.see(pod)
+        worth = self._kept.of(pod)
+        best = worth.values.max()
+        if best == NEVER:
+            return False
+        tied = np.flatnonzero(worth.values == best)
+        row = int(tied[0] if self._by_name else tied[self._chance.randrange(len(tied))])
+        self.cluster.take(row, int(worth.device[row]), pod)
+        return True
+
+    def measure(self) -> dict[str, Any]:
+        start = time.process_time()
+        placed = np.array([self.place(pod) for pod in self.pods])
+        seconds = time.process_time() - start
+        found = Measures.of(self.pods, placed, self.cluster.capacity)
+        return {
+            "alloc": {str(at): round(value, 3) for at, value in found.alloc.items()},
+            "placed": {kind: round(value, 2) for kind, value in found.placed.items()},
+            "placements_per_s": round(len(self.pods) / seconds),
+        }
+
+
+def summary(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Mean and deviation of each measure over the seeds."""
+
+    def both(values: list[float]) -> dict[str, float]:
+        deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+        return {"mean": round(statistics.fmean(values), 3), "sd": round(deviation, 3)}
+
+    def each(key: str) -> dict[str, dict[str, float]]:
+        names = list(dict.fromkeys(name for line in lines for name in line[key]))
+        return {n: both([line[key][n] for line in lines if n in line[key]]) for n in names}
+
+    rate = statistics.fmean(line["placements_per_s"] for line in lines)
+    return {"alloc": each("alloc"), "placed": each("placed"), "placements_per_s": round(rate)}
+
+
+def seeds(text: str) -> list[int]:
+    first, _, last = text.partition("-")
+    return list(range(int(first), int(last or first) + 1))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=Path, required=True)
+    parser.add_argument("--pods", type=Path, required=True)
+    parser.add_argument("--policy", choices=gpu_policies.NAMES, default="moorage")
+    parser.add_argument("--ties", choices=("random", "name"), default="random")
+    parser.add_argument("--seeds", type=seeds, default=seeds("42-51"))
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = arguments()
+    nodes, pods = read_nodes(given.nodes), read_pods(given.pods)
+    said = {"policy": given.policy, "ties": given.ties}
+    lines = []
+    for seed in given.seeds:
+        lines.append(Run(nodes, pods, given.policy, given.ties, seed).measure())
+        print(json.dumps({"seed": seed, **said, **lines[-1]}), flush=True)
+    print(json.dumps({"seeds": len(lines), **said, **summary(lines)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
