@@ -45,11 +45,12 @@ def test_a_pod_goes_where_its_cpu_leaves_no_gpu_without_any() -> None:
 
 def test_room_that_few_nodes_have_is_kept_for_the_pods_that_need_it() -> None:
     devices = free(60_000, 128_000)
-    heavy = GPURequest(9_000, 10, 1, 1000)
+    heavy = GPURequest(20_000, 10, 1, 1000)
     large = EIGHT._replace(cpu=120_000)
+    usual = [*[ONE] * 40, heavy]
 
-    assert best(learnt(devices, *[heavy] * 40), devices, heavy) == 1
-    assert best(learnt(devices, *[heavy] * 40, *[large] * 5), devices, heavy) == 0
+    assert best(learnt(devices, *usual), devices, heavy) == 1
+    assert best(learnt(devices, *usual, *[large] * 5), devices, heavy) == 0
 
 
 def test_a_share_goes_to_the_device_that_it_completes() -> None:
