@@ -51,6 +51,7 @@ from moorage.preemption.loop_guard import LoopGuard
 from moorage.preemption.promises import Promises
 from moorage.preemption.spared import SparedPods
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
+from moorage.rollout.placement_meter import PlacementMeter
 from moorage.rollout.precedence import Precedence
 from moorage.rollout.rivals import Rivals
 from moorage.rollout.rollback import Canaries
@@ -277,7 +278,13 @@ def rivals_for(ports: Ports, stand_ins: StandIns) -> Rivals:
 
 def canaries_for(ports: Ports) -> Canaries:
     """New versions of profiles decide for some pods; observed like any attempt."""
-    canaries = Canaries(ports.profiles, ports.observers, ports.recorder, ports.reconfiguration)
+    canaries = Canaries(
+        ports.profiles,
+        PlacementMeter(ports.cache),
+        ports.observers,
+        ports.recorder,
+        ports.reconfiguration,
+    )
     ports.observers.add(canaries)
     return canaries
 

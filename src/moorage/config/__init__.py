@@ -14,6 +14,7 @@
     moorage_configuration     MoorageConfiguration: settings that kube-scheduler does not have
     logging_policy            what the log says of pods
     scheduling_policy         SchedulingPolicy: weights, affinity, tolerations for a class of pods
+    canary_limits             what a canary may do worse before it is given up
     profile_canary            ProfileCanary: a new version of a profile for some pods
     standin_config            standInFor of a profile: defaults and checks
     durations                 durations as Go writes them

@@ -9,7 +9,7 @@ import msgspec
 from moorage.api import name_validation
 from moorage.api.meta import ObjectMeta
 from moorage.config import loader, strict_decoder, yaml_documents
-from moorage.config.durations import Duration
+from moorage.config.canary_limits import Rollback, check_rollback
 from moorage.config.field_errors import (
     ConfigError,
     Path,
@@ -24,7 +24,7 @@ from moorage.config.field_errors import (
 from moorage.config.plugin_catalogue import PluginInfo
 from moorage.config.plugin_validator import UnknownPlugins
 from moorage.config.required_points import UnpreparedPlugins
-from moorage.config.types import ConfigStruct, Int32, Profile, SchedulerConfiguration
+from moorage.config.types import ConfigStruct, Profile, SchedulerConfiguration
 from moorage.config.yaml_documents import Document
 
 API_VERSION: Final = "moorage/v1"
@@ -32,21 +32,6 @@ KIND: Final = "ProfileCanary"
 STABLE: Final = "stable"
 """The version that the profile of the configuration is, while a canary runs beside it."""
 _PREEMPTION: Final = "DefaultPreemption"
-
-
-class Rollback(ConfigStruct, frozen=True):
-    """When a canary is given up; a limit of null is none.
-
-    Rates are shares of the last `window` pods of each version, by the last attempt at each. The
-    latency is that which nine of ten attempts do not exceed.
-    """
-
-    min_pods: Int32 = 20
-    window: Int32 = 200
-    max_failure_rate: float | None = 0.5
-    max_failure_rate_increase: float | None = 0.1
-    max_latency: Duration | None = None
-    max_latency_ratio: float | None = 3.0
 
 
 class CanarySpec(ConfigStruct, frozen=True):
@@ -174,28 +159,7 @@ def _check(canary: ProfileCanary, report: Report) -> None:
     if not 0 <= canary.spec.percent <= 100:
         detail = invalid(canary.spec.percent, "not in valid range [0-100]")
         report.problem(("spec", "percent"), detail)
-    _check_rollback(canary.spec.rollback, report)
-
-
-def _check_rollback(rollback: Rollback, report: Report) -> None:
-    at = ("spec", "rollback")
-    if rollback.min_pods < 1:
-        report.problem((*at, "minPods"), invalid(rollback.min_pods, "must be greater than 0"))
-    if rollback.window < rollback.min_pods:
-        detail = invalid(rollback.window, "must be greater than or equal to minPods")
-        report.problem((*at, "window"), detail)
-    for name, rate in (
-        ("maxFailureRate", rollback.max_failure_rate),
-        ("maxFailureRateIncrease", rollback.max_failure_rate_increase),
-    ):
-        if rate is not None and not 0 <= rate <= 1:
-            report.problem((*at, name), invalid(rate, "is a share: must be between 0 and 1"))
-    if rollback.max_latency is not None and rollback.max_latency <= 0:
-        detail = invalid(rollback.max_latency, "must be greater than zero")
-        report.problem((*at, "maxLatency"), detail)
-    ratio = rollback.max_latency_ratio
-    if ratio is not None and ratio < 1:
-        report.problem((*at, "maxLatencyRatio"), invalid(ratio, "must be 1 or more"))
+    check_rollback(canary.spec.rollback, report)
 
 
 def _check_entrance(profile: Profile, stable: Profile, report: Report) -> None:

@@ -9,6 +9,7 @@
     fairness         dominant shares of tenants, Jain's index
     fragmentation    idle that no typical pod can use
     spread           how evenly workloads lie in their zones
+    placements       the same of one placement, for versions beside each other
     samples          curves over time, of bounded length
     summary          the KPIs as data, and as a flat list of numbers
 

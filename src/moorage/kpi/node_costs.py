@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from math import fsum
+from typing import TypeVar
 
+Name = TypeVar("Name")
 HOUR = 3600.0
 _LEAST_SHARE = 1e-9
 """What a pod that asks for nothing counts as, so that a node's whole price is always divided."""
@@ -80,14 +82,14 @@ class NodeCosts:
             self._count(now, 1)
         self._charge(now, node)
         node.pods += 1
-        node.shares[tenant] = node.shares.get(tenant, 0.0) + _share(asked, node.offered)
+        node.shares[tenant] = node.shares.get(tenant, 0.0) + share_of_node(asked, node.offered)
 
     def pod_left(self, now: float, name: str, tenant: str, asked: Mapping[str, float]) -> None:
         """A pod of a tenant is no longer on a node."""
         node = self._nodes[name]
         self._charge(now, node)
         node.pods -= 1
-        node.shares[tenant] -= _share(asked, node.offered)
+        node.shares[tenant] -= share_of_node(asked, node.offered)
         if not node.pods:
             node.shares.clear()
             self._count(now, -1)
@@ -132,7 +134,7 @@ class NodeCosts:
             self._spent[tenant] = self._spent.get(tenant, 0.0) + price * share / whole
 
 
-def _share(asked: Mapping[str, float], offered: Mapping[str, float]) -> float:
+def share_of_node(asked: Mapping[Name, float], offered: Mapping[Name, float]) -> float:
     """The largest part of the node that is asked for of any resource."""
     most = _LEAST_SHARE
     for name, amount in asked.items():

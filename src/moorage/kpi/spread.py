@@ -1,9 +1,12 @@
 """Spread: how evenly the pods of a workload lie in the zones of the cluster."""
 
 from collections.abc import Mapping, Set
+from typing import TypeVar
+
+Zone = TypeVar("Zone")
 
 
-def is_spread(counts: Mapping[str, int], zones: Set[str], max_skew: int) -> bool:
+def is_spread(counts: Mapping[Zone, int], zones: Set[Zone], max_skew: int) -> bool:
     """Whether no zone holds more than `max_skew` pods more than another."""
     held = [counts.get(zone, 0) for zone in zones]
     return not held or max(held) - min(held) <= max_skew

@@ -407,6 +407,25 @@ CANARY_PERCENT: Final = Metric(
     "The share of a profile's pods that a canary decides for; 0 once it was given up.",
     ("profile", "version"),
 )
+VERSION_KPI: Final = Metric(
+    "moorage_version_kpi",
+    "gauge",
+    "A KPI of the pods of a version that were compared, as of the last look at its canary.",
+    ("profile", "version", "kpi"),
+)
+CANARY_P_VALUE: Final = Metric(
+    "moorage_canary_p_value",
+    "gauge",
+    "The chance that a canary looks as bad, by a KPI, where it does nothing else than the stable"
+    " version does.",
+    ("profile", "version", "kpi"),
+)
+COMPARED_PODS: Final = Metric(
+    "moorage_canary_compared",
+    "gauge",
+    "Pods, or owners, of a version by which a canary is compared.",
+    ("profile", "version"),
+)
 CANARY_ROLLBACKS: Final = Metric(
     "moorage_canary_rollbacks",
     "counter",

@@ -13,7 +13,7 @@ from moorage.config.logging_policy import LogLevel
 from moorage.framework.verdicts import PluginError
 from moorage.observe.log_formats import Render
 from moorage.observe.log_writer import LogWriter
-from moorage.observe.records import Attempt, Bound, Reloaded, Result, RolledBack
+from moorage.observe.records import Attempt, Bound, Compared, Reloaded, Result, RolledBack
 from moorage.observe.repeated_failures import RepeatedFailures
 
 DECISION_VERBOSITY: Final = 2
@@ -92,6 +92,10 @@ class DecisionLog:
             _say(level, "Configuration reloaded", **fields)
         else:
             _say(logging.INFO, "Configuration unchanged", **fields)
+
+    def compared(self, compared: Compared) -> None:
+        fields = {"profile": compared.profile, "version": compared.version, "look": compared.look}
+        _say(logging.INFO, "Canary compared", **fields, found=compared.summary)
 
     def rolled_back(self, rolled_back: RolledBack) -> None:
         fields = {"profile": rolled_back.profile, "version": rolled_back.version}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from moorage.framework.cycle import NO_TIMER, Timer
-from moorage.observe.records import Attempt, Bound, Reloaded, RolledBack
+from moorage.observe.records import Attempt, Bound, Compared, Reloaded, RolledBack
 
 
 class Observer(Protocol):
@@ -28,6 +28,9 @@ class Observer(Protocol):
     def reloaded(self, reloaded: Reloaded) -> None:
         """A configuration was read again."""
 
+    def compared(self, compared: Compared) -> None:
+        """A canary was compared with the stable version."""
+
     def rolled_back(self, rolled_back: RolledBack) -> None:
         """A canary was given up."""
 
@@ -45,6 +48,7 @@ HOOKS = (
     "failed",
     "called",
     "reloaded",
+    "compared",
     "rolled_back",
     "outdated",
     "caught_up",
@@ -91,6 +95,9 @@ class Observers:
 
     def reloaded(self, reloaded: Reloaded) -> None:
         self._call("reloaded", reloaded)
+
+    def compared(self, compared: Compared) -> None:
+        self._call("compared", compared)
 
     def rolled_back(self, rolled_back: RolledBack) -> None:
         self._call("rolled_back", rolled_back)

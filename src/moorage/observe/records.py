@@ -91,6 +91,15 @@ class Reloaded(msgspec.Struct, frozen=True):
     canaries: tuple[tuple[str, str, float], ...] = ()
 
 
+class Compared(msgspec.Struct, frozen=True):
+    """A canary was compared with the stable version, for the so-manieth time."""
+
+    profile: str
+    version: str
+    look: int
+    summary: str
+
+
 class RolledBack(msgspec.Struct, frozen=True):
     """A canary was given up."""
 

@@ -6,15 +6,18 @@ placed by one profile.
 """
 
 import hashlib
+import math
 from collections import OrderedDict, deque
-from typing import Any, Final
+from typing import Any
 
 from moorage.api import podgroup
 from moorage.api.pod import Pod
-from moorage.config.profile_canary import STABLE, ProfileCanary, Rollback
+from moorage.config.canary_limits import Rollback
+from moorage.config.profile_canary import STABLE, ProfileCanary
 from moorage.cycle.profile import Profile
-
-QUANTILE: Final = 0.9
+from moorage.rollout.compared_pods import CONTROL_SHARE
+from moorage.rollout.comparison import Comparison
+from moorage.rollout.effects import QUANTILE
 
 
 class Results:
@@ -65,8 +68,8 @@ class Results:
         }
 
 
-def verdict(canary: Results, stable: Results, limits: Rollback) -> str:
-    """Why a canary is to be given up; nothing where it may go on."""
+def verdict(canary: Results, limits: Rollback) -> str:
+    """Why a canary is to be given up by itself; nothing where it may go on."""
     if canary.pods < limits.min_pods:
         return ""
     rate, latency = canary.failure_rate, canary.latency
@@ -74,15 +77,6 @@ def verdict(canary: Results, stable: Results, limits: Rollback) -> str:
         return f"its failure rate, {rate:.0%}, is above {limits.max_failure_rate:.0%}"
     if limits.max_latency is not None and latency > limits.max_latency.seconds:
         return f"its latency, {latency * 1000:.3g} ms, is above {limits.max_latency}"
-    if stable.pods < limits.min_pods:
-        return ""
-    increase, ratio = limits.max_failure_rate_increase, limits.max_latency_ratio
-    if increase is not None and rate > stable.failure_rate + increase:
-        beside = f"{stable.failure_rate:.0%} of the stable version"
-        return f"its failure rate, {rate:.0%}, is more than {increase:.0%} above the {beside}"
-    if ratio is not None and stable.latency and latency > stable.latency * ratio:
-        beside = f"{stable.latency * 1000:.3g} ms of the stable version"
-        return f"its latency, {latency * 1000:.3g} ms, is more than {ratio:g} times the {beside}"
     return ""
 
 
@@ -96,6 +90,7 @@ class Canary:
         """Why it has been given up; nothing while it runs."""
         window = given.spec.rollback.window
         self.results = {STABLE: Results(window), given.name: Results(window)}
+        self.comparison = Comparison(given.spec.rollback)
 
     @property
     def scheduler_name(self) -> str:
@@ -112,16 +107,20 @@ class Canary:
 
     def takes(self, pod: Pod) -> bool:
         """Whether a pod is the canary's."""
-        if not self.percent or podgroup.group_names(pod):
-            return False
-        return share(f"{self.given.name}/{self._whose(pod)}") < self.percent
+        return self._place(pod) < self.percent
+
+    def enter(self, pod: Pod) -> None:
+        """A pod is attempted: compare it, where it is the canary's or of the control group."""
+        place, percent = self._place(pod), self.percent
+        if place < percent * (1 + CONTROL_SHARE):
+            self.comparison.pods.enter(pod.uid, self._whose(pod), is_canary=place < percent)
 
     def judge(self) -> str:
         """Why it is to be given up; nothing where it may go on."""
         if self.given_up:
             return ""
-        name, limits = self.given.name, self.given.spec.rollback
-        return verdict(self.results[name], self.results[STABLE], limits)
+        limits = self.given.spec.rollback
+        return verdict(self.results[self.given.name], limits) or self.comparison.against()
 
     def shown(self) -> dict[str, Any]:
         """What `/configz` tells of it."""
@@ -132,7 +131,14 @@ class Canary:
             "state": "RolledBack" if self.given_up else "Running",
             "reason": self.given_up,
             "versions": {name: found.shown() for name, found in self.results.items()},
+            "comparison": self.comparison.shown(),
         }
+
+    def _place(self, pod: Pod) -> float:
+        """A pod's place from 0 to below 100; beyond that for those that are never the canary's."""
+        if podgroup.group_names(pod):
+            return math.inf
+        return share(f"{self.given.name}/{self._whose(pod)}")
 
     def _whose(self, pod: Pod) -> str:
         if self.given.spec.hash_by == "owner":

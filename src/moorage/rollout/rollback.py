@@ -3,36 +3,49 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
+from prometheus_client.core import Metric as Family
+
 from moorage.api.pod import Pod
 from moorage.bind.event_recorder import EventRecorder
 from moorage.config.profile_canary import STABLE
 from moorage.cycle import profile_handover
 from moorage.cycle.profile import Profile
 from moorage.observe.observers import Observers
-from moorage.observe.records import Attempt, Bound, Result, RolledBack
+from moorage.observe.records import Attempt, Bound, Compared, Result, RolledBack
+from moorage.policies.load import outcomes
+from moorage.rollout import canary_metrics
 from moorage.rollout.canary import Canary
+from moorage.rollout.placement_meter import PlacementMeter
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.reconfigure import Reconfiguration
 from moorage.scheduler.version import Version
+from moorage.watch.api_resources import Resource
+from moorage.watch.reflector import Change
 
 GIVEN_UP: Final = (
     "version {} of profile {} is given up: {}; all pods are the stable version's again"
 )
+
+COMPARED: Final = "version {} of profile {} beside the stable version: {}"
 
 
 class Canaries(Feature):
     """Lets canaries decide for their share of pods, counts what becomes of them, by version, and
     gives up those that fail. To be told of attempts it is an observer, too."""
 
+    hears = ("pods",)
+
     def __init__(
         self,
         profiles: Profiles,
+        meter: PlacementMeter,
         observers: Observers,
         recorder: EventRecorder,
         reconfiguration: Reconfiguration,
     ) -> None:
         self._profiles = profiles
+        self._meter = meter
         self._observers = observers
         self._recorder = recorder
         self._reconfiguration = reconfiguration
@@ -40,6 +53,7 @@ class Canaries(Feature):
         self._suspects: list[Canary] = []
         self._placed: set[str] = set()
         """Attempts whose pod is being bound: should that fail, they are told of again."""
+        self._told: dict[str, tuple[str, ...]] = {}
 
     def configure(
         self, version: Version, profiles: Mapping[str, Profile], changed: frozenset[str]
@@ -59,7 +73,10 @@ class Canaries(Feature):
         if not self._canaries:
             return None
         canary = self._canaries.get(pod.spec.scheduler_name)
-        return canary.profile if canary is not None and canary.takes(pod) else None
+        if canary is None:
+            return None
+        canary.enter(pod)
+        return canary.profile if canary.takes(pod) else None
 
     def version_of(self, profile: Profile) -> str:
         if profile.version or profile.scheduler_name not in self._canaries:
@@ -80,13 +97,18 @@ class Canaries(Feature):
         results = None if canary is None else canary.results.get(attempt.version)
         if canary is None or results is None:
             return
+        compared = canary.comparison.pods
         if attempt.id not in self._placed:
             results.decided(attempt.seconds)
+            compared.set(attempt.uid, "latency", attempt.seconds)
+        compared.add(attempt.uid, "evictions", attempt.victims)
         if attempt.result is Result.SCHEDULED:
             self._placed.add(attempt.id)
         else:
             self._placed.discard(attempt.id)
             results.ended(attempt.uid, failed=True)
+            compared.set(attempt.uid, "failures", 1.0)
+            compared.end(attempt.uid)
         self._suspect(canary, attempt.version)
 
     def bound(self, bound: Bound) -> None:
@@ -98,16 +120,41 @@ class Canaries(Feature):
         results = None if canary is None else canary.results.get(bound.version)
         if canary is not None and results is not None:
             results.ended(bound.uid, failed=False)
+            self._measure(canary, bound)
             self._suspect(canary, bound.version)
 
+    def after(self, change: Change, resource: Resource) -> None:
+        """Pods that are evicted count against the version that placed them."""
+        if not self._canaries:
+            return
+        old, new = change.old, change.new
+        before = old if isinstance(old, Pod) else None
+        after = new if isinstance(new, Pod) else None
+        pod = after or before
+        canary = None if pod is None else self._canaries.get(pod.spec.scheduler_name)
+        if canary is not None and pod is not None and pod.uid in canary.comparison.pods:
+            canary.comparison.pods.add(pod.uid, "evictions", outcomes.was_evicted(before, after))
+
     def tick(self, now: float) -> None:
-        """Give up whom there is reason to."""
+        """Give up whom there is reason to, and compare a little further."""
         while self._suspects:
             canary = self._suspects.pop()
             if self._canaries.get(canary.scheduler_name) is canary:
                 reason = canary.judge()
                 if reason:
                     self._give_up(canary, reason)
+        for canary in self._canaries.values():
+            if not canary.given_up and canary.comparison.is_due and canary.comparison.step():
+                self._tell(canary)
+                self._suspect(canary, canary.given.name)
+
+    def next_due(self) -> float | None:
+        at_once = (each.comparison.is_due and not each.given_up for each in self._canaries.values())
+        return 0.0 if self._suspects or any(at_once) else None
+
+    def families(self) -> Iterable[Family]:
+        """What was compared, for Prometheus."""
+        return canary_metrics.compared_families(self._canaries.values())
 
     def percents(self) -> tuple[tuple[str, str, float], ...]:
         """Every canary: its profile, its name, and the share of pods it decides for."""
@@ -117,6 +164,31 @@ class Canaries(Feature):
     def shown(self) -> list[dict[str, Any]]:
         """Every canary, for `/configz`."""
         return [canary.shown() for canary in self._canaries.values()]
+
+    def _measure(self, canary: Canary, bound: Bound) -> None:
+        """A pod was bound: what its placement is worth."""
+        compared = canary.comparison.pods
+        if bound.uid not in compared:
+            return
+        compared.set(bound.uid, "failures", 0.0)
+        compared.set(bound.uid, "wait", bound.since_added)
+        stable = self._profiles.by_name.get(bound.profile)
+        profiles = (canary.profile,) if stable is None else (stable, canary.profile)
+        found = self._meter.measure(bound.uid, profiles)
+        for kpi, value in () if found is None else found._asdict().items():
+            compared.set(bound.uid, kpi, value)
+        compared.end(bound.uid)
+
+    def _tell(self, canary: Canary) -> None:
+        """A look has ended: the log has it, and an event where it says something new."""
+        name, version, about = canary.scheduler_name, canary.given.name, self._profiles.about
+        summary = canary.comparison.summary()
+        self._observers.compared(Compared(name, version, canary.comparison.looks, summary))
+        verdicts = canary.comparison.verdicts()
+        if about is not None and self._told.get(name) != verdicts:
+            self._told[name] = verdicts
+            note = COMPARED.format(version, name, summary)
+            self._recorder.record(name, about, "Normal", "CanaryCompared", "Reloading", note)
 
     def _suspect(self, canary: Canary, version: str) -> None:
         """What fails is given up between two attempts, not within one."""

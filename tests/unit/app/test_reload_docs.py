@@ -7,8 +7,9 @@ import msgspec
 
 from moorage.app import built_in_plugins, reloader
 from moorage.config import profile_canary
+from moorage.config.canary_limits import Rollback
 from moorage.config.loader import load
-from moorage.config.profile_canary import CanarySpec, Rollback
+from moorage.config.profile_canary import CanarySpec
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reloading.md").read_text()
 KNOWN = built_in_plugins.describe_plugins(built_in_plugins.built_in())

@@ -94,6 +94,26 @@ def test_its_profile_is_completed_as_those_of_the_configuration_are() -> None:
             id="a latency of nothing",
         ),
         pytest.param(
+            {"rollback": {"maxUtilizationDecrease": 0.1}},
+            'spec.rollback.maxUtilizationDecrease: unknown field; did you mean "maxUtil',
+            id="a limit that is spelt otherwise",
+        ),
+        pytest.param(
+            {"rollback": {"maxCostRatio": 0.5}},
+            "spec.rollback.maxCostRatio: Invalid value: 0.5: must be 1 or more",
+            id="a canary that has to be cheaper",
+        ),
+        pytest.param(
+            {"rollback": {"maxWaitIncrease": "-1s"}},
+            'spec.rollback.maxWaitIncrease: Invalid value: "-1s": must be 0 or more',
+            id="a wait that has to be shorter",
+        ),
+        pytest.param(
+            {"rollback": {"confidence": 95}},
+            "spec.rollback.confidence: Invalid value: 95.0: is a share",
+            id="a confidence in percent",
+        ),
+        pytest.param(
             {"hashBy": "node"}, "spec.hashBy: invalid enum value 'node'", id="an unknown hash"
         ),
     ],

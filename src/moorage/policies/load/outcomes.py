@@ -21,6 +21,7 @@ _REMEMBERED_PODS: Final = 50_000
 _FADES: Final = 0.9
 """What remains of a kind's past, each time its namespace is judged."""
 _DISRUPTED: Final = "DisruptionTarget"
+_PREEMPTED: Final = "PreemptionByScheduler"
 _NEVER_FINISH: Final = ("ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
 
 NodeKind = Hashable
@@ -160,6 +161,17 @@ def count_losses(old: Pod | None, new: Pod) -> int:
     evicted = _is_disrupted(new) and (old is None or not _is_disrupted(old))
     again = _restarts(new) - (0 if old is None else _restarts(old))
     return max(again, 0) + (failed or evicted)
+
+
+def was_evicted(old: Pod | None, new: Pod | None) -> bool:
+    """Whether a pod was stopped before its work was done, by a change of it, and not for another
+    pod: who preempts answers for that."""
+    if new is None:
+        return old is not None and has_vanished(old)
+    if any(each.type == _DISRUPTED and each.reason == _PREEMPTED for each in new.status.conditions):
+        return False
+    before = old is not None and (_is_disrupted(old) or old.status.phase == "Failed")
+    return not before and (_is_disrupted(new) or new.status.phase == "Failed")
 
 
 def has_vanished(old: Pod) -> bool:
