@@ -144,3 +144,41 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, plane: ControlPl
     assert told.exit_code == 2
     assert "Connection refused" in told.stderr
     assert len(told.stderr.splitlines()) == 1
+
+
+def deployment(cpu: str, replicas: int) -> dict[str, Any]:
+    labels = {"app": "shop"}
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "shop", "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def test_what_is_in_the_cluster_and_in_a_file_is_the_files(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    plane.create(node("n1"), node("n2"))
+    where = "/apis/apps/v1/namespaces/default/deployments"
+    plane.request("POST", where, deployment("1", 1))
+    (tmp_path / "app.yaml").write_text(yaml.safe_dump(deployment("2", 3)))
+
+    try:
+        told = moorage(
+            *("simulate", "--kubeconfig", plane.kubeconfig, tmp_path / "app.yaml", "-o", "json")
+        )
+    finally:
+        plane.request("DELETE", f"{where}/shop")
+
+    assert told.exit_code == 0, told.output
+    assert "taken from files: Deployment shop" in told.stderr
+    found = json.loads(told.stdout)
+    assert len(found["pods"]) == 3
+    used = [each["resources"]["cpu"]["requested"] for each in found["nodes"]]
+    assert sum(used) == 6000

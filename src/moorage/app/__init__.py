@@ -14,6 +14,7 @@
     kube_flags        kube-scheduler's flags that a configuration file could say
     leadership        a replica's time as leader
     log_control       what a running scheduler says: log, traces and latency conditions
+    plugin_construction  plugins made of their arguments: what goes wrong there is told
     plugin_files      `--plugin file.py` and `--plugin module:Class`
     policy_features   what policies hear of their pods, and what an autoscaler should add
     process_signals   signals: stop, read the configuration again, compare the cache

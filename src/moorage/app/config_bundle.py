@@ -12,6 +12,7 @@ import msgspec
 from moorage.app import config_text
 from moorage.app.built_in_plugins import describe_plugins
 from moorage.app.config_text import ConfigText
+from moorage.app.plugin_construction import plugin_construction
 from moorage.config import (
     loader,
     logging_policy,
@@ -136,6 +137,7 @@ def has_policies_only(given: Sequence[ConfigText]) -> bool:
     return not count(KIND) and count(scheduling_policy.KIND) > 0
 
 
+@plugin_construction()
 def load_bundle(
     given: Sequence[ConfigText],
     known: Mapping[str, type[Plugin]],

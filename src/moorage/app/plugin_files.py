@@ -25,6 +25,8 @@ from moorage.config.field_errors import InputError
 from moorage.framework.plugin import Plugin
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.framework.points import points_of
+from moorage.guard.breaker_events import error_text, is_plugins_own_exit
+from moorage.guard.load_deadline import IMPORT_SECONDS, LoadTimeout, load_deadline
 from moorage.observe.logs import say
 
 Classes = list[type[Plugin]]
@@ -128,9 +130,12 @@ def _in_file(path: Path, content: bytes, digest: str) -> Classes:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
     try:
-        exec(compile(content, str(path), "exec"), module.__dict__)
+        with load_deadline(IMPORT_SECONDS, module.__name__):
+            exec(compile(content, str(path), "exec"), module.__dict__)
     except BaseException as error:
         del sys.modules[module.__name__]
+        if not _is_modules_own(error):
+            raise
         raise InputError([_where(error, path)]) from None
     found = [
         value
@@ -147,13 +152,24 @@ def _in_file(path: Path, content: bytes, digest: str) -> Classes:
 
 def _imported(module: str) -> ModuleType:
     try:
-        return importlib.import_module(module)
+        with load_deadline(IMPORT_SECONDS, module):
+            return importlib.import_module(module)
     except BaseException as error:
-        raise InputError([f"cannot import {module}: {type(error).__name__}: {error}"]) from None
+        if not _is_modules_own(error):
+            raise
+        said = str(error) if isinstance(error, LoadTimeout) else error_text(error)
+        raise InputError([f"cannot import {module}: {said}"]) from None
+
+
+def _is_modules_own(error: BaseException) -> bool:
+    """Whether a module raised it, rather than a user who pressed Ctrl-C."""
+    return isinstance(error, Exception) or is_plugins_own_exit(error)
 
 
 def _where(error: BaseException, path: Path) -> str:
     """What was raised, and the line of the plugin file it came from."""
+    if isinstance(error, LoadTimeout):
+        return f"does not import: {error}"
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     traceback = error.__traceback__
     while traceback is not None:

@@ -6,6 +6,7 @@ import msgspec
 
 from moorage.app.built_in_plugins import describe_plugins
 from moorage.app.config_bundle import ConfigBundle
+from moorage.app.plugin_construction import plugin_construction
 from moorage.config.field_errors import InputError
 from moorage.config.moorage_configuration import DEFAULT_GUARD, PluginGuard
 from moorage.config.profile_canary import ProfileCanary
@@ -85,18 +86,21 @@ def build_profiles(
     known = {**{plugin.plugin_name(): plugin for plugin in ALWAYS_ON}, **known}
     described = describe_plugins(known)
     try:
-        return {
-            configured.scheduler_name: profile.build(
-                _enable_always_on(resolve(configured, described), known),
-                known,
-                _percentage(configuration.percentage_of_nodes_to_score)
-                if configured.percentage_of_nodes_to_score is None
-                else _percentage(configured.percentage_of_nodes_to_score),
-                Guards(guard, configured.scheduler_name),
-                version,
-            )
-            for configured in configuration.profiles
-        }
+        with plugin_construction():
+            return {
+                configured.scheduler_name: profile.build(
+                    _enable_always_on(resolve(configured, described), known),
+                    known,
+                    _percentage(configuration.percentage_of_nodes_to_score)
+                    if configured.percentage_of_nodes_to_score is None
+                    else _percentage(configured.percentage_of_nodes_to_score),
+                    Guards(guard, configured.scheduler_name),
+                    version,
+                )
+                for configured in configuration.profiles
+            }
+    except InputError:
+        raise
     except PluginError as error:
         raise InputError([f"a profile cannot be built: {error}"]) from error
     except (Exception, SystemExit, KeyboardInterrupt) as error:

@@ -8,7 +8,7 @@
     common                options that commands share, and exit code 2 on bad input
     bench_cmd             `moorage bench`: in-process throughput
     capacity_cmd          `moorage capacity`: how many more pods of a shape fit
-    cluster_options       where `explain`, `capacity` and `whatif` take the cluster from
+    cluster_options       the cluster that `simulate`, `explain`, `capacity`, `whatif` are about
     compare_cmd           `moorage compare`: configurations side by side
     comparison_output     comparisons on the terminal: KPIs side by side, and what differs
     config_cmd            `moorage config`: look at a configuration without running it
@@ -18,6 +18,7 @@
     extender_cmd          `moorage extender`: a stock kube-scheduler asks Moorage's plugins
     extender_options      the options of `moorage extender serve`
     kube_scheduler_flags  kube-scheduler's own flags, for manifests and habits that name them
+    no_effect             what was given and has no effect
     plugin_cmd            `moorage plugin`: begin one, list them, check one
     probe_cmd             `moorage probe`: measure latencies to other nodes
     run_cmd               `moorage run`: the scheduler against a real API server

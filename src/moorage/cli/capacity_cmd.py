@@ -1,6 +1,7 @@
 """`moorage capacity`: how many more pods of a shape fit."""
 
 import random
+import sys
 from typing import Any
 
 import click
@@ -8,18 +9,21 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from moorage.cli.cluster_options import ClusterChoice, with_cluster_options
+from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_cluster_options
+from moorage.cli.command_exit import FAILED
 from moorage.cli.common import exit_on_bad_input
+from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.clock import VirtualClock
 from moorage.config.field_errors import InputError
 from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
 from moorage.memory.controllers.standard_controllers import standard_controllers
 from moorage.simulate import manifest_files
+from moorage.simulate.manifest_selection import select_readable
 from moorage.simulate.simulation import load_cluster, pods_in
 from moorage.watch.api_resources import PODS
 
 
-@click.command("capacity", short_help="How many more pods of a shape fit.")
+@click.command("capacity", cls=ManifestCommand, short_help="How many more pods of a shape fit.")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option(
     "--pod",
@@ -58,7 +62,7 @@ def capacity_command(
 
     PATHs are manifests as `moorage simulate` reads them; they are scheduled first, and each shape
     is counted beside what is there then, alone. Without PATHs a live cluster is read, by lists
-    alone.
+    alone. The exit code is 1 where a plugin raised.
 
     \b
     Examples:
@@ -66,17 +70,27 @@ def capacity_command(
       moorage capacity cluster/ --pod small.yaml --pod gpu.yaml --by pool -o json
       moorage capacity --context staging --pod web.yaml
     """
-    world = ClusterChoice(paths, **given).source().world
-    found = [capacity(world, _shape(shape), group_by=group_by) for shape in shapes]
+    choice = ClusterChoice(paths, **given)
+    with stdout_to_stderr():
+        source = choice.source()
+        pods = [_shape(shape, choice.validate) for shape in shapes]
+        found = [capacity(source.world, pod, group_by=group_by) for pod in pods]
     if output == "json":
         click.echo(msgspec.json.encode(found))
     else:
         _print(found, Console(highlight=False))
+    if source.errors:
+        sys.exit(FAILED)
 
 
-def _shape(file: str) -> dict[str, Any]:
+def _shape(file: str, validate: bool) -> dict[str, Any]:
     """The first pod of a file, or of what the controllers make of it."""
-    cluster = load_cluster(manifest_files.read_manifests([file]), VirtualClock(), random.Random(0))
+    said: list[str] = []
+    found = select_readable(manifest_files.read_manifests([file], said), said)
+    clock, rng = VirtualClock(), random.Random(0)
+    cluster = load_cluster(found, clock, rng, validate=validate, warnings=said)
+    for line in said:
+        click.echo(f"warning: {line}", err=True)
     manager, _ = standard_controllers(cluster)
     manager.settle()
     pods = pods_in(cluster)

@@ -1,23 +1,33 @@
-"""Where `explain`, `capacity` and `whatif` take the cluster from: manifests, or a live cluster."""
+"""The cluster that `simulate`, `explain`, `capacity` and `whatif` are about: files, a live one."""
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import click
+import msgspec
 
 from moorage.app import inputs, plugin_files
 from moorage.app.inputs import read_configuration
+from moorage.cli import no_effect
 from moorage.cli.common import PLUGIN, F, with_options
 from moorage.clock import SystemClock
 from moorage.config.field_errors import InputError
 from moorage.config.loader import Loaded
+from moorage.config.scheduling_policy import SchedulingPolicy
 from moorage.explain.sources import Source, as_it_stands, from_simulation
 from moorage.framework.plugin_registry import Registry
 from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
-from moorage.simulate import live_manifests, manifest_files
+from moorage.simulate import live_manifests, live_overlay, manifest_files, manifest_policies
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.manifest_selection import select_readable
-from moorage.simulate.simulation import simulate
+from moorage.simulate.simulation import Simulation, simulate
 
+VALIDATE: Final = click.option(
+    "--validate/--no-validate",
+    default=True,
+    show_default=True,
+    help="Refuse what an API server refuses; also as --validate=false.",
+)
 CLUSTER_OPTIONS: Final = (
     click.option(
         "--context",
@@ -35,12 +45,41 @@ CLUSTER_OPTIONS: Final = (
     click.option("--config", "config", metavar="FILE", help="A KubeSchedulerConfiguration."),
     PLUGIN,
     click.option("--seed", default=0, show_default=True, help="Ties are broken by this seed."),
+    VALIDATE,
 )
 
 
 def with_cluster_options(command: F) -> F:
     """A command with the options that say which cluster it is about."""
     return with_options(CLUSTER_OPTIONS, command)
+
+
+class ManifestCommand(click.Command):
+    """A command whose `--validate` may be written as kubectl's is: `--validate=false`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [_AS_KUBECTL.get(each, each) for each in args])
+
+
+_AS_KUBECTL: Final = {
+    "--validate=false": "--no-validate",
+    "--validate=ignore": "--no-validate",
+    "--validate=true": "--validate",
+    "--validate=strict": "--validate",
+}
+
+
+class Given(NamedTuple):
+    """The objects of a cluster, and how its pods are scheduled, with the policies among them."""
+
+    objects: list[Manifest]
+    loaded: Loaded
+    known: Registry
+    policies: list[SchedulingPolicy]
+
+    def with_policies(self, loaded: Loaded) -> Loaded:
+        """Another configuration, with the same policies in force."""
+        return _with_policies(loaded, self.policies)
 
 
 class ClusterChoice(NamedTuple):
@@ -53,48 +92,83 @@ class ClusterChoice(NamedTuple):
     config: str | None = None
     plugins: tuple[str, ...] = ()
     seed: int = 0
+    validate: bool = True
+    strict: bool = False
 
     @property
     def is_live(self) -> bool:
-        """Whether a cluster is read, and no files."""
-        return not self.paths
+        """Whether a cluster is read, beside files or alone."""
+        return bool(not self.paths or self.context or self.kubeconfig)
 
-    def settings(self) -> tuple[Loaded, Registry]:
-        """The configuration, and the plugins that it may name."""
+    def read(self) -> Given:
+        """Everything that was named; what was left out, or has no effect, is said."""
         known = plugin_files.load_plugins(self.plugins)
-        return read_configuration(self.config, known), known
+        loaded = read_configuration(self.config, known)
+        _say(no_effect.unused_plugins(self.plugins, loaded.configuration))
+        skipped: list[str] = []
+        found = self._found(skipped)
+        policies = manifest_policies.manifest_policies(found)
+        objects = (each for each in found if not manifest_policies.is_policy(each))
+        kept = select_readable(objects, skipped, strict=self.strict)
+        _say([*skipped, *no_effect.unread_quotas(kept, loaded.configuration)])
+        return Given(kept, _with_policies(loaded, policies), known, policies)
 
     def objects(self) -> list[Manifest]:
         """Every object of the cluster, as it is written; what was left out is said."""
         skipped: list[str] = []
-        found = self._live(skipped) if self.is_live else self._files(skipped)
-        for line in skipped:
-            click.echo(f"warning: {line}", err=True)
+        found = select_readable(self._found(skipped), skipped)
+        _say(skipped)
         return found
 
     def namespace(self) -> str:
         """The namespace of the context; that of files is the default one."""
         return self._selected().namespace if self.is_live else ""
 
+    def simulated(self, given: Given) -> Simulation:
+        """The cluster once everything in it was scheduled."""
+        guard = given.loaded.moorage.plugin_guard
+        settings = given.loaded.configuration, given.known, self.seed, guard
+        return simulate(given.objects, *settings, validate=self.validate)
+
     def source(self) -> Source:
-        """The cluster to ask about: as it stands, or once everything in it was scheduled."""
-        loaded, known = self.settings()
-        objects = self.objects()
-        if self.is_live or self.as_is:
-            return as_it_stands(objects, loaded, known, SystemClock().now())
-        guard = loaded.moorage.plugin_guard
-        return from_simulation(simulate(objects, loaded.configuration, known, self.seed, guard))
+        """The cluster to ask about: as it stands, or once everything in it was scheduled.
 
-    def _files(self, skipped: list[str]) -> list[Manifest]:
-        if self.context or self.kubeconfig:
-            raise InputError([f"{self.paths[0]}: name files, or a cluster by --context, not both"])
-        return select_readable(manifest_files.read_manifests(self.paths, skipped), skipped)
+        What is odd about it, and what went wrong, is said.
+        """
+        given = self.read()
+        if not self.paths or self.as_is:
+            now, said = SystemClock().now(), list[str]()
+            source = as_it_stands(*given[:3], now, validate=self.validate, warnings=said)
+            _say(said)
+            return source
+        ran = self.simulated(given)
+        say_of_run(ran)
+        return from_simulation(ran)
 
-    def _live(self, skipped: list[str]) -> list[Manifest]:
-        return live_manifests.read_cluster(self._selected(), skipped)
+    def _found(self, skipped: list[str]) -> list[Manifest]:
+        live = live_manifests.read_cluster(self._selected(), skipped) if self.is_live else []
+        given = manifest_files.read_manifests(self.paths, skipped)
+        return live_overlay.put_over(live, given, skipped)
 
     def _selected(self) -> SelectedContext:
         try:
             return inputs.select_context(self.kubeconfig, self.context)
         except KubeconfigError as error:
             raise InputError([str(error)]) from None
+
+
+def say_of_run(ran: Simulation) -> None:
+    """Warn of what is odd about manifests, and of what went wrong while they were scheduled."""
+    refused = (f"{whose}: {why}" for whose, why in ran.refused)
+    _say([*ran.warnings, *refused, *ran.notes, *dict.fromkeys(ran.errors)])
+
+
+def _with_policies(loaded: Loaded, policies: list[SchedulingPolicy]) -> Loaded:
+    configuration, said = manifest_policies.apply_policies(loaded.configuration, policies)
+    _say(said)
+    return msgspec.structs.replace(loaded, configuration=configuration)
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(f"warning: {line}", err=True)

@@ -8,16 +8,17 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import click
 
-from moorage.cli.command_exit import BAD_INPUT
+from moorage.cli.command_exit import BAD_INPUT, FAILED
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.framework.plugin_registry import RegistryError
+from moorage.framework.verdicts import PluginError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def exit_on_bad_input(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn errors in what the user gave into messages on standard error."""
+    """Turn errors in what the user gave, and in plugins, into messages on standard error."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -27,6 +28,9 @@ def exit_on_bad_input(command: Callable[P, R]) -> Callable[P, R]:
             for line in str(error).splitlines():
                 click.echo(f"error: {line}", err=True)
             sys.exit(BAD_INPUT)
+        except PluginError as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(FAILED)
 
     return run
 

@@ -1,5 +1,6 @@
 """`moorage explain`: why a pod is where it is, or why it waits and what would help."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,16 +8,20 @@ import click
 import msgspec
 from rich.console import Console
 
-from moorage.cli.cluster_options import ClusterChoice, with_cluster_options
+from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_cluster_options
+from moorage.cli.command_exit import FAILED
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.explain_text import print_explanation
 from moorage.cli.server_question import RunningServer
+from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
 from moorage.explain.explanation import Explanation
 from moorage.explain.sources import full_name
 
 
-@click.command("explain", short_help="Why a pod is where it is, and what would help.")
+@click.command(
+    "explain", cls=ManifestCommand, short_help="Why a pod is where it is, and what would help."
+)
 @click.argument("paths", nargs=-1, metavar="[PATH...] [POD]")
 @click.option("--pod", "pod", default="", metavar="[NAMESPACE/]NAME", help="The pod to explain.")
 @click.option("--namespace", "-n", default="", metavar="NAME", help="The pod's namespace.")
@@ -52,7 +57,7 @@ def explain_command(
     PATHs are manifests as `moorage simulate` reads them: they are scheduled on an embedded cluster,
     and the pod is explained as the cluster stands then. Without PATHs a live cluster is read, by
     lists alone, whoever schedules it. What would help was tried before it is told: apply the patch
-    of any change (-o json), and the pod fits.
+    of any change (-o json), and the pod fits. The exit code is 1 where a plugin raised.
 
     \b
     Examples:
@@ -63,17 +68,23 @@ def explain_command(
       moorage explain --server https://localhost:10259 --token-file token team-a/train-3
     """
     files, named = _files_and_pod(paths, pod)
+    failed = False
     if server:
         running = RunningServer(server, token_file, authority, insecure)
         body = {"pod": full_name(named, namespace)}
         told = running.ask("/debug/explain", body, Explanation)
     else:
         choice = ClusterChoice(files, **given)
-        told = choice.source().explain(named, namespace or choice.namespace())
+        with stdout_to_stderr():
+            source = choice.source()
+            failed = bool(source.errors)
+            told = source.explain(named, namespace or choice.namespace())
     if output == "json":
         click.echo(msgspec.json.encode(told))
     else:
         print_explanation(told, Console(highlight=False))
+    if failed:
+        sys.exit(FAILED)
 
 
 def _files_and_pod(paths: tuple[str, ...], pod: str) -> tuple[tuple[str, ...], str]:

@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import click
 import msgspec
@@ -11,29 +9,23 @@ import yaml
 from rich.console import Console
 
 from moorage import garbage
-from moorage.app import plugin_files
-from moorage.app.inputs import read_configuration
 from moorage.cli import common, scenario_cmd
-from moorage.cli.cluster_options import ClusterChoice
+from moorage.cli.cluster_options import VALIDATE, ClusterChoice, ManifestCommand
 from moorage.cli.command_exit import FAILED, PENDING
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.simulate_text import csv_text, print_report
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
-from moorage.config.types import SchedulerConfiguration
-from moorage.framework.plugin_registry import Registry
-from moorage.simulate import manifest_files, manifest_policies, what_if
-from moorage.simulate.manifest_files import Manifest
-from moorage.simulate.manifest_selection import select_readable
-from moorage.simulate.simulation import simulate
+from moorage.simulate import what_if
 from moorage.simulate.simulation_report import Report, build_report
 
-_QUOTA_PLUGINS = frozenset(("CapacityScheduling", "FairShare"))
 _WIDTH = 160
 """Of tables that go to a file or a pipe."""
 
 
-@click.command("simulate", short_help="Schedule manifests on an embedded cluster.")
+@click.command(
+    "simulate", cls=ManifestCommand, short_help="Schedule manifests on an embedded cluster."
+)
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @common.LIVE_CLUSTER[0]
 @common.LIVE_CLUSTER[1]
@@ -76,12 +68,7 @@ _WIDTH = 160
 )
 @click.option("--fail-on-pending", is_flag=True, help="End with 3 where a pod is pending.")
 @click.option("--strict", is_flag=True, help="Refuse kinds that scheduling does not read.")
-@click.option(
-    "--validate/--no-validate",
-    default=True,
-    show_default=True,
-    help="Refuse what an API server refuses.",
-)
+@VALIDATE
 @exit_on_bad_input
 def simulate_command(
     paths: tuple[str, ...],
@@ -136,18 +123,21 @@ def simulate_command(
         scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output)
         return
     with stdout_to_stderr(), garbage.frozen():
-        known = plugin_files.load_plugins(plugins)
-        loaded = read_configuration(config, known)
-        _warn_of_unused(plugins, known, loaded.configuration)
-        cluster = ClusterChoice((), context or "", kubeconfig or "").objects() if live else []
-        objects, configuration = _read(cluster, paths, strict, loaded.configuration)
-        _warn_of_quotas(objects, configuration)
-        objects = what_if.add_nodes(objects, added)
+        choice = ClusterChoice(
+            paths,
+            context or "",
+            kubeconfig or "",
+            config=config,
+            plugins=plugins,
+            seed=seed,
+            validate=validate,
+            strict=strict,
+        )
+        given = choice.read()
+        objects = what_if.add_nodes(given.objects, added)
         objects = what_if.scale_workloads(objects, scaled)
         objects = what_if.drain_nodes(objects, drained)
-        guard = loaded.moorage.plugin_guard
-        ran = simulate(objects, configuration, known, seed, guard, validate=validate)
-        told = build_report(ran)
+        told = build_report(choice.simulated(given._replace(objects=objects)))
     for warning in (*told.warnings, *told.refused, *told.notes):
         click.echo(f"warning: {warning}", err=True)
     if not told.nodes:
@@ -160,63 +150,6 @@ def _exit_code(told: Report, fail_on_pending: bool) -> int:
     if told.errors:
         return FAILED
     return PENDING if fail_on_pending and any(pod.is_pending for pod in told.pods) else 0
-
-
-def _read(
-    live: list[Manifest],
-    paths: tuple[str, ...],
-    strict: bool,
-    configuration: SchedulerConfiguration,
-) -> tuple[list[Manifest], SchedulerConfiguration]:
-    """The objects, and the configuration with the policies that are among them."""
-    skipped: list[str] = []
-    given = live + manifest_files.read_manifests(paths, skipped)
-    policies = manifest_policies.manifest_policies(given)
-    objects = (each for each in given if not manifest_policies.is_policy(each))
-    found = select_readable(objects, skipped, strict=strict)
-    configuration, said = manifest_policies.apply_policies(configuration, policies)
-    for line in (*skipped, *said):
-        click.echo(f"warning: {line}", err=True)
-    return found, configuration
-
-
-def _warn_of_unused(
-    given: tuple[str, ...], known: Registry, configuration: SchedulerConfiguration
-) -> None:
-    """Say which plugins were given with --plugin and are in no profile."""
-    named = _enabled(configuration)
-    for each in given:
-        for plugin in plugin_files.plugin_classes(each):
-            if not named & {plugin.plugin_name(), *plugin.aliases}:
-                click.echo(
-                    f"warning: --plugin {each}: no profile names {plugin.plugin_name()}, so it has "
-                    "no effect: enable it at multiPoint in --config",
-                    err=True,
-                )
-
-
-def _warn_of_quotas(objects: list[Manifest], configuration: SchedulerConfiguration) -> None:
-    """Say where ElasticQuotas are given and no profile reads them."""
-    quotas = sum(each.kind == "ElasticQuota" for each in objects)
-    if quotas and not _enabled(configuration) & _QUOTA_PLUGINS:
-        click.echo(
-            f"warning: ElasticQuota: {quotas} given, and no profile reads them, so they have no "
-            "effect: enable CapacityScheduling at multiPoint in --config",
-            err=True,
-        )
-
-
-def _enabled(configuration: SchedulerConfiguration) -> set[str]:
-    return {
-        entry.name
-        for profile in configuration.profiles
-        for entries in _plugin_sets(profile.plugins)
-        for entry in entries.enabled
-    }
-
-
-def _plugin_sets(plugins: Any) -> Iterator[Any]:
-    return (getattr(plugins, field) for field in plugins.__struct_fields__)
 
 
 def _selected(told: Report, only: str | None, namespace: str | None, node: str | None) -> Report:

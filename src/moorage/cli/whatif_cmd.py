@@ -1,20 +1,32 @@
 """`moorage whatif`: what becomes of a cluster if it is changed."""
 
+import sys
 from typing import Any
 
 import click
 import msgspec
 from rich.console import Console
 
-from moorage.cli.cluster_options import ClusterChoice, with_cluster_options
+from moorage.app.inputs import read_configuration
+from moorage.cli.cluster_options import (
+    ClusterChoice,
+    ManifestCommand,
+    say_of_run,
+    with_cluster_options,
+)
+from moorage.cli.command_exit import FAILED
 from moorage.cli.common import exit_on_bad_input
+from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.cli.whatif_text import print_answers
 from moorage.config.field_errors import InputError
-from moorage.explain.what_if_answer import answer, settle
+from moorage.config.loader import Loaded
+from moorage.explain.what_if_answer import Start, answer, settle
 from moorage.explain.what_if_changes import AddedNodes, Changes, read_changes
 
 
-@click.command("whatif", short_help="What becomes of a cluster if it is changed.")
+@click.command(
+    "whatif", cls=ManifestCommand, short_help="What becomes of a cluster if it is changed."
+)
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option("--scenarios", "-f", "file", metavar="FILE", help="A WhatIf: many scenarios at once.")
 @click.option("--add-node", "added", multiple=True, metavar="COUNT=FILE|NODE", help="More nodes.")
@@ -49,7 +61,8 @@ def whatif_command(
 
     PATHs are manifests as `moorage simulate` reads them; without, a live cluster is read, by lists
     alone. What waits there is scheduled first, and every scenario starts from that. The flags make
-    one scenario; a file holds many. Nothing is changed anywhere but here.
+    one scenario; a file holds many. Nothing is changed anywhere but here. The exit code is 1 where
+    a plugin raised.
 
     \b
     Examples:
@@ -61,14 +74,25 @@ def whatif_command(
     scenarios = [*(read_changes(file) if file else ()), *([flags] if flags is not None else ())]
     if not scenarios:
         raise InputError(["nothing to change: give --drain, --add-node ..., or -f FILE"])
-    choice = ClusterChoice(paths, **given)
-    loaded, known = choice.settings()
-    start = settle(choice.objects(), loaded, known, choice.seed)
-    answers = [answer(start, each) for each in scenarios]
+    with stdout_to_stderr():
+        start = _start(ClusterChoice(paths, **given))
+        say_of_run(start.settled)
+        answers = [answer(start, each) for each in scenarios]
     if output == "json":
         click.echo(msgspec.json.encode(answers))
     else:
         print_answers(answers, Console(highlight=False))
+    if start.settled.errors or any(each.errors for each in answers):
+        sys.exit(FAILED)
+
+
+def _start(choice: ClusterChoice) -> Start:
+    found = choice.read()
+
+    def configured(file: str) -> Loaded:
+        return found.with_policies(read_configuration(file, found.known))
+
+    return settle(*found[:3], choice.seed, configured, validate=choice.validate)
 
 
 def _flags(

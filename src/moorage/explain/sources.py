@@ -40,12 +40,14 @@ class Source(NamedTuple):
     """A cluster to ask about, and its pods as they are written.
 
     `by_age` tells that nothing was scheduled here: pods have waited since they were created.
+    `errors` are what went wrong while pods were scheduled.
     """
 
     world: World
     cluster: MemoryCluster
     scheduler: Scheduler
     by_age: bool = False
+    errors: tuple[str, ...] = ()
 
     def pod(self, key: str, namespace: str = "") -> Pod:
         """The pod named `namespace/name`, or `name` in a namespace, the default one without."""
@@ -97,7 +99,8 @@ class Source(NamedTuple):
 
 def from_simulation(simulation: Simulation) -> Source:
     """The cluster as a simulation left it."""
-    return _source(simulation.cluster, simulation.scheduler)
+    source = _source(simulation.cluster, simulation.scheduler)
+    return source._replace(errors=tuple(simulation.errors))
 
 
 def as_it_stands(
@@ -105,11 +108,20 @@ def as_it_stands(
     loaded: Loaded,
     known: Mapping[str, type[Plugin]],
     now: float,
+    *,
+    validate: bool = False,
+    warnings: list[str] | None = None,
 ) -> Source:
-    """The cluster as manifests have it: everything is believed, and nothing is attempted."""
+    """The cluster as manifests have it: everything is believed, and nothing is attempted.
+
+    `validate` and `warnings` are as for `load_cluster`.
+    """
     clock = VirtualClock(now)
     objects, measured = simulated_feeds.split_measurements(manifests)
-    cluster = load_cluster(objects, clock, random.Random(0), admission=False)
+    rng = random.Random(0)
+    cluster = load_cluster(
+        objects, clock, rng, validate=validate, admission=False, warnings=warnings
+    )
     profiles = build_profiles(loaded.configuration, known, loaded.moorage.plugin_guard)
 
     async def main() -> Scheduler:

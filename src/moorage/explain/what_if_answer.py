@@ -1,12 +1,11 @@
 """What becomes of a cluster if it is changed: what moves, what waits, and the KPIs."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 import msgspec
 
 from moorage.api.pod import Pod
-from moorage.app.inputs import read_configuration
 from moorage.config.loader import Loaded
 from moorage.explain.what_if_changes import Changes
 from moorage.framework.plugin_registry import Registry
@@ -19,6 +18,7 @@ from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.node_pool import offered
 from moorage.simulate.pod_template import class_of
 from moorage.simulate.scenario_manifests import PRICE
+from moorage.simulate.simulated_feeds import is_measurement
 from moorage.simulate.simulation import Simulation, pods_of, simulate
 
 _LEFT_OUT: Final = frozenset({"events", "leases"})
@@ -64,21 +64,37 @@ class Start(NamedTuple):
     known: Registry
     seed: int
     bound: frozenset[str]
+    configured: Callable[[str], Loaded]
 
 
-def settle(objects: list[Manifest], loaded: Loaded, known: Registry, seed: int) -> Start:
-    """Schedule what waits in the cluster as it is: what scenarios are compared with."""
-    ran = _simulated(objects, loaded, known, seed)
+def settle(
+    objects: list[Manifest],
+    loaded: Loaded,
+    known: Registry,
+    seed: int,
+    configured: Callable[[str], Loaded],
+    *,
+    validate: bool = False,
+) -> Start:
+    """Schedule what waits in the cluster as it is: what scenarios are compared with.
+
+    `configured` reads another configuration, where a scenario names one.
+    """
+    ran = _simulated(objects, loaded, known, seed, validate=validate)
     bound = frozenset(
         f"{each.raw['metadata'].get('namespace') or 'default'}/{each.name}"
         for each in objects
         if each.kind == "Pod" and (each.raw.get("spec") or {}).get("nodeName")
     )
-    return Start(ran, _written(ran.cluster), loaded, known, seed, bound)
+    measured = [each for each in objects if is_measurement(each.raw)]
+    return Start(ran, _written(ran.cluster) + measured, loaded, known, seed, bound, configured)
 
 
-def _simulated(objects: list[Manifest], loaded: Loaded, known: Registry, seed: int) -> Simulation:
-    return simulate(objects, loaded.configuration, known, seed, loaded.moorage.plugin_guard)
+def _simulated(
+    objects: list[Manifest], loaded: Loaded, known: Registry, seed: int, *, validate: bool = False
+) -> Simulation:
+    guard = loaded.moorage.plugin_guard
+    return simulate(objects, loaded.configuration, known, seed, guard, validate=validate)
 
 
 def _written(cluster: MemoryCluster) -> list[Manifest]:
@@ -96,7 +112,7 @@ def answer(start: Start, changes: Changes) -> WhatIfAnswer:
     """What becomes of the cluster if this is changed."""
     loaded, objects = start.loaded, start.objects
     if changes.config:
-        loaded = read_configuration(changes.config, start.known)
+        loaded = start.configured(changes.config)
         objects = [_unbound(each, start.bound) for each in objects]
     ran = _simulated(changes.apply(objects), loaded, start.known, start.seed)
     return _compared(changes.name, start.settled, ran)
@@ -131,7 +147,7 @@ def _compared(name: str, was: Simulation, ran: Simulation) -> WhatIfAnswer:
         still_pending=sum(not after.get(pod, "-") for pod in waiting),
         before=_moment(was, typical),
         after=_moment(ran, typical),
-        errors=tuple(dict.fromkeys(ran.story.errors)),
+        errors=tuple(dict.fromkeys(ran.errors)),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from moorage.app import input_files
 from moorage.config import strict_decoder, yaml_documents
 from moorage.config.field_errors import InputError, Report, unsupported
 from moorage.simulate import what_if
@@ -60,11 +61,9 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
 
 def read_changes(path: str) -> list[Changes]:
     """The scenarios of a file; all that is wrong with it at once, each with its line."""
-    file = Path(path)
-    if not file.is_file():
-        raise InputError([f"{path}: no such file"])
-    found = yaml_documents.find_only_document(file.read_bytes(), KIND, path)
-    report = Report(path, found.places, found.within)
+    file, title = Path(path), input_files.title_of(path)
+    found = yaml_documents.find_only_document(input_files.read_input(path, "-f"), KIND, title)
+    report = Report(title, found.places, found.within)
     decoded = strict_decoder.decode(found.value, WhatIf, report)
     if decoded is not None and decoded.api_version != API_VERSION:
         report.problem(("apiVersion",), unsupported(decoded.api_version, (API_VERSION,)))

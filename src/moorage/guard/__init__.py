@@ -8,6 +8,7 @@
     async_hooks        PreBind and Bind, which may await but not block
     answer_checks      what an answer must be
     deadline_watchdog  interrupts calls that overrun their deadline
+    load_deadline      interrupts imports and constructors that take too long
     breaker            closed, open after repeated failures, half-open on trial
     breaker_events     reports of plugins switched off or on
     read_only_objects  API objects that plugins cannot change

@@ -1,5 +1,7 @@
 """Reports of plugins that a circuit breaker switched off or on, and their texts."""
 
+import contextlib
+import importlib
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -13,6 +15,9 @@ _MEANWHILE = {
     WhenOpen.IGNORE: "pods are scheduled without it",
     WhenOpen.FALLBACK: "pods are scheduled without its filters, and with its fallback score",
 }
+
+
+_NOT_A_PLUGINS = frozenset({contextlib.__file__, importlib.__file__})
 
 
 class SwitchedOff(NamedTuple):
@@ -61,16 +66,20 @@ def ignore_breaker_event(change: SwitchedOff | SwitchedOn) -> None:
 def error_text(error: BaseException) -> str:
     """What was raised, with the line of the plugin's file it came from."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    traceback, place = error.__traceback__, ""
+    return said + error_place(error)
+
+
+def error_place(error: BaseException) -> str:
+    """The line of the plugin's file that an error came from, in brackets."""
+    traceback = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
         module = str(traceback.tb_frame.f_globals.get("__name__", ""))
-        if not module.startswith("moorage."):
+        if not module.startswith("moorage.") and code.co_filename not in _NOT_A_PLUGINS:
             file = PurePath(code.co_filename).name
-            place = f" (in {code.co_name}, line {traceback.tb_lineno} of {file})"
-            break
+            return f" (in {code.co_name}, line {traceback.tb_lineno} of {file})"
         traceback = traceback.tb_next
-    return said + place
+    return ""
 
 
 def is_plugins_own_exit(error: BaseException) -> bool:

@@ -66,6 +66,8 @@ class Guard:
         self.breaker = Breaker(terms.failure_threshold, terms.cooldown.seconds)
         self.hooks: dict[str, Hook] = {}
         self.failures: Counter[tuple[str, str]] = Counter()
+        self.last_failures: dict[str, str] = {}
+        """What went wrong last, by extension point."""
         self.left_out = 0
         self.normalizes = False
         self._clock = clock
@@ -165,6 +167,7 @@ class Guard:
     def failed(self, hook: Hook, pod: Any, reason: str, detail: str) -> PluginError:
         """Count a failure; the error to raise."""
         self.failures[hook.point, reason] += 1
+        self.last_failures[hook.point] = detail
         if self.breaker.fail(hook.strand, self._clock(), f"{hook.point}: {detail}"):
             self._tell(SwitchedOff(self.plugin, self.profile, hook.point, detail, self.terms, pod))
         return PluginError(self.plugin, hook.point, detail)

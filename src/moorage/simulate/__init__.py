@@ -5,12 +5,14 @@
     manifest_texts      the documents of one text: YAML, JSON
     manifest_policies   SchedulingPolicy documents among manifests
     live_manifests      manifests of a live cluster, read by lists alone
+    live_overlay        files over a live cluster: what is in both is the file's
     private_fields      what may hold a secret, taken out of objects of a live cluster
     manifest_selection  the manifests that scheduling reads, each object once
     what_if             changes to a cluster before it is simulated
     simulation          the scheduler runs until nothing is left to do
     run_limits          when a run is over, whatever plugins do
     attempt_log         what the scheduler said: the last attempt at each pod, every error
+    plugin_failures     what plugins did wrong and no attempt was charged with
     evictions           who had to leave, and for whom
     simulated_feeds     measurements from manifests, not from the network
     simulation_report   where pods went, why one did not, who left, how full nodes are

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from moorage.app import config_bundle, plugin_files
+from moorage.app import config_bundle, input_files, plugin_files
 from moorage.app.built_in_plugins import describe_plugins
 from moorage.app.config_text import ConfigText
-from moorage.config.field_errors import InputError
 from moorage.config.loader import Loaded, load
 from moorage.config.types import API_VERSION, KIND
 from moorage.framework.plugin_registry import Registry
@@ -57,11 +56,9 @@ def read_candidates(files: Sequence[str], plugins: Sequence[str] = ()) -> list[C
         return [Candidate(DEFAULT, plugin_specs=tuple(plugins))]
     found: list[Candidate] = []
     for file in files:
-        path = Path(file)
-        if not path.is_file():
-            raise InputError([f"--config {file}: no such file"])
-        name = _unique(path.stem, [each.name for each in found])
-        found.append(Candidate(name, file, path.read_bytes(), tuple(plugins)))
+        text = input_files.read_input(file, "--config")
+        name = _unique(Path(input_files.title_of(file)).stem, [each.name for each in found])
+        found.append(Candidate(name, input_files.title_of(file), text, tuple(plugins)))
     return found
 
 

@@ -12,7 +12,9 @@ from moorage.simulate import simulated_feeds
 from moorage.simulate.manifest_files import Manifest
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
-Seen = dict[tuple[str, str, str, str], Manifest]
+ObjectKey = tuple[str, str, str, str]
+"""Group, kind, namespace and name."""
+Seen = dict[ObjectKey, Manifest]
 
 
 def select_readable(
@@ -46,6 +48,14 @@ def is_read(manifest: Manifest) -> bool:
     return kept is not None or simulated_feeds.is_read_by_feeds(manifest.raw)
 
 
+def object_key(manifest: Manifest) -> ObjectKey:
+    """What tells an object from all others of a cluster."""
+    metadata = manifest.raw.get("metadata")
+    group = str(manifest.raw.get("apiVersion") or "").rpartition("/")[0]
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    return group, manifest.kind, str(namespace or "default"), manifest.name
+
+
 def _line(unread: list[Manifest]) -> str:
     counts = Counter(
         f"{each.kind} ({each.raw.get('apiVersion') or 'no apiVersion'})" for each in unread
@@ -59,9 +69,7 @@ def _keep(manifest: Manifest, seen: Seen, kept: list[Manifest], problems: list[s
     if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
         problems.append(f"{manifest.place}: {manifest.kind}: metadata.name: missing")
         return
-    group = str(manifest.raw.get("apiVersion") or "").rpartition("/")[0]
-    namespace = str(metadata.get("namespace") or "default")
-    key = (group, manifest.kind, namespace, manifest.name)
+    key = object_key(manifest)
     first = seen.get(key) if manifest.name else None
     if first is not None:
         problems.append(

@@ -31,6 +31,7 @@ from moorage.simulate import simulated_feeds
 from moorage.simulate.attempt_log import AttemptLog
 from moorage.simulate.evictions import Eviction, EvictionLog
 from moorage.simulate.manifest_files import Manifest
+from moorage.simulate.plugin_failures import quiet_failures
 from moorage.simulate.run_limits import DEFAULT_LIMITS, SETTLED_SECONDS, RunLimits, RunWatch
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import PODS
@@ -55,6 +56,12 @@ class Simulation(NamedTuple):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     gave_up: str = ""
+
+    @property
+    def errors(self) -> list[str]:
+        """What went wrong: attempts that failed, and what plugins did wrong beside them."""
+        said = self.story.errors
+        return [*said, *quiet_failures(self.scheduler.profiles.values(), said)]
 
 
 def load_cluster(

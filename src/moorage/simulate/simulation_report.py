@@ -97,7 +97,7 @@ def build_report(simulation: Simulation) -> Report:
         pods=_pods(simulation),
         nodes=_nodes(simulation.scheduler.cache),
         attempts=simulation.story.attempts,
-        errors=folded(simulation.story.errors),
+        errors=folded(simulation.errors),
         evictions=simulation.evictions,
         refused=tuple(_refusals(simulation)),
         notes=simulation.notes,

@@ -11,6 +11,8 @@ from moorage.config.moorage_configuration import DEFAULT_GUARD
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import POINTS, Filter, Score, points_of
 from moorage.framework.verdicts import SchedulingError
+from moorage.guard.breaker_events import error_text, is_plugins_own_exit
+from moorage.guard.load_deadline import MAKE_SECONDS, LoadTimeout, load_deadline
 from moorage.testing import node, pod
 from moorage.testing.scheduler_run import schedule
 
@@ -84,7 +86,8 @@ def _is_own(plugin: type[Plugin], base: type[Plugin], hook: str) -> bool:
 
 def _made(plugin: type[Plugin], args: dict[str, Any]) -> Plugin:
     report = Report()
-    made = strict_decoder.decode(args, plugin, report, any_acronyms=True)
+    with load_deadline(MAKE_SECONDS, plugin.__module__):
+        made = strict_decoder.decode(args, plugin, report, any_acronyms=True)
     report.raise_problems()
     assert made is not None
     return made
@@ -96,8 +99,12 @@ def _try(plugin: type[Plugin], args: dict[str, Any]) -> list[str]:
         made = _made(plugin, args)
     except ConfigError as error:
         return [f"{plugin.__name__}: {problem}" for problem in error.problems]
+    except LoadTimeout as error:
+        return [f"{plugin.__name__} cannot be made: {error}"]
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        return [f"{plugin.__name__} cannot be made: {type(error).__name__}: {error}"]
+        if not (isinstance(error, Exception) or is_plugins_own_exit(error)):
+            raise
+        return [f"{plugin.__name__} cannot be made: {error_text(error)}"]
     try:
         ran = schedule(
             node("a").in_zone("x"),

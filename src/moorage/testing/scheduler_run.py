@@ -84,9 +84,7 @@ def schedule(
 def _failures(profile: Profile) -> dict[str, str]:
     failed: dict[str, str] = {}
     for guard in profile.guards if isinstance(profile.guards, Guards) else ():
-        last_point, _, detail = guard.breaker.last_error.partition(": ")
-        for point, reason in guard.failures:
-            failed[point] = detail if point == last_point else reason
+        failed |= guard.last_failures
     return failed
 
 

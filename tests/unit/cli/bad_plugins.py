@@ -28,7 +28,8 @@ def source(hook: str, body: str) -> str:
 
 def configuration(hook: str) -> str:
     """A configuration whose profile runs it."""
-    disabled = ", disabled: [{name: PrioritySort}]" if hook == "queue_sort" else ""
+    replaced = {"queue_sort": "PrioritySort", "bind": "DefaultBinder"}.get(hook)
+    disabled = f", disabled: [{{name: {replaced}}}]" if replaced else ""
     return f"""
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from moorage.cli.main import main
-from tests.unit.cli.bad_plugins import HOOKS, source
-from tests.unit.cli.command import ROOT, moorage
+from tests.unit.cli.bad_plugins import HOOKS, configuration, source
+from tests.unit.cli.command import CLUSTER, ROOT, moorage
 
 BODIES = {
     "sys.exit(0)": "SystemExit: 0",
@@ -49,6 +49,62 @@ def test_an_endless_hook_is_interrupted(tmp_path: Path, hook: str) -> None:
 
     assert told.returncode == 2
     assert "took longer than its deadline of 1s" in told.stderr
+
+
+@pytest.mark.parametrize("words", [("plugin", "check"), ("simulate", "ALL", "--plugin")])
+def test_an_endless_import_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("moorage.app.plugin_files.IMPORT_SECONDS", 0.2)
+    (tmp_path / "all.yaml").write_text(CLUSTER)
+    (tmp_path / "bad.py").write_text("import time\nwhile True: time.sleep(0.01)\n")
+    given = [str(tmp_path / "all.yaml") if word == "ALL" else word for word in words]
+
+    told = CliRunner().invoke(main, [*given, str(tmp_path / "bad.py")])
+
+    assert told.exit_code == 2
+    assert "does not import: took longer than 0.2s (in <module>, line 2 of bad.py)" in told.stderr
+
+
+CONSTRUCTED = """
+import sys
+from moorage import Filter
+
+class Bad(Filter, frozen=True):
+    def __post_init__(self):
+        {}
+
+    def filter(self, cycle, pod, node):
+        return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("while True: pass", "took longer than 0.2s"),
+        ("raise KeyError('x')", "KeyError: 'x'"),
+        ("sys.exit(0)", "SystemExit: 0"),
+        ("raise ValueError('boom')", "boom"),
+    ],
+)
+@pytest.mark.parametrize("words", ["plugin check BAD", "simulate ALL --config CONF --plugin BAD"])
+def test_a_constructor_that_fails_or_never_ends_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, said: str, words: str
+) -> None:
+    for module in ("moorage.app.plugin_construction", "moorage.testing.plugin_check"):
+        monkeypatch.setattr(f"{module}.MAKE_SECONDS", 0.2)
+    files = {"ALL": CLUSTER, "CONF": configuration("filter"), "BAD": CONSTRUCTED.format(body)}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+
+    told = CliRunner().invoke(
+        main, [str(tmp_path / f"{word}.py") if word in files else word for word in words.split()]
+    )
+
+    assert told.exit_code == 2, told.output
+    assert said in told.stderr
+    assert all(line.startswith("error: ") for line in told.stderr.splitlines())
 
 
 NEEDS = """

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from moorage.cli.main import main
-from tests.unit.cli.bad_plugins import configuration, source
+from tests.unit.cli.bad_plugins import HOOKS, configuration, source
 from tests.unit.cli.command import CLUSTER, moorage, shell
 
 WORKLOADS = """
@@ -96,14 +96,16 @@ def test_scripts_can_fail_on_pending_pods(tmp_path: Path) -> None:
     assert simulate(tmp_path, "--fail-on-pending").exit_code == 0
 
 
-@pytest.mark.parametrize("hook", ["pre_enqueue", "filter", "reserve", "permit", "pre_bind"])
+@pytest.mark.parametrize("hook", HOOKS)
 @pytest.mark.parametrize("body", ["raise ValueError('boom')", "sys.exit(0)"])
 def test_the_exit_code_is_1_where_a_plugin_raised(tmp_path: Path, hook: str, body: str) -> None:
     (tmp_path / "bad.py").write_text(source(hook, body))
     (tmp_path / "conf.yaml").write_text(configuration(hook))
     given = ("--config", str(tmp_path / "conf.yaml"), "--plugin", str(tmp_path / "bad.py"))
 
-    told = simulate(tmp_path, "-o", "json", *given)
+    two = f"{CLUSTER}---{CLUSTER.replace('name: a}', 'name: b}').replace('web', 'huge')}"
+
+    told = simulate(tmp_path, "-o", "json", *given, text=two.replace('cpu: "1"', 'cpu: "99"', 1))
 
     assert told.exit_code == 1
     assert "Bad" in json.loads(told.stdout)["errors"][0]
