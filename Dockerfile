@@ -19,7 +19,7 @@ COPY pyproject.toml setup.py README.md LICENSE ./
 COPY src src
 RUN pip wheel --no-build-isolation --no-deps --wheel-dir /wheels .
 RUN pip --python /opt/moorage/bin/python install --no-deps --no-compile /wheels/*.whl \
- && /opt/moorage/bin/python -c 'import moorage.kernels._kernels' \
+ && /opt/moorage/bin/python -c 'import moorage.kernels._kernels, moorage.kernels._node_totals' \
  && /opt/audit/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
       -o /opt/moorage/moorage.cdx.json /opt/moorage/bin/python \
  && find /opt/moorage -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} + \

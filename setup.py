@@ -19,6 +19,6 @@ setup(
             extra_compile_args=FLAGS,
             optional=True,  # without a compiler the numpy forms of the same passes are used
         )
-        for name in ("_kernels", "_gpu_kernels")
+        for name in ("_kernels", "_gpu_kernels", "_node_totals")
     ]
 )

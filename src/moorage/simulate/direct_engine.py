@@ -19,6 +19,7 @@ from moorage.app.assembly import OPTIONAL
 from moorage.bind.permits import WaitingPods
 from moorage.bind.plugin_client import PluginClient
 from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodInfo
 from moorage.clock import VirtualCall, VirtualClock
 from moorage.config.loader import Loaded
 from moorage.cycle import attempt
@@ -35,6 +36,7 @@ from moorage.scheduler.handles import Handles
 from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.placement import Placement, place
 from moorage.scheduler.queue_order import queue_for
+from moorage.simulate.quick_attempt import QuickAttempts
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.simulated_server import SilentRecorder, SimulatedServer
 from moorage.watch.api_resources import PODS, Resource
@@ -114,6 +116,7 @@ class DirectEngine:
         )
         self._apply = handlers.apply
         self._count = 0
+        self._quick = QuickAttempts(profile, self._cache, rng, self._begin)
         self._woken = asyncio.Event()
         self._alarm: VirtualCall | None = None
         self._alarm_due = 0.0
@@ -159,15 +162,30 @@ class DirectEngine:
     def _attempt(self, queued: QueuedPod, now: float) -> None:
         self._count += 1
         self._attempted()
-        cycle = Cycle(
+        totals = self._quick.totals(queued.info)
+        if totals is None:
+            self._attempt_in_full(queued, now)
+            return
+        node = self._quick.choose(totals)
+        if node is None:
+            self._queue.put_back(queued, totals.refused_by, totals.pending, False, now)
+            return
+        self._queue.done(queued.info.uid)
+        self._bind(queued.info.pod, node)
+
+    def _begin(self, info: PodInfo) -> Cycle:
+        return Cycle(
             self._cache,
-            queued.info,
+            info,
             random=self._rng,
-            now=now,
+            now=self._clock.now(),
             attempt=f"{self._count:x}",
             shared=self._profile.shared,
             client=self._client,
         )
+
+    def _attempt_in_full(self, queued: QueuedPod, now: float) -> None:
+        cycle = self._begin(queued.info)
         try:
             outcome = attempt.run(self._profile, cycle)
             placed: Placement | Rejection | Unschedulable = (

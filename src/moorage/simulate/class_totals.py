@@ -1,0 +1,190 @@
+"""What every node scores for the pods of one class, where only what is free tells nodes apart.
+
+The plugins are asked once what they make of the nodes, as an attempt asks them. Where all but
+NodeResourcesFit and NodeResourcesBalancedAllocation depend on nodes alone, and prefer none of them,
+the next attempts at such pods are one compiled pass over the rows that have changed.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from moorage.cache.node_view import Nodes
+from moorage.cache.table import NodeTable
+from moorage.cycle import filtering, scoring
+from moorage.cycle.filtering import Filtering, Mask
+from moorage.cycle.profile import FilterEntry, Profile, ScoreEntry
+from moorage.framework.cycle import Cycle
+from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.verdicts import Code
+from moorage.kernels import node_totals
+from moorage.plugins.node_resources.balanced_allocation import (
+    NodeResourcesBalancedAllocation,
+    is_simple_pair,
+)
+from moorage.plugins.node_resources.fit import NodeResourcesFit
+from moorage.plugins.node_resources.resource_allocation import scored_resources
+from moorage.plugins.node_resources.scoring_strategies import is_exact_in_float
+
+PREEMPTION: Final = "DefaultPreemption"
+MOST_RESOURCES: Final = 8
+STRATEGIES: Final = frozenset({"LeastAllocated", "MostAllocated"})
+FULL_PASS_SHARE: Final = 4
+"""Where more than one row in this many changed, all are computed."""
+
+Spec = tuple[Any, ...]
+NO_FIT: Final[Spec] = ((), True, 0)
+NO_BALANCE: Final[Spec] = ((), 0)
+
+
+class ClassTotals:
+    """The totals of one class, true for the nodes as they were when the plugins were asked.
+
+    `refused_by` and `pending` are the plugins that would be named if no node took a pod; a walk
+    for victims would begin at one of `walked` rows.
+    """
+
+    __slots__ = ("_seen", "_spec", "nodes_seen", "pending", "refused_by", "totals", "walked")
+
+    def __init__(self, table: NodeTable, spec: Spec, refused: Diagnosis, walked: int) -> None:
+        self._spec = spec
+        self._seen = -1
+        self.totals = np.zeros(table.rows, dtype=np.int32)
+        self.nodes_seen = nodes_version(table)
+        fit = {NodeResourcesFit.__name__} if spec[0].any() else set()
+        self.refused_by = frozenset(refused.unschedulable_plugins | fit)
+        self.pending = frozenset(refused.pending_plugins)
+        self.walked = walked
+
+    def best(self, table: NodeTable) -> tuple[int, int]:
+        """The highest total, -1 where no node takes a pod, and how many nodes have it."""
+        log, seen = table.usage_log, self._seen
+        changed = None if seen < 0 else log.since(seen)
+        if changed is not None and len(changed) * FULL_PASS_SHARE > table.rows:
+            changed = None
+        self._seen = -1
+        assert node_totals is not None
+        found: tuple[int, int] = node_totals.best(self.totals, changed, self._spec)
+        self._seen = log.version
+        return found
+
+    def row(self, total: int, n: int) -> int:
+        """The n-th row of those with a total."""
+        assert node_totals is not None
+        found: int = node_totals.nth(self.totals, total, n)
+        return found
+
+
+def nodes_version(table: NodeTable) -> tuple[int, int]:
+    """Changes with the nodes, and where their columns are."""
+    return table.node_log.version, table.layout
+
+
+def survey(profile: Profile, cycle: Cycle) -> ClassTotals | None:
+    """Ask the plugins about the cycle's pod; None where nodes differ by more than what is free."""
+    outcome = Filtering(cycle)
+    filtering.pre_filter(profile, cycle, outcome)
+    plugin = _fit_at_the_end(cycle, outcome)
+    if plugin is None:
+        return None
+    outcome.active = outcome.active[:-1]
+    outcome.feasible = filtering.feasible_rows(profile, cycle, outcome)
+    needed = plugin.checked(cycle)
+    table, open_ = cycle.table, outcome.feasible
+    if len(needed) > MOST_RESOURCES or any(index >= len(table.free) for index, _ in needed):
+        return None
+    scores = _scores(profile, cycle, open_)
+    if scores is None:
+        return None
+    rows = table.rows
+    free = tuple((table.free[index, :rows], amount) for index, amount in needed)
+    spec = (open_, table.pod_count[:rows], table.allowed_pods[:rows], free, *scores)
+    refused = filtering.diagnose(profile, cycle, outcome)
+    return ClassTotals(table, spec, refused, _walked(profile, cycle, open_, needed, refused))
+
+
+def _fit_at_the_end(cycle: Cycle, outcome: Filtering) -> NodeResourcesFit | None:
+    """The filter that is asked last, where it is that one and the others read nodes alone."""
+    settled = outcome.diagnosis.pre_filter is not None or outcome.narrowed is not None
+    if settled or not outcome.active or cycle.listeners:
+        return None
+    *others, last = outcome.active
+    if last.unprepared or not all(_reads_nodes_alone(cycle, entry) for entry in others):
+        return None
+    return last.plugin if isinstance(last.plugin, NodeResourcesFit) else None
+
+
+def _reads_nodes_alone(cycle: Cycle, entry: FilterEntry | ScoreEntry) -> bool:
+    return (
+        entry.vector
+        and entry.rule is not None
+        and not entry.rule.by_usage
+        and entry.plugin.sign(cycle) is not None
+    )
+
+
+def _walked(
+    profile: Profile,
+    cycle: Cycle,
+    open_: Mask,
+    needed: Sequence[tuple[int, int]],
+    refused: Diagnosis,
+) -> int:
+    """How many rows evictions might help on, as DefaultPreemption counts them."""
+    evicts = any(name == PREEMPTION for name, _ in profile.post_filter)
+    if not evicts or cycle.pod.spec.preemption_policy == "Never":
+        return 0
+    table = cycle.table
+    offers = open_.copy()
+    for index, amount in needed:
+        offers &= table.allocatable[index, : table.rows] >= amount
+    return int(np.count_nonzero(offers)) + len(refused.rows_with(Code.UNSCHEDULABLE))
+
+
+def _scores(profile: Profile, cycle: Cycle, open_: Mask) -> Spec | None:
+    """How nodes are scored; None where it is by more than these two plugins."""
+    fit: Spec | None = NO_FIT
+    balance: Spec | None = NO_BALANCE
+    for entry in scoring.active(profile, cycle, Nodes.all(cycle.table)):
+        if isinstance(entry.plugin, NodeResourcesFit):
+            fit = _fit_score(cycle, entry.plugin, entry.weight)
+        elif isinstance(entry.plugin, NodeResourcesBalancedAllocation):
+            balance = _balance_score(cycle, entry.plugin, entry.weight)
+        elif not _prefers_none(profile, cycle, entry, open_):
+            return None
+    return None if fit is None or balance is None else (*fit, *balance)
+
+
+def _prefers_none(profile: Profile, cycle: Cycle, entry: ScoreEntry, open_: Mask) -> bool:
+    """Whether a plugin scores all nodes alike that the pod may go to."""
+    if entry.rule is None or not _reads_nodes_alone(cycle, entry):
+        return False
+    sign = entry.plugin.sign(cycle)
+    column = profile.columns.get(entry.rule, sign, cycle.table, cycle, cycle.pod)
+    found = column.values[open_]
+    return not len(found) or bool((found == found[0]).all())
+
+
+def _fit_score(cycle: Cycle, plugin: NodeResourcesFit, weight: int) -> Spec | None:
+    strategy, table = plugin.scoring_strategy, cycle.table
+    nodes, requests = Nodes.all(table), cycle.incoming.cls.scored_requests
+    resources = scored_resources(strategy.resources, requests, nodes)
+    known = strategy.type in STRATEGIES and len(resources) <= MOST_RESOURCES
+    if not known or not is_exact_in_float(resources, nodes):
+        return None
+    columns = ((nodes.floats(index), each, request) for index, each, request in resources)
+    specs = tuple((each, request, c.offered, c.scored) for c, each, request in columns)
+    return specs, strategy.type == "LeastAllocated", weight
+
+
+def _balance_score(
+    cycle: Cycle, plugin: NodeResourcesBalancedAllocation, weight: int
+) -> Spec | None:
+    nodes = Nodes.all(cycle.table)
+    requests = cycle.incoming.cls.named_requests
+    resources = scored_resources(plugin.resources, requests, nodes)
+    if not is_simple_pair(resources, nodes):
+        return None
+    columns = ((nodes.floats(index), request) for index, _, request in resources)
+    return tuple((request, c.offered, c.used, c.share) for c, request in columns), weight

@@ -1,0 +1,84 @@
+"""Attempts at pods by the totals of their class, kept from one attempt to the next.
+
+A quick attempt chooses what an attempt of the scheduler's would choose, and draws from the random
+numbers what that would draw. Where it cannot know, it says so, and the pod is attempted in full.
+"""
+
+import random
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodClass, PodInfo
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.kernels import node_totals
+from moorage.simulate.class_totals import PREEMPTION, ClassTotals, nodes_version, survey
+
+BUDGET_BYTES: Final = 64 * 1024 * 1024
+MAKE_ROOM: Final = frozenset({PREEMPTION, "DynamicResources"})
+"""PostFilter plugins that are known: the second does nothing for pods without claims."""
+
+
+class QuickAttempts:
+    """Decides by what is free; for scenarios of one priority, without nominations.
+
+    `begin` makes the cycle in which plugins are asked about a class.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        cache: Cache,
+        rng: random.Random,
+        begin: Callable[[PodInfo], Cycle],
+    ) -> None:
+        self._profile = profile
+        self._cache = cache
+        self._rng = rng
+        self._begin = begin
+        self._is_usable = node_totals is not None and _asks_no_more(profile)
+        self._known: OrderedDict[PodClass, ClassTotals | None] = OrderedDict()
+        self._nodes_seen = nodes_version(cache.table)
+
+    def totals(self, info: PodInfo) -> ClassTotals | None:
+        """What nodes score for a pod; None where it has to be attempted in full."""
+        table = self._cache.table
+        if not (self._is_usable and table.is_ordinary and table.rows):
+            return None
+        if self._nodes_seen != nodes_version(table):
+            self._known.clear()
+            self._nodes_seen = nodes_version(table)
+        cls = info.cls
+        if cls in self._known:
+            self._known.move_to_end(cls)
+            return self._known[cls]
+        found = self._known[cls] = self._survey(info)
+        if len(self._known) * table.rows * 4 > BUDGET_BYTES:
+            self._known.popitem(last=False)
+        return found
+
+    def choose(self, totals: ClassTotals) -> str | None:
+        """The name of the best node, each of the best equally likely; None where none fits."""
+        table = self._cache.table
+        total, tied = totals.best(table)
+        if total < 0:
+            if totals.walked:
+                self._rng.randrange(totals.walked)  # where preemption would begin its walk
+            return None
+        row = totals.row(total, self._rng.randrange(tied) if tied > 1 else 0)
+        return table.node(row).name
+
+    def _survey(self, info: PodInfo) -> ClassTotals | None:
+        concerned = info.cls.is_ordinary and not info.cls.ports
+        if not concerned or self._profile.plan(info).reserve:
+            return None
+        return survey(self._profile, self._begin(info))
+
+
+def _asks_no_more(profile: Profile) -> bool:
+    """Whether filters and scores are all that a profile decides by."""
+    every = profile.percentage_of_nodes_to_score is None and profile.unscorable is None
+    room = {name for name, _ in profile.post_filter} <= MAKE_ROOM
+    return every and room and not profile.permit

@@ -1,0 +1,179 @@
+"""A quick attempt chooses what an attempt in full chooses, and draws the same random numbers."""
+
+import random
+
+import numpy as np
+import pytest
+
+from moorage.api.pod import Pod
+from moorage.api.taints import Taint, Toleration
+from moorage.app.profile_builder import build_profiles
+from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodInfo
+from moorage.cycle import attempt
+from moorage.cycle.attempt import Decision
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.kernels import node_totals
+from moorage.simulate.candidate import Candidate
+from moorage.simulate.pod_template import GPU_MODEL_LABEL, Asked, Templates
+from moorage.simulate.quick_attempt import QuickAttempts
+from moorage.simulate.trace_files import make_node
+from tests.unit.simulate.scenarios import KUBE, PACKING
+
+pytestmark = pytest.mark.skipif(node_totals is None, reason="the kernels were not built")
+
+RATIO = Candidate(
+    "ratio",
+    "ratio.yaml",
+    b"""
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: RequestedToCapacityRatio
+        resources: [{name: cpu, weight: 1}]
+        requestedToCapacityRatio:
+          shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]
+""",
+)
+WEIGHED = Candidate(
+    "weighed",
+    "weighed.yaml",
+    b"""
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: LeastAllocated
+        resources: [{name: cpu, weight: 3}, {name: memory, weight: 1}]
+  plugins:
+    multiPoint:
+      enabled: [{name: NodeResourcesFit, weight: 5}]
+""",
+)
+
+
+def profile_of(candidate: Candidate) -> Profile:
+    loaded = candidate.load()
+    guard = loaded.moorage.plugin_guard
+    profiles = build_profiles(loaded.configuration, candidate.plugins(), guard)
+    return next(iter(profiles.values()))
+
+
+def cluster(rng: random.Random, count: int) -> Cache:
+    """Nodes of several sizes; some are cordoned, some tainted, some have another GPU."""
+    cache = Cache()
+    for i in range(count):
+        offered = {
+            "cpu": rng.choice(("4", "8")),
+            "memory": rng.choice(("8Gi", "16Gi")),
+            "pods": rng.choice(("3", "110")),
+            "nvidia.com/gpu": "2",
+        }
+        node = make_node(f"n{i}", offered, {GPU_MODEL_LABEL: rng.choice(("A100", "T4"))})
+        taints = (Taint(key="dedicated", effect="NoSchedule"),) if rng.random() < 0.2 else ()
+        spec = type(node.spec)(taints=taints, unschedulable=rng.random() < 0.1)
+        cache.put_node(type(node)(metadata=node.metadata, spec=spec, status=node.status))
+    return cache
+
+
+def pods(rng: random.Random, count: int, scheduler: str) -> list[Pod]:
+    templates = Templates(shares_gpus=False)
+    found = []
+    for i in range(count):
+        asked = Asked(
+            cpu=rng.choice(("", "500m", "1", "3")),
+            memory=rng.choice(("", "1Gi", "3Gi")),
+            gpu=rng.choice((0, 0, 1)),
+            gpu_model=rng.choice(("", "", "A100", "V100")),
+            tolerations=(Toleration(operator="Exists"),) if rng.random() < 0.3 else (),
+            scheduler=scheduler,
+        )
+        template = templates.of(asked)
+        metadata = type(Pod().metadata)(name=f"p{i}", namespace="default", uid=f"u{i}")
+        found.append(Pod(metadata=metadata, spec=template.spec))
+    return found
+
+
+def in_full(profile: Profile, cache: Cache, info: PodInfo, rng: random.Random) -> object:
+    outcome = attempt.run(profile, cycle_of(profile, cache, info, rng))
+    if isinstance(outcome, Decision):
+        return outcome.node
+    diagnosis = outcome.diagnosis
+    return frozenset(diagnosis.unschedulable_plugins), frozenset(diagnosis.pending_plugins)
+
+
+def cycle_of(profile: Profile, cache: Cache, info: PodInfo, rng: random.Random) -> Cycle:
+    return Cycle(cache, info, random=rng, shared=profile.shared)
+
+
+@pytest.mark.parametrize("candidate", [KUBE, PACKING, WEIGHED], ids=lambda each: each.name)
+@pytest.mark.parametrize("seed", range(6))
+def test_it_chooses_and_draws_the_same(candidate: Candidate, seed: int) -> None:
+    story, quick_rng, full_rng = random.Random(seed), random.Random(1), random.Random(1)
+    profile, cache = profile_of(candidate), cluster(random.Random(seed), 12)
+    quick = QuickAttempts(
+        profile, cache, quick_rng, lambda info: cycle_of(profile, cache, info, quick_rng)
+    )
+    placed, refused = [], 0
+    for pod in pods(story, 150, profile.scheduler_name):
+        info = cache.info(pod)
+        totals = quick.totals(info)
+        assert totals is not None
+        chosen = quick.choose(totals)
+        expected = in_full(profile, cache, info, full_rng)
+        if chosen is None:
+            refused += 1
+            assert (totals.refused_by, totals.pending) == expected
+        else:
+            assert chosen == expected
+            cache.assume(info, chosen)
+            placed.append(info)
+        assert quick_rng.getstate() == full_rng.getstate()
+        if placed and story.random() < 0.3:
+            cache.forget(placed.pop(story.randrange(len(placed))))
+        if story.random() < 0.05:
+            cache.put_node(make_node("late", {"cpu": "8", "memory": "8Gi", "pods": "9"}, {}))
+    assert placed
+    assert refused
+
+
+def test_what_it_does_not_know_is_attempted_in_full() -> None:
+    profile, cache = profile_of(RATIO), cluster(random.Random(1), 12)
+    rng = random.Random(1)
+    quick = QuickAttempts(profile, cache, rng, lambda info: cycle_of(profile, cache, info, rng))
+
+    assert quick.totals(cache.info(pods(rng, 1, profile.scheduler_name)[0])) is None
+
+
+def test_nodes_that_some_plugin_prefers_are_attempted_in_full() -> None:
+    """A taint that is better avoided makes nodes differ by more than what is free."""
+    profile, cache, rng = profile_of(KUBE), cluster(random.Random(1), 12), random.Random(1)
+    node = make_node("soft", {"cpu": "8", "memory": "8Gi", "pods": "9"}, {})
+    spec = type(node.spec)(taints=(Taint(key="soft", effect="PreferNoSchedule"),))
+    cache.put_node(type(node)(metadata=node.metadata, spec=spec, status=node.status))
+    quick = QuickAttempts(profile, cache, rng, lambda info: cycle_of(profile, cache, info, rng))
+
+    plain = Templates(shares_gpus=False).of(Asked(cpu="1", scheduler=profile.scheduler_name))
+
+    assert quick.totals(cache.info(Pod(spec=plain.spec))) is None
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    assert node_totals is not None
+    short, long = np.zeros(2, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    spec = (np.ones(3, dtype=bool), long, short, (), (), True, 1, (), 0)
+
+    with pytest.raises(ValueError, match="length"):
+        node_totals.best(np.zeros(3, dtype=np.int32), None, spec)
+    whole = (np.ones(3, dtype=bool), long, long + 1, (), (), True, 1, (), 0)
+    with pytest.raises(ValueError, match="beyond"):
+        node_totals.best(np.zeros(3, dtype=np.int32), [3], whole)
+    assert node_totals.best(np.zeros(3, dtype=np.int32), None, whole) == (0, 3)
