@@ -99,7 +99,6 @@ class Moorage:
     def __init__(self, cluster: Cluster) -> None:
         self._free = cluster.free
         self.typical = TypicalPods(cluster.models)
-        self._asked: dict[GPURequest, Asked] = {}
 
     def see(self, pod: GPURequest) -> None:
         self.typical.see(pod)
@@ -108,10 +107,7 @@ class Moorage:
             self.version = self.typical.version
 
     def worth(self, rows: Rows, pod: GPURequest) -> Worth:
-        wanted = self._asked.get(pod)
-        if wanted is None:
-            wanted = self._asked[pod] = self.typical.asked(pod)
-        values = placement_values(self._free, rows, wanted, self.typical.demand)
+        values = placement_values(self._free, rows, self.typical.asked(pod), self.typical.demand)
         best = values.argmax(axis=1)
         return Worth(values[np.arange(len(rows)), best], best if pod.is_share else best * 0 - 1)
 

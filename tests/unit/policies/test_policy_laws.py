@@ -20,6 +20,7 @@ from moorage.policies.business.business_score import BusinessScorePlugin
 from moorage.policies.business.cost_optimization import CostOptimizationPlugin
 from moorage.policies.compliance import Compliance
 from moorage.policies.energy_aware import EnergyAware
+from moorage.policies.gpu.gpu_packing import GPUPacking
 from moorage.policies.gpu.gpu_priority import GPUPriorityPlugin
 from moorage.policies.gpu.gpu_topology import GPUTopology
 from moorage.policies.load.adaptive_scheduling import AdaptiveSchedulingPlugin
@@ -57,6 +58,7 @@ EVERY = (
     Compliance(region_label="zone"),
     CostOptimizationPlugin(instance_prices={"m": 1.5}, max_cost_threshold=2.0),
     EnergyAware(),
+    GPUPacking(),
     GPUPriorityPlugin(reserve_gpu_nodes=True),
     GPUTopology(),
     LoadBalancingPlugin(),

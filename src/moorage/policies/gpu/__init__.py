@@ -1,5 +1,7 @@
 """Policies for pods and nodes with GPUs.
 
+    devices        GPUs as devices: which one a pod holds, how it asks, where that is written
+    gpu_packing    GPUPacking: GPUs packed for the pods to come, down to the device
     gpu_priority   GPUPriorityPlugin: GPU pods go to GPU nodes, and other pods stay off them
     gpu_request    GPURequest: what one pod asks of a node with GPUs
     gpu_resources  how many GPUs a pod requests, and how many a node has and has free

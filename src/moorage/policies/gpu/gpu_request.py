@@ -9,7 +9,8 @@ WHOLE: Final = 1000
 class GPURequest(NamedTuple):
     """So much CPU and memory, and `gpus` devices with `milli` free on each, of some models.
 
-    A share (`milli` below 1000) is of one device. No models: any will do.
+    A share (`milli` below 1000) is of one device. No models: any will do. Where `gpu_memory` is
+    asked for, in MiB on each device, how many milli that is depends on the device: see `on`.
     """
 
     cpu: int
@@ -17,6 +18,7 @@ class GPURequest(NamedTuple):
     gpus: int = 0
     milli: int = 0
     models: frozenset[str] = frozenset()
+    gpu_memory: int = 0
 
     @property
     def is_share(self) -> bool:
@@ -26,3 +28,12 @@ class GPURequest(NamedTuple):
     def size(self) -> int:
         """All its GPUs together, in milli."""
         return self.gpus * self.milli
+
+    def on(self, device_memory: int) -> "GPURequest":
+        """The same on devices with so many MiB; more than a whole one, where it cannot be had."""
+        if not self.gpu_memory or not self.gpus:
+            return self
+        if device_memory <= 0:
+            return self._replace(milli=WHOLE + 1, gpu_memory=0)
+        needed = -(-WHOLE * self.gpu_memory // device_memory)
+        return self._replace(milli=max(self.milli, needed), gpu_memory=0)

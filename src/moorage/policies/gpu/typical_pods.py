@@ -21,6 +21,8 @@ REMEMBERED: Final = 16_384
 REPRICED: Final = 128
 """Prices are worked out anew when so many more pods have come."""
 
+_ASKED_KEPT: Final = 4_096
+
 
 class TypicalPods:
     """Counts classes of pods; `demand` is renewed as they add up, and then `version` grows.
@@ -36,6 +38,7 @@ class TypicalPods:
         self._milli = 0.0
         self._seen = 0
         self._renewed = 0
+        self._asked: dict[GPURequest, Asked] = {}
         self._typical: list[tuple[GPURequest, float, float]] = []
         self.demand = self._demand({})
 
@@ -51,9 +54,13 @@ class TypicalPods:
 
     def is_due(self) -> bool:
         """Whether enough pods have come for the demand to be renewed, or a new model has."""
-        if self.demand.allowed.shape[1] != len(self.models):
+        if not self.knows_all_models():
             return True
         return self._seen - self._renewed >= min(max(self._renewed, 1), REPRICED)
+
+    def knows_all_models(self) -> bool:
+        """Whether the demand was made when all models of today were known."""
+        return len(self.models) == int(self.demand.allowed.shape[1])
 
     def renew(self, devices: Devices) -> None:
         """Look again at what is typical, and at what there is room for."""
@@ -64,8 +71,14 @@ class TypicalPods:
 
     def asked(self, request: GPURequest) -> Asked:
         """A pod as the cost functions read it."""
-        amounts = np.array([*request[:3], request.milli if request.gpus else 0], dtype=np.int64)
-        return Asked(amounts, self._allowed([request])[0])
+        found = self._asked.get(request)
+        if found is None or len(found.may) != len(self.models):
+            amounts = np.array(request[:4], dtype=np.int64)
+            found = Asked(amounts, self._allowed([request])[0])
+            if len(self._asked) >= _ASKED_KEPT:
+                self._asked.clear()
+            self._asked[request] = found
+        return found
 
     def _fade(self) -> None:
         for counts in (self._counts, self._large):

@@ -1,0 +1,201 @@
+"""DeviceColumns: what is left of every GPU, beside the node table.
+
+| column   | shape         | dtype | meaning                                                       |
+|----------|---------------|-------|---------------------------------------------------------------|
+| `left`   | (row, device) | int32 | milli that nobody holds; 0 where there is no such device      |
+| `model`  | (row)         | int32 | id of the devices' model in `models`                          |
+| `memory` | (row)         | int64 | MiB of each device, 0 where unknown                           |
+| `shares` | (row)         | bool  | whether parts of devices are handed out (somebody reads that) |
+
+They follow the table's logs, and so do trials: a pod that is tried on a node holds devices there
+until it is taken back. What a bound pod's annotations say is believed. A pod that says nothing (it
+is being placed, or somebody else bound it) gets devices here, and the same ones again if it comes
+back to its node.
+"""
+
+from collections import OrderedDict
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.follower import Follower
+from moorage.cache.interner import Interner
+from moorage.cache.podinfo import CPU, MEMORY, PodInfo
+from moorage.cache.table import NodeTable, PodChange
+from moorage.policies.gpu.devices import annotations
+from moorage.policies.gpu.devices.annotations import Holding
+from moorage.policies.gpu.devices.node_devices import NodeDevices, Reader, read_devices
+from moorage.policies.gpu.devices.pod_dialects import InvalidRequest, gpu_request
+from moorage.policies.gpu.gpu_request import WHOLE, GPURequest
+from moorage.policies.gpu.packing_costs import Devices
+
+_REMEMBERED: Final = 65_536
+_NOTHING: Final = NodeDevices()
+
+
+class Chooser(Protocol):
+    """Whoever picks devices for a pod that says none."""
+
+    def __call__(
+        self, columns: "DeviceColumns", table: NodeTable, row: int, pod: PodInfo, asked: GPURequest
+    ) -> tuple[int, ...]: ...
+
+
+class DeviceColumns:
+    """Brought up to date when they are read."""
+
+    def __init__(self, choose: Chooser) -> None:
+        self.models: Interner[str] = Interner([""])
+        self.nodes: list[NodeDevices] = []
+        self.left: NDArray[np.int32] = np.zeros((0, 1), dtype=np.int32)
+        self.model: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self.memory: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.shares: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+        self._choose = choose
+        self._pods: Follower[PodChange] = Follower()
+        self._rows: Follower[int] = Follower()
+        self._on: list[dict[str, Holding]] = []
+        self._row_of: dict[str, int] = {}
+        self._last: OrderedDict[str, tuple[str, Holding]] = OrderedDict()
+
+    def free(self, table: NodeTable) -> Devices:
+        """What is free of every row, as the cost functions read it."""
+        self.catch_up(table)
+        return self.as_read(table)
+
+    def as_read(self, table: NodeTable) -> Devices:
+        """The same, as far as the logs were read."""
+        rows = table.rows
+        cpu, memory = table.free[CPU, :rows], table.free[MEMORY, :rows]
+        return Devices(cpu, memory, self.left[:rows], self.model[:rows])
+
+    def held(self, uid: str) -> Holding | None:
+        """What a pod holds, as far as the logs were read."""
+        row = self._row_of.get(uid)
+        return None if row is None else self._on[row][uid]
+
+    def is_oversubscribed(self, row: int) -> bool:
+        return bool((self.left[row] < 0).any())
+
+    def catch_up(self, table: NodeTable) -> None:
+        """Take in what the logs have."""
+        changed, moved = self._rows.missed(table.node_log), self._pods.missed(table.pod_log)
+        if changed is None or moved is None:
+            self._forget_all()
+            changed, moved = range(table.rows), table.placed_pods()
+        for row in sorted(set(changed)):
+            self._read_node(table, row)
+        for row, pod, sign in moved:
+            if sign < 0:
+                self._release(row, pod.uid)
+                continue
+            still_there = table.pods[row].get(pod.uid)
+            if still_there is not None and pod.uid not in self._on[row]:
+                self._take(table, row, still_there)
+
+    def validate(self, table: NodeTable) -> None:
+        """Raise where the columns are not what the pods on the nodes hold."""
+        self.catch_up(table)
+        for row, devices in enumerate(self.nodes[: table.rows]):
+            if not self._on[row].keys() <= table.pods[row].keys():
+                raise AssertionError(f"row {row}: {self._on[row]} are not all there")
+            left = [0 if i in devices.sick else WHOLE for i in range(devices.number)]
+            for held in self._on[row].values():
+                for device in held.devices:
+                    if device < devices.number:
+                        left[device] -= held.milli
+            if left != self.left[row, : devices.number].tolist():
+                raise AssertionError(f"row {row}: {left} is not {self.left[row].tolist()}")
+
+    def _forget_all(self) -> None:
+        self.nodes = [_NOTHING] * len(self.nodes)
+        self.left[:] = 0
+        self.shares[:] = False
+        self._on = [{} for _ in self._on]
+        self._row_of.clear()
+
+    def _read_node(self, table: NodeTable, row: int) -> None:
+        """Read a node again; pods keep what they hold."""
+        self._grow(table)
+        node = table.nodes[row]
+        devices = _NOTHING if node is None else read_devices(node)
+        if devices == self.nodes[row]:
+            return
+        kept, self._on[row] = self._on[row], {}
+        self._fill(row, devices)
+        for uid, held in kept.items():
+            self._hold(row, uid, held)
+
+    def _fill(self, row: int, devices: NodeDevices) -> None:
+        if devices.number > self.left.shape[1]:
+            wider = np.zeros((len(self.left), devices.number), dtype=np.int32)
+            wider[:, : self.left.shape[1]] = self.left
+            self.left = wider
+        self.nodes[row] = devices
+        self.model[row] = self.models.intern(devices.model)
+        self.memory[row] = devices.memory
+        self.shares[row] = devices.reader is not Reader.NOBODY
+        self.left[row] = 0
+        self.left[row, [i for i in range(devices.number) if i not in devices.sick]] = WHOLE
+
+    def _take(self, table: NodeTable, row: int, pod: PodInfo) -> None:
+        name = table.node(row).name
+        held = annotations.read(pod.pod, name)
+        if held is None:
+            held = self._given(table, row, pod, name)
+        if held is not None:
+            self._hold(row, pod.uid, held)
+
+    def _given(self, table: NodeTable, row: int, pod: PodInfo, name: str) -> Holding | None:
+        """Devices for a pod that says none: those of last time, if they are free, or others."""
+        try:
+            asked = gpu_request(pod).on(int(self.memory[row]))
+        except InvalidRequest:
+            return None
+        if not asked.gpus:
+            return None
+        node, last = self._last.get(pod.uid, ("", Holding((), 0)))
+        if node == name and last.milli == asked.milli and self._are_free(row, last):
+            return last
+        chosen = Holding(self._choose(self, table, row, pod, asked), asked.milli)
+        self._remember(pod.uid, name, chosen)
+        return chosen
+
+    def _are_free(self, row: int, held: Holding) -> bool:
+        count = self.nodes[row].number
+        return all(i < count and self.left[row, i] >= held.milli for i in held.devices)
+
+    def _hold(self, row: int, uid: str, held: Holding) -> None:
+        self._on[row][uid] = held
+        self._row_of[uid] = row
+        self._count(row, held, -1)
+
+    def _release(self, row: int, uid: str) -> None:
+        held = self._on[row].pop(uid, None)
+        if held is None:
+            return
+        if self._row_of.get(uid) == row:
+            del self._row_of[uid]
+        self._count(row, held, 1)
+
+    def _count(self, row: int, held: Holding, sign: int) -> None:
+        known = [device for device in held.devices if device < self.nodes[row].number]
+        np.add.at(self.left[row], known, sign * held.milli)
+
+    def _remember(self, uid: str, node: str, held: Holding) -> None:
+        self._last[uid] = (node, held)
+        self._last.move_to_end(uid)
+        if len(self._last) > _REMEMBERED:
+            self._last.popitem(last=False)
+
+    def _grow(self, table: NodeTable) -> None:
+        short = len(table.alive) - len(self.nodes)
+        if short <= 0:
+            return
+        self.nodes += [_NOTHING] * short
+        self._on += [{} for _ in range(short)]
+        self.left = np.vstack([self.left, np.zeros((short, self.left.shape[1]), np.int32)])
+        self.model = np.concatenate([self.model, np.zeros(short, np.int32)])
+        self.memory = np.concatenate([self.memory, np.zeros(short, np.int64)])
+        self.shares = np.concatenate([self.shares, np.zeros(short, dtype=bool)])
