@@ -51,7 +51,6 @@ class ServingFlags(msgspec.Struct, frozen=True):
     tls_cipher_suites: tuple[str, ...] = ()
     tls_min_version: str = ""
     tls_sni_cert_key: tuple[str, ...] = ()
-    permit_address_sharing: bool = False
     permit_port_sharing: bool = False
 
     @property

@@ -25,6 +25,7 @@ WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "log-text-info-buffer-size": "the log is written every 50 ms",
     "log-json-split-stream": "the log is one stream, standard error",
     "log-text-split-stream": "the log is one stream, standard error",
+    "permit-address-sharing": "SO_REUSEADDR is always used, as Go does",
     "vmodule": "-v counts for all of it",
     "logtostderr": "the log goes to standard error",
     "alsologtostderr": "the log goes to standard error",
@@ -35,7 +36,9 @@ WITHOUT_EFFECT: Final[Mapping[str, str]] = {
 }
 """Flags that are accepted and do nothing, each with what happens instead."""
 
-SILENT: Final = frozenset({"logtostderr", "log-flush-frequency", "disable-http2-serving"})
+SILENT: Final = frozenset(
+    {"logtostderr", "log-flush-frequency", "disable-http2-serving", "permit-address-sharing"}
+)
 """Of those, the ones whose meaning is what happens anyway."""
 
 BOOLEANS: Final = frozenset(
@@ -203,7 +206,7 @@ SERVING_FLAGS: Final = (
     ),
     _flag("requestheader-client-ca-file"),
     *_flags(("authentication-skip-lookup", "authentication-tolerate-lookup-failure"), bool),
-    *_flags(("permit-address-sharing", "permit-port-sharing"), bool),
+    _flag("permit-port-sharing", bool, "Use SO_REUSEPORT: others may listen on the port too."),
     *_flags(
         (
             "authentication-token-webhook-cache-ttl",

@@ -1,6 +1,7 @@
 """The address, credentials, TLS, proxy and headers for one kubeconfig context."""
 
 import os
+import socket
 import ssl
 import time
 from collections.abc import Callable
@@ -108,6 +109,8 @@ def _why(error: Exception) -> str:
         return f"{cause.reason}: {cause.verify_message}"
     if isinstance(cause, TimeoutError):
         return "no answer in time"
+    if isinstance(cause, socket.gaierror):
+        return f"no such host: {cause.strerror}"
     if isinstance(cause, OSError) and cause.errno and not isinstance(cause, ssl.SSLError):
         return os.strerror(cause.errno)
     return str(cause) or type(cause).__name__

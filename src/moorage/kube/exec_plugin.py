@@ -82,8 +82,8 @@ class ExecPlugin:
                 stderr=asyncio.subprocess.PIPE,
             )
         except OSError as error:
-            hint = f"; {self._exec.install_hint}" if self._exec.install_hint else ""
-            raise self._error("command", f"{self._command()}: {error.strerror}{hint}") from None
+            hint = self._exec.install_hint or "install it, put it on PATH, or name its path"
+            raise self._error("command", f"{self._command()}: {error.strerror}; {hint}") from None
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 out, err = await process.communicate()
@@ -104,7 +104,7 @@ class ExecPlugin:
         """The program: by its path, relative to the kubeconfig, or by name in PATH."""
         command = self._exec.command
         if os.sep in command and not os.path.isabs(command):
-            return str(Path(self._selected.file).parent / command)
+            return str(Path(self._selected.file).absolute().parent / command)
         return command
 
     def _environment(self) -> dict[str, str]:

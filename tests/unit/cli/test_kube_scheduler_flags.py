@@ -243,7 +243,15 @@ def test_a_flag_that_does_nothing_says_so(name: str, capsys: pytest.CaptureFixtu
     assert f"--{name} has no effect: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flag", ["--logtostderr=true", "--port=0", "--log-flush-frequency=5s"])
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "--logtostderr=true",
+        "--port=0",
+        "--log-flush-frequency=5s",
+        "--permit-address-sharing",
+    ],
+)
 def test_a_flag_that_asks_for_what_is_done_anyway_says_nothing(
     flag: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,7 +95,7 @@ def test_the_lease_is_looked_at_after_the_rate_limit() -> None:
         with pytest.raises(LeaseLost):
             await second
 
-    world.play(scenario, qps=5, burst=1)
+    world.play(scenario, qps=1, burst=1)
     assert world.paths == ["binding"]
 
 
