@@ -20,7 +20,7 @@ from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 from moorage.simulate import live_manifests, live_overlay, manifest_files, manifest_policies
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.manifest_selection import select_readable
-from moorage.simulate.simulation import Simulation, simulate
+from moorage.simulate.simulation import Progress, Simulation, simulate
 
 VALIDATE: Final = click.option(
     "--validate/--no-validate",
@@ -124,11 +124,11 @@ class ClusterChoice(NamedTuple):
         """The namespace of the context; that of files is the default one."""
         return self._selected().namespace if self.is_live else ""
 
-    def simulated(self, given: Given) -> Simulation:
+    def simulated(self, given: Given, progress: Progress | None = None) -> Simulation:
         """The cluster once everything in it was scheduled."""
         guard = given.loaded.moorage.plugin_guard
         settings = given.loaded.configuration, given.known, self.seed, guard
-        return simulate(given.objects, *settings, validate=self.validate)
+        return simulate(given.objects, *settings, validate=self.validate, progress=progress)
 
     def source(self) -> Source:
         """The cluster to ask about: as it stands, or once everything in it was scheduled.

@@ -14,6 +14,7 @@ from moorage.cli.cluster_options import VALIDATE, ClusterChoice, ManifestCommand
 from moorage.cli.command_exit import FAILED, PENDING
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.simulate_text import csv_text, print_report
+from moorage.cli.stage_progress import StageProgress
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
 from moorage.simulate import what_if
@@ -122,7 +123,7 @@ def simulate_command(
     if nodes or pods or not (paths or live) or scenario_cmd.is_scenario(paths):
         scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output)
         return
-    with stdout_to_stderr(), garbage.frozen():
+    with stdout_to_stderr(), garbage.frozen(), StageProgress("reading manifests") as progress:
         choice = ClusterChoice(
             paths,
             context or "",
@@ -137,7 +138,7 @@ def simulate_command(
         objects = what_if.add_nodes(given.objects, added)
         objects = what_if.scale_workloads(objects, scaled)
         objects = what_if.drain_nodes(objects, drained)
-        told = build_report(choice.simulated(given._replace(objects=objects)))
+        told = build_report(choice.simulated(given._replace(objects=objects), progress))
     for warning in (*told.warnings, *told.refused, *told.notes):
         click.echo(f"warning: {warning}", err=True)
     if not told.nodes:

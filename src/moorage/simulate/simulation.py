@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Coroutine, Iterable, Mapping
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -26,6 +26,7 @@ from moorage.memory.kubelet import Kubelet
 from moorage.memory.limitations import limitation_notes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.memory.object_registry import ClusterOptions
+from moorage.observe.records import Attempt
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import simulated_feeds
 from moorage.simulate.attempt_log import AttemptLog
@@ -38,6 +39,16 @@ from moorage.watch.api_resources import PODS
 
 START = 1_767_225_600.0
 """Virtual time begins with the year 2026."""
+
+
+class Progress(Protocol):
+    """Who is told how far a run is."""
+
+    def begin(self, pods: int) -> None:
+        """So many pods wait to be scheduled."""
+
+    def attempted(self, attempt: Attempt) -> None:
+        """An attempt at a pod ended."""
 
 
 class Simulation(NamedTuple):
@@ -112,11 +123,12 @@ def simulate(
     guard: PluginGuard = DEFAULT_GUARD,
     limits: RunLimits = DEFAULT_LIMITS,
     validate: bool = False,
+    progress: Progress | None = None,
 ) -> Simulation:
     """Schedule everything that can be scheduled.
 
     With `validate`, what an API server refuses is refused; otherwise it is taken as far as it makes
-    sense.
+    sense. `progress` is told how far it is.
     """
     warnings: list[str] = []
     rng = random.Random(seed)
@@ -129,6 +141,8 @@ def simulate(
     profiles = build_profiles(configuration, known, guard)
     backoff = (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds)
 
+    if progress is not None:
+        progress.begin(sum(not pod.spec.node_name for pod in pods_in(cluster)))
     asking = BlockingBridge()
     story = AttemptLog(restless=limits.attempts_in_vain * (len(pods_in(cluster)) + 10))
     extenders = http_extenders.build_extenders(
@@ -141,7 +155,7 @@ def simulate(
             profiles,
             clock=clock,
             rng=rng,
-            observers=(story,),
+            observers=(story,) if progress is None else (story, progress),
             backoff=(float(backoff[0]), float(backoff[1])),
             extenders=NO_EXTENDERS if extenders is None else extenders,
         )

@@ -67,7 +67,7 @@ def tls_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     served = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), http.server.BaseHTTPRequestHandler, bind_and_activate=True
     )
-    served.handle_error = lambda request, client: None  # type: ignore[method-assign]
+    served.handle_error = lambda request, client: None  # type: ignore[assignment,method-assign]
     served.socket = context.wrap_socket(served.socket, server_side=True)
     thread = threading.Thread(target=served.serve_forever, daemon=True)
     thread.start()
@@ -92,8 +92,9 @@ def told(
     write_self_signed(folder / "ca", folder / "ca.key", "")
     (folder / "helper").write_text("#!/bin/sh\necho please log in >&2\nexit 1\n")
     (folder / "helper").chmod(0o755)
-    token, refused = {"token": "t"}, "http://127.0.0.1:9"
-    given = {
+    token: dict[str, object] = {"token": "t"}
+    refused = "http://127.0.0.1:9"
+    given: dict[str, tuple[str, dict[str, object], str]] = {
         "nobody listens": (refused, token, ""),
         "no such host": ("https://no-such-host.invalid:6443", token, ""),
         "a CA that did not sign": (f"https://127.0.0.1:{tls_port}", token, str(folder / "ca")),

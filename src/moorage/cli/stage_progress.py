@@ -1,0 +1,57 @@
+"""A bar of what is being done and how far, where that takes longer than a second; on a terminal."""
+
+import sys
+import threading
+from types import TracebackType
+from typing import Final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from moorage.observe.records import Attempt
+
+PATIENCE_SECONDS: Final = 1.0
+SCHEDULING: Final = "scheduling pods"
+
+
+class StageProgress:
+    """Stages of a command, on standard error; the last counts pods as they are first attempted."""
+
+    def __init__(self, first: str) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self._task = self._bar.add_task(first, total=None)
+        self._timer = threading.Timer(PATIENCE_SECONDS, self._bar.start)
+        self._timer.daemon = True
+
+    def __enter__(self) -> "StageProgress":
+        if not self._bar.disable:
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if not self._bar.disable:
+            self._timer.cancel()
+            self._timer.join()
+            self._bar.stop()
+
+    def begin(self, pods: int) -> None:
+        """So many pods are about to be scheduled."""
+        self._bar.update(self._task, description=SCHEDULING, total=pods, completed=0)
+
+    def attempted(self, attempt: Attempt) -> None:
+        """An attempt at a pod ended."""
+        if attempt.attempts == 1 and not self._bar.disable:
+            self._bar.advance(self._task)
