@@ -22,6 +22,8 @@ help:
 	@echo 'make bench-simulation  openb, a week of Philly, a million arrivals (ARRIVALS=1000000)'
 	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
 	@echo 'make bench-kube     both on a real API server: pods per second, CPU, memory'
+	@echo 'make e2e            Kubernetes own end-to-end specs about scheduling, with both schedulers (GROUP=all FOCUS=)'
+	@echo 'make bench-perf     upstream scheduler_perf on a real API server, with both (CASE= LABELS=)'
 	@echo 'make fuzz           objects and configurations that nobody would write (INPUTS=10000 SEED=1)'
 	@echo 'make wheel sbom     the wheel, byte for byte the same; what is in it (make licences audit lock)'
 	@echo 'make bench-extender pods per second through an extender, on a real API server'

@@ -17,7 +17,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,9 @@ def assets() -> Path | None:
 class ControlPlane:
     """One etcd, one kube-apiserver, an administrator's kubeconfig and a plain client."""
 
-    def __init__(self, programs: Path, home: Path, *flags: str) -> None:
+    def __init__(
+        self, programs: Path, home: Path, *flags: str, without: Sequence[str] = NO_CONTROLLER
+    ) -> None:
         self.programs = programs
         self.home = home
         self.token = secrets.token_hex(16)
@@ -80,6 +82,7 @@ class ControlPlane:
         self.kubeconfig = home / "kubeconfig.yaml"
         self.port, self.etcd_port, self._peer_port = free_ports(3)
         self._flags = (*auditing.flags(home), *flags)
+        self._without = without
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     @property
@@ -147,7 +150,7 @@ class ControlPlane:
             f"--token-auth-file={self.home / 'tokens.csv'}",
             f"--client-ca-file={self.home / 'client-ca.crt'}",
             "--authorization-mode=RBAC",
-            f"--disable-admission-plugins={','.join(NO_CONTROLLER)}",
+            f"--disable-admission-plugins={','.join(self._without)}",
             *self._flags,
         )
         self._until("kube-apiserver", self._ready)

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Puts what Moorage is tested against in .kube-assets/bin: build.sh kube | oracle | bench-peer | kubectl
+# Puts what Moorage is tested against in .kube-assets/bin: build.sh kube | oracle | bench-peer | kubectl | e2e
 #   kube        etcd, kube-apiserver, kube-scheduler, the oracle, and kubectl where none is installed; nothing where
 #               KUBEBUILDER_ASSETS holds the first three
 #   oracle      kube-scheduler's decisions on conformance cases
 #   bench-peer  kube-scheduler's throughput in process
 #   kubectl     to check manifests with, where none is installed
+#   e2e         kube-controller-manager, a fake kubelet, and Kubernetes' end-to-end specs about scheduling
 # The release is the one go.mod requires. Where it cannot be had, that is one line and not a failure, unless
 # REQUIRE_KUBE=1.
 set -euo pipefail
@@ -35,7 +36,7 @@ need_sources() {
 	said=$(go list -deps "$@" 2>&1 >/dev/null) || unavailable "$(tail -n 1 <<<"$said")"
 }
 
-# build OUTPUT PACKAGE...
+# build OUTPUT PACKAGE..., or the binary of one package's tests with how="test -c"
 build() {
 	local output=$1 stamps="-s -w" package
 	shift
@@ -43,7 +44,8 @@ build() {
 		stamps+=" -X $package.gitVersion=$version -X $package.gitMajor=1 -X $package.gitMinor=$(cut -d. -f2 <<<"$version")"
 	done
 	mkdir -p "$bin"
-	CGO_ENABLED=0 nice go build -p 2 -trimpath -ldflags "$stamps" -o "$output" "$@"
+	# shellcheck disable=SC2086  # several words
+	CGO_ENABLED=0 nice go ${how:-build} -p 2 -trimpath -ldflags "$stamps" -o "$output" "$@"
 }
 
 etcd() {
@@ -84,11 +86,18 @@ oracle() { program oracle tests/kube ./oracle; }
 bench-peer() { program bench-peer bench/peer .; }
 kubectl() { program kubectl tests/kube k8s.io/kubernetes/cmd/kubectl; }
 
+e2e() {
+	holds "$bin" e2e.test || echo "building kube-controller-manager and the specs of $version: about five minutes on two cores"
+	program kube-controller-manager tests/e2e k8s.io/kubernetes/cmd/kube-controller-manager
+	program fake-kubelet tests/e2e ./kubelet
+	how="test -c -vet=off" program e2e.test tests/e2e ./suite
+}
+
 target=${1:-kube}
 case $target in
-kube | oracle | bench-peer | kubectl) "$target" ;;
+kube | oracle | bench-peer | kubectl | e2e) "$target" ;;
 *)
-	echo "build.sh: no such target: $target (kube, oracle, bench-peer or kubectl)" >&2
+	echo "build.sh: no such target: $target (kube, oracle, bench-peer, kubectl or e2e)" >&2
 	exit 2
 	;;
 esac

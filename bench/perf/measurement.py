@@ -1,0 +1,61 @@
+"""What is measured of a workload, from where it starts to collect to where it stops."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from bench.perf.attempts import Histogram, scrape
+from bench.perf.pods import Pods
+from bench.perf.schedulers import SchedulerProcess, cpu_seconds
+from bench.perf.throughput import Collector, Throughput
+
+
+class Figures(NamedTuple):
+    """What one collection has found; CPU in milliseconds per pod, latencies in milliseconds."""
+
+    throughput: Throughput
+    attempt_p50: float
+    attempt_p99: float
+    cpu_per_pod: float
+    memory_mb: float
+
+
+class Measurement:
+    """Collects what a scheduler does while it is asked to."""
+
+    def __init__(self, scheduler: SchedulerProcess, pods: Pods) -> None:
+        self._scheduler = scheduler
+        self._pods = pods
+        self._sampling: asyncio.Task[None] | None = None
+        self._attempts = Histogram({})
+        self._cpu = 0.0
+        self.found: list[Figures] = []
+
+    async def start(self, namespaces: frozenset[str], labels: Mapping[str, str]) -> None:
+        self._attempts = await self._scraped()
+        self._pods.collector = collector = Collector(namespaces, labels)
+        self._sampling = asyncio.ensure_future(collector.run())
+        self._cpu = cpu_seconds(self._scheduler.pid)
+
+    async def stop(self) -> None:
+        collector, sampling = self._pods.collector, self._sampling
+        assert collector is not None
+        assert sampling is not None
+        cpu = cpu_seconds(self._scheduler.pid) - self._cpu
+        self._pods.collector = None
+        sampling.cancel()
+        await asyncio.gather(sampling, return_exceptions=True)
+        attempts = (await self._scraped()).since(self._attempts)
+        result = collector.result()
+        self.found.append(
+            Figures(
+                throughput=result,
+                attempt_p50=attempts.quantile(0.5),
+                attempt_p99=attempts.quantile(0.99),
+                cpu_per_pod=cpu * 1000 / max(result.pods, 1),
+                memory_mb=self._scheduler.peak_mb(),
+            )
+        )
+
+    async def _scraped(self) -> Histogram:
+        return await asyncio.to_thread(scrape, self._scheduler.port, self._scheduler.token)

@@ -1,0 +1,60 @@
+"""The pods of a workload as a watch tells of them."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from bench.perf.client import Client
+from bench.perf.throughput import Collector
+from moorage.api.pod import Pod
+from moorage.watch.api_resources import PODS
+
+LOOK_SECONDS: Final = 0.2
+
+
+class Pods:
+    """Every pod, by namespace and name; what `collector` counts is told to it."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, dict[str, Pod]] = {}
+        self.collector: Collector | None = None
+        self.on_scheduled: Callable[[Pod], None] | None = None
+
+    async def follow(self, client: Client) -> None:
+        async with contextlib.aclosing(client.follow(PODS)) as events:
+            async for event in events:
+                if isinstance(event.object, Pod):
+                    self._note(event.type, event.object)
+
+    def _note(self, type: str, pod: Pod) -> None:
+        there = self._pods.setdefault(pod.namespace, {})
+        before = there.get(pod.name)
+        if type == "DELETED":
+            there.pop(pod.name, None)
+            return
+        there[pod.name] = pod
+        if pod.spec.node_name and (before is None or not before.spec.node_name):
+            if self.collector is not None:
+                self.collector.scheduled(pod)
+            if self.on_scheduled is not None:
+                self.on_scheduled(pod)
+
+    def of(self, namespace: str, labels: Mapping[str, str]) -> list[Pod]:
+        there, wanted = self._pods.get(namespace, {}).values(), labels.items()
+        return [pod for pod in there if not wanted or wanted <= pod.metadata.labels.items()]
+
+    async def until_scheduled(
+        self, namespace: str, count: int, labels: Mapping[str, str], *, attempted: bool = False
+    ) -> None:
+        """Return when so many pods have a node or, with `attempted`, have been tried."""
+
+        def is_done(pod: Pod) -> bool:
+            return bool(pod.spec.node_name) or (attempted and _is_attempted(pod))
+
+        while sum(map(is_done, self.of(namespace, labels))) < count:  # noqa: ASYNC110 as upstream
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def _is_attempted(pod: Pod) -> bool:
+    return any(condition.type == "PodScheduled" for condition in pod.status.conditions)

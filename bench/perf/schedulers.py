@@ -1,0 +1,124 @@
+"""kube-scheduler or Moorage in a process of its own, told apart by name only."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from bench.perf.attempts import scrape
+from tests.integration.control_plane import ControlPlane, free_ports
+
+KUBE: Final = "kube-scheduler"
+MOORAGE: Final = "moorage"
+SCHEDULERS: Final = (KUBE, MOORAGE)
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+START_SECONDS: Final = 60.0
+CODE: Final = "from moorage.cli.main import main; main()"
+PROFILED: Final = """
+import cProfile, time
+profile = cProfile.Profile(time.thread_time)
+try:
+    profile.run({!r})
+finally:
+    profile.dump_stats({!r})
+"""
+
+
+def cpu_seconds(*pids: int) -> float:
+    """What these processes have used so far, by Linux's account."""
+    stats = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids)
+    return sum(int(fields[11]) + int(fields[12]) for fields in stats) / TICKS
+
+
+class SchedulerProcess:
+    """A scheduler that runs until `stop`."""
+
+    def __init__(
+        self,
+        name: str,
+        plane: ControlPlane,
+        given: Path | None,
+        gates: Mapping[str, bool],
+        profile: str = "",
+    ) -> None:
+        self.token = plane.token
+        (self.port,) = free_ports(1)
+        self._profile = profile if name == MOORAGE else ""
+        self.log = plane.home / f"{name}.log"
+        config = _configuration(plane, name, given)
+        command = self._command(name, plane, config, gates)
+        with open(self.log, "wb") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def _command(
+        self, name: str, plane: ControlPlane, config: Path, gates: Mapping[str, bool]
+    ) -> list[str]:
+        serving = [
+            f"--config={config}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}",
+            f"--authentication-kubeconfig={plane.kubeconfig}",
+            f"--authorization-kubeconfig={plane.kubeconfig}",
+        ]
+        if name == KUBE:
+            return [str(plane.programs / KUBE), *serving, *gate_flags(gates)]
+        code = PROFILED.format(CODE, self._profile) if self._profile else CODE
+        return [sys.executable, "-c", code, "run", *serving]
+
+    def wait_until_serving(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                scrape(self.port, self.token)
+                return
+            except OSError as error:
+                if not self.is_running or time.monotonic() > deadline:
+                    raise RuntimeError(f"it does not start ({error}); see {self.log}") from None
+                time.sleep(0.1)
+
+    def peak_mb(self) -> float:
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGTERM if self._profile else signal.SIGKILL)
+        self._process.wait()
+
+
+def gate_flags(gates: Mapping[str, bool]) -> list[str]:
+    """The flag that sets feature gates, where any are to be set."""
+    settings = ",".join(f"{gate}={str(on).lower()}" for gate, on in gates.items())
+    return [f"--feature-gates={settings}"] if settings else []
+
+
+def _configuration(plane: ControlPlane, name: str, given: Path | None) -> Path:
+    """The case's own configuration or the default one, with nobody to share the work with."""
+    document: dict[str, Any] = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+    }
+    if given is not None:
+        document = yaml.safe_load(given.read_text())
+    document["leaderElection"] = {"leaderElect": False}
+    connection = {"kubeconfig": str(plane.kubeconfig), "qps": 5000, "burst": 5000}
+    document["clientConnection"] = connection
+    file = plane.home / f"{name}-config.yaml"
+    file.write_text(yaml.safe_dump(document))
+    return file

@@ -1,0 +1,96 @@
+"""Throughput and latency come out as upstream and Prometheus define them."""
+
+import asyncio
+
+import pytest
+
+from bench.perf import report, throughput
+from bench.perf.attempts import Histogram
+from bench.perf.throughput import Collector
+from moorage.testing import pod
+
+
+def _collector() -> Collector:
+    return Collector(frozenset(["default"]), {"type": "measured"})
+
+
+def test_only_pods_of_its_namespaces_and_labels_are_counted() -> None:
+    collector = _collector()
+    measured = pod("a").labelled({"type": "measured"})
+
+    collector.scheduled(measured.build())
+    collector.scheduled(pod("b").build())
+    collector.scheduled(pod("c", "other").labelled({"type": "measured"}).build())
+
+    assert collector.result().pods == 1
+
+
+def test_the_first_sample_is_left_out_and_idle_seconds_are_spread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(throughput, "INTERVAL", 0.02)
+    collector = _collector()
+    one = pod("a").labelled({"type": "measured"}).build()
+
+    async def story() -> None:
+        task = asyncio.ensure_future(collector.run())
+        for count in (5, 4, 0, 2):
+            for _ in range(count):
+                collector.scheduled(one)
+            await asyncio.sleep(0.021)
+        await asyncio.sleep(0.03)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(story())
+    found = collector.result()
+
+    assert found.pods == 11
+    assert found.p99 >= found.p90 >= found.p50 > 0
+
+
+def test_a_quantile_lies_within_its_bucket() -> None:
+    found = Histogram({0.001: 0.0, 0.002: 10.0, 0.004: 20.0, float("inf"): 20.0})
+
+    assert found.quantile(0.5) == pytest.approx(2.0)
+    assert found.quantile(0.75) == pytest.approx(3.0)
+    assert Histogram({}).quantile(0.5) == 0.0
+
+
+def test_what_came_before_is_taken_off() -> None:
+    before, after = Histogram({1.0: 2.0}), Histogram({1.0: 5.0})
+
+    assert after.since(before).buckets == {1.0: 3.0}
+
+
+FIGURES = {
+    "average": 100.0,
+    "p50": 90.0,
+    "p90": 110.0,
+    "p99": 120.0,
+    "attempt_p99": 3.0,
+    "cpu_per_pod": 2.0,
+    "memory_mb": 100.0,
+}
+ROW = {
+    "case": "SchedulingBasic/5Nodes",
+    "nodes": 5000,
+    "pods": 11_000,
+    "threshold": 680.0,
+    "kube-scheduler": FIGURES,
+    "moorage": {**FIGURES, "average": 250.0},
+}
+
+
+def test_a_workload_is_a_line_with_both_and_their_ratio() -> None:
+    (line,) = report.table([ROW])[2:]
+
+    assert line.startswith("| SchedulingBasic/5Nodes | 5,000, 11,000 | 100 | 250 | 2.5 |")
+    assert line.endswith("| 680 |")
+
+
+def test_a_fault_is_listed_and_not_in_the_table() -> None:
+    row = {**ROW, "moorage": {"fault": "UnsupportedOperation: fly"}}
+
+    assert report.table([row])[2:] == []
+    assert report.faults([row]) == ["- SchedulingBasic/5Nodes: moorage: UnsupportedOperation: fly"]
