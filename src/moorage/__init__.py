@@ -31,6 +31,7 @@
     scaffold    a new plugin with everything around it
     scheduler   the loop, its ports and features
     serve       the HTTP server of a running scheduler
+    shadow      what Moorage would have decided beside another scheduler
     simulate    the scheduler on an embedded cluster, in virtual time
     tenancy     quotas and fair shares of tenants
     testing     for tests of plugins

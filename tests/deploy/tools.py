@@ -23,6 +23,7 @@ OVERLAYS = (
     "overlays/policies",
     "overlays/stand-in-for-kube-scheduler",
     "overlays/extender",
+    "overlays/shadow",
     "crds",
 )
 REMEDIES = {

@@ -29,6 +29,8 @@
     simulate_cmd          `moorage simulate`: the scheduler on an embedded cluster
     run_progress          a bar that shows how many runs of a sweep are done; only on a terminal
     stage_progress        a bar of what is being done, where it takes longer than a second
+    shadow_cmd            `moorage shadow`: another scheduler's decisions judged, nothing touched
+    shadow_text           a shadow's findings on the terminal
     snapshot_cmd          `moorage snapshot`: a live cluster as manifests
     simulate_text         what `moorage simulate` prints: a summary that fits a screen, tables
     whatif_cmd            `moorage whatif`: what becomes of a cluster if it is changed

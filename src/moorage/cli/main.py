@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "plugin": _command("plugin", "Begin, list and check plugins."),
     "probe": _command("probe", "Measure latencies from this node to others."),
     "run": _command("run", "Schedule the pods of a cluster."),
+    "shadow": _command("shadow", "Judge another scheduler, and touch nothing."),
     "simulate": _command("simulate", "Schedule manifests on an embedded cluster."),
     "snapshot": _command("snapshot", "Keep a live cluster as manifests."),
     "tune": _command("tune", "Search weights and arguments for a scenario."),

@@ -68,17 +68,26 @@ def check_target(path: str) -> None:
 
 
 def write_report(found: Comparison, context: ReportContext, path: str) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page of a comparison."""
+    write_page(page(found, context), path)
+
+
+def write_page(text: str, path: str) -> None:
+    """Write a page, whole or not at all."""
     file = Path(path)
     partial = file.with_name(f".{file.name}.part")
-    partial.write_text(page(found, context), encoding="utf-8")
+    partial.write_text(text, encoding="utf-8")
     partial.replace(file)
 
 
 def page(found: Comparison, context: ReportContext) -> str:
-    """The whole page."""
-    parts = "\n".join(_parts(found, context))
-    title = escape(found.scenario)
+    """The whole page of a comparison."""
+    return document(found.scenario, _parts(found, context))
+
+
+def document(heading: str, contents: Iterable[str]) -> str:
+    """A page of parts in HTML, under a heading."""
+    parts, title = "\n".join(contents), escape(heading)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -92,16 +101,16 @@ def _parts(found: Comparison, context: ReportContext) -> Iterator[str]:
     question = context.question or f"What changes between {' and '.join(names)}?"
     yield f'<p class="question">{escape(question)}</p>'
     yield _verdict(found)
-    yield f"<h2>KPIs</h2>{_table(found, context.shown)}"
-    yield '<h2>Over time</h2><div class="charts">' + _figures(charts.charts(found)) + "</div>"
+    yield f"<h2>KPIs</h2>{kpi_table(found, context.shown)}"
+    yield '<h2>Over time</h2><div class="charts">' + figures(charts.charts(found)) + "</div>"
     gained = _workloads(found)
     if gained:
         yield f"<h2>Who gained, who lost</h2>{gained}"
-    views = _figures(_views(found))
+    views = figures(_views(found))
     if views:
         note = "<p>Each cell is a node, the fullest first; the darker, the fuller.</p>"
         yield f'<h2>The cluster at chosen moments</h2>{note}<div class="charts">{views}</div>'
-    yield f"<h2>Configurations</h2>{_configurations(context.candidates)}"
+    yield f"<h2>Configurations</h2>{configurations(context.candidates)}"
     yield f"<h2>How to run it again</h2><pre>{escape(context.command)}</pre>"
     yield (
         f"<footer>Moorage {escape(found.version)}. Curves and moments are of seed "
@@ -118,7 +127,8 @@ def _verdict(found: Comparison) -> str:
     return f'<section class="verdict" aria-label="verdict">{lines}</section>'
 
 
-def _table(found: Comparison, shown: Sequence[tuple[str, str]]) -> str:
+def kpi_table(found: Comparison, shown: Sequence[tuple[str, str]]) -> str:
+    """KPIs side by side, with their differences."""
     pairs = words.pairs(found)
     heads = [outcome.name for outcome in found.configurations]
     heads += [f"{second} − {first}" for first, second in pairs]
@@ -147,7 +157,8 @@ def _gap(difference: Difference | None, less_is_better: bool | None) -> str:
     return f'<td class="{kind}">{difference.mean:+.4g}{between}</td>'
 
 
-def _figures(drawn: Iterable[tuple[str, str]]) -> str:
+def figures(drawn: Iterable[tuple[str, str]]) -> str:
+    """Drawings with their titles."""
     return "".join(
         f"<figure><figcaption>{escape(title)}</figcaption>{svg}</figure>" for title, svg in drawn
     )
@@ -174,7 +185,8 @@ def _views(found: Comparison) -> Iterator[tuple[str, str]]:
             yield title, charts.node_strip(fills)
 
 
-def _configurations(candidates: Sequence[Candidate]) -> str:
+def configurations(candidates: Sequence[Candidate]) -> str:
+    """The first configuration, and how others differ from it."""
     first = candidates[0]
     parts = [f"<details open><summary>{escape(first.name)}</summary>{_text(first)}</details>"]
     for other in candidates[1:]:

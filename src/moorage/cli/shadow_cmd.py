@@ -1,0 +1,118 @@
+"""`moorage shadow`: what Moorage would have decided, beside what other schedulers decide."""
+
+import asyncio
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from moorage.app import inputs
+from moorage.cli import comparison_output
+from moorage.cli.common import CONTEXT, PLUGIN, PORT, exit_on_bad_input
+from moorage.cli.scenario_options import CONFIGS, read_configurations
+from moorage.cli.shadow_text import print_findings, progress_line
+from moorage.clock import SystemClock
+from moorage.config.durations import Duration
+from moorage.config.field_errors import InputError
+from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
+from moorage.serve.secure_serving import ListenerError
+from moorage.shadow.page import shadow_page
+from moorage.shadow.session import ShadowPlan, run_shadow
+from moorage.simulate.report import page
+
+
+@click.command("shadow", short_help="Judge another scheduler's decisions, and touch nothing.")
+@CONTEXT
+@click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig to use.")
+@CONFIGS
+@PLUGIN
+@click.option("--for", "length", metavar="DURATION", help="Look for so long, as 10m or 1h30m.")
+@click.option("--pods", type=click.IntRange(min=1), metavar="N", help="Look at so many pods.")
+@click.option(
+    "--no-drift", is_flag=True, help="One step at a time only: no world of the policy's own."
+)
+@click.option(
+    "--keep",
+    "journal",
+    default="",
+    metavar="FILE.jsonl",
+    help="Append every judgement as a JSON line; what is in the file already counts, too.",
+)
+@click.option("--report", metavar="FILE.html", help="A page to read, print and pass on, too.")
+@click.option(
+    "--http-port",
+    type=PORT,
+    default=0,
+    metavar="PORT",
+    help="Serve /metrics and health on this port of 127.0.0.1.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Tables to read, or data to process.",
+)
+@exit_on_bad_input
+def shadow_command(
+    context: str,
+    kubeconfig: str,
+    configs: tuple[str, ...],
+    plugins: tuple[str, ...],
+    length: str | None,
+    pods: int | None,
+    no_drift: bool,
+    journal: str,
+    report: str | None,
+    http_port: int,
+    output: str,
+) -> None:
+    """Watch a live cluster and say what each configuration would have decided.
+
+    For every pod that any scheduler binds, or reports pending, each configuration decides on the
+    cluster as it was just before; then the real decision is believed. Beside that, each has a
+    world of its own, where it decides all along. Only get, list and watch are asked of the
+    cluster. Ctrl-C ends it, and what was found out is shown.
+
+    \b
+    Examples:
+      moorage shadow --context prod
+      moorage shadow --context prod --config a.yaml --config b.yaml --for 1h --report shadow.html
+      moorage shadow --kubeconfig shadow.conf --keep shadow.jsonl --http-port 9090
+    """
+    if report:
+        page.check_target(report)
+    candidates = read_configurations(configs, plugins)
+    plan = ShadowPlan(_seconds(length), pods, not no_drift, journal, http_port)
+    selected = _selected(kubeconfig, context)
+    click.echo(f"looking at {selected.cluster.server}, reading only; Ctrl-C ends it", err=True)
+    try:
+        found = asyncio.run(run_shadow(selected, candidates, plan, SystemClock(), progress_line))
+    except ListenerError as error:
+        raise InputError([str(error)]) from None
+    if report:
+        command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+        shown = comparison_output.shown_kpis(found.worlds)
+        page.write_page(shadow_page(found, candidates, shown, command), report)
+    if output == "json":
+        comparison_output.write_json(found.as_data())
+    else:
+        print_findings(found)
+
+
+def _seconds(length: str | None) -> float | None:
+    try:
+        return None if length is None else Duration.parse(length).seconds
+    except ValueError:
+        raise InputError(
+            [f"--for {length}: write a length of time, as 30s, 10m or 1h30m"]
+        ) from None
+
+
+def _selected(kubeconfig: str, context: str) -> SelectedContext:
+    try:
+        return inputs.select_context(kubeconfig, context)
+    except KubeconfigError as error:
+        raise InputError([str(error)]) from None

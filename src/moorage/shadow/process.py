@@ -1,0 +1,151 @@
+"""One shadow: a cluster that is followed, never written to, and what is found out about it."""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from moorage.app import feed_builder
+from moorage.app.profile_builder import build_profiles
+from moorage.clock import Clock
+from moorage.cycle.profile import Profile
+from moorage.kpi.meter import Meter
+from moorage.kpi.settings import KpiSettings
+from moorage.scheduler.feature import Feature
+from moorage.scheduler.ports import Ports
+from moorage.scheduler.scheduler import Scheduler
+from moorage.shadow.cluster_meter import ClusterMeter
+from moorage.shadow.drifting_world import DriftingWorld
+from moorage.shadow.judgement import Judgement
+from moorage.shadow.pod_facts import MeterBook
+from moorage.shadow.summary import Findings, findings
+from moorage.shadow.tally import Tally
+from moorage.shadow.unseen import Unseen
+from moorage.shadow.watcher import Watcher
+from moorage.simulate.candidate import Candidate
+from moorage.simulate.simulated_server import SilentRecorder
+from moorage.watch.api_server import ApiServer
+from moorage.watch.reflector import Reflector
+
+LOOK_SECONDS: Final = 0.5
+CLUSTER: Final = "cluster"
+"""The name of the true world, beside those of configurations."""
+
+Told = Callable[[Judgement], None]
+
+
+class Shadow:
+    """Follows one cluster and judges it by some configurations.
+
+    `told` hears of every judgement. Without `drifts` there are one-step judgements only.
+    """
+
+    def __init__(
+        self,
+        server: ApiServer,
+        candidates: Sequence[Candidate],
+        clock: Clock,
+        *,
+        drifts: bool = True,
+        told: Iterable[Told] = (),
+        seed: int = 0,
+    ) -> None:
+        self._clock = clock
+        self.told = list(told)
+        self.began = clock.now()
+        self.begun = asyncio.Event()
+        """Set when the cluster is known, and decisions are judged."""
+        self.tallies = {each.name: Tally(each.name) for each in candidates}
+        self.unseen = Unseen()
+        self.cluster = Meter(KpiSettings(), self.began)
+        self.worlds: dict[str, DriftingWorld] = {}
+        if drifts:
+            self.worlds = {
+                each.name: DriftingWorld(clock, _profiles(each), self._book(), seed)
+                for each in candidates
+            }
+        self._judging = {each.name: _profiles(each) for each in candidates}
+        self.scheduler = Scheduler(
+            server,
+            {f"{name}/{own}": each for name, own, each in self._named()},
+            clock=clock,
+            rng=random.Random(seed),
+            features=self._features,
+            recorder=SilentRecorder(server, clock, instance="shadow"),
+        )
+        self.scheduler.active.clear()
+
+    @property
+    def meters(self) -> Mapping[str, Meter]:
+        """The KPIs of every world, by name."""
+        drifting = {name: world.book.meter for name, world in self.worlds.items()}
+        return {CLUSTER: self.cluster, **drifting}
+
+    async def run(self) -> None:
+        """Follow, for ever."""
+        feeds = feed_builder.build_feeds(self.scheduler)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.scheduler.run(), name="shadow/follow")
+            tasks.create_task(feed_builder.run_once_synced(self.scheduler, feeds))
+            for name, world in self.worlds.items():
+                tasks.create_task(world.scheduler.run(), name=f"shadow/drift/{name}")
+            await self._until_synced()
+            for world in self.worlds.values():
+                world.begin()
+            while True:
+                self.unseen.look(self.reflectors(), self._clock.now())
+                await self._clock.sleep(LOOK_SECONDS)
+
+    def reflectors(self) -> list[Reflector]:
+        """Whoever has to be watching."""
+        scheduler = self.scheduler
+        return [*scheduler.reflectors.values(), *scheduler.optional_reflectors]
+
+    def findings(self) -> Findings:
+        """What was found out; nothing is measured any more afterwards."""
+        now = self._clock.now()
+        return findings(self.began, now, self.tallies, self.unseen, self.meters)
+
+    async def _until_synced(self) -> None:
+        while not self._is_seen():
+            await self._clock.sleep(LOOK_SECONDS / 10)
+        self.began = self._clock.now()
+        self._watcher.begun = True
+        self.begun.set()
+
+    def _is_seen(self) -> bool:
+        watching = all(each.state == "watching" for each in self.reflectors())
+        return self.scheduler.synced and watching
+
+    def _features(self, ports: Ports) -> list[Feature]:
+        self._watcher = Watcher(
+            ports.cache,
+            self._clock,
+            self._judging,
+            self.tallies,
+            self.unseen,
+            self.reflectors,
+            self._tell,
+        )
+        meter = ClusterMeter(self._clock, MeterBook(self.cluster))
+        return [self._watcher, meter, *self.worlds.values()]
+
+    def _tell(self, judged: Judgement) -> None:
+        for told in self.told:
+            told(judged)
+
+    def _book(self) -> MeterBook:
+        return MeterBook(Meter(KpiSettings(), self.began))
+
+    def _named(self) -> list[tuple[str, str, Profile]]:
+        """Every profile, under a name that no pod has: nothing is ever scheduled by them."""
+        return [
+            (f"moorage-shadow/{name}", own, profile)
+            for name, profiles in self._judging.items()
+            for own, profile in profiles.items()
+        ]
+
+
+def _profiles(candidate: Candidate) -> dict[str, Profile]:
+    loaded = candidate.load()
+    return build_profiles(loaded.configuration, candidate.plugins(), loaded.moorage.plugin_guard)

@@ -1,0 +1,150 @@
+"""A shadow from its start to its findings: until told to stop, so long, or so many pods."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from moorage.clock import Clock
+from moorage.kube.kube_api_server import KubeApiServer
+from moorage.kube.kubeconfig import SelectedContext
+from moorage.observe.prometheus_metrics import Metrics
+from moorage.serve.health import Check, Health
+from moorage.serve.http_server import Server
+from moorage.serve.secure_serving import Listener
+from moorage.shadow.journal import ALIVE_SECONDS, Journal, read_journal
+from moorage.shadow.judgement import Judgement
+from moorage.shadow.process import Shadow
+from moorage.shadow.shadow_metrics import ShadowMetrics
+from moorage.shadow.summary import Findings
+from moorage.simulate.candidate import Candidate
+
+LOOPBACK: Final = "127.0.0.1"
+SYNC_SECONDS: Final = 60.0
+UNREAD: Final = "the cluster has not been read yet"
+
+
+class ShadowPlan(NamedTuple):
+    """How to look, and when to stop."""
+
+    seconds: float | None = None
+    pods: int | None = None
+    drifts: bool = True
+    journal: str = ""
+    http_port: int = 0
+    said_seconds: float = 10.0
+
+
+Say = Callable[[Shadow], None]
+
+
+async def run_shadow(
+    selected: SelectedContext,
+    candidates: Sequence[Candidate],
+    plan: ShadowPlan,
+    clock: Clock,
+    say: Say,
+) -> Findings:
+    """Look at a live cluster until the plan, SIGINT or SIGTERM ends it."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    server = KubeApiServer(selected, qps=0)
+    counter = _Counter(plan.pods, stop)
+    shadow = Shadow(server, candidates, clock, drifts=plan.drifts, told=[counter.judged])
+    journal = _journal(plan, shadow, clock)
+    if journal is not None:
+        shadow.told.append(journal.write)
+    beside = [shadow.run(), _remind(shadow, journal, plan.said_seconds, clock, say)]
+    if plan.http_port:
+        beside.append(_http(shadow, plan.http_port).run())
+    try:
+        await _until(stop, plan.seconds, [asyncio.ensure_future(each) for each in beside], shadow)
+        return shadow.findings()
+    finally:
+        await server.close()
+        if journal is not None:
+            journal.close()
+
+
+async def _until(
+    stop: asyncio.Event,
+    seconds: float | None,
+    tasks: list[asyncio.Future[None]],
+    shadow: Shadow,
+) -> None:
+    """Wait for the end; raise what broke a task before."""
+    stopped = asyncio.ensure_future(_stopped(stop, seconds, shadow))
+    try:
+        await asyncio.wait({stopped, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task.done():
+                task.result()
+    finally:
+        for task in (stopped, *tasks):
+            task.cancel()
+        await asyncio.gather(stopped, *tasks, return_exceptions=True)
+
+
+async def _stopped(stop: asyncio.Event, seconds: float | None, shadow: Shadow) -> None:
+    if seconds is None:
+        await stop.wait()
+        return
+    begun = asyncio.ensure_future(shadow.begun.wait())
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({begun, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    begun.cancel()
+    await asyncio.wait({stopping}, timeout=seconds)
+    stopping.cancel()
+
+
+class _Counter:
+    """Stops when enough pods were judged; those that wait do not count."""
+
+    def __init__(self, most: int | None, stop: asyncio.Event) -> None:
+        self._most = most
+        self._stop = stop
+        self._seen = 0
+        self._first = ""
+
+    def judged(self, judged: Judgement) -> None:
+        self._first = self._first or judged.configuration
+        if judged.node and judged.configuration == self._first and not judged.in_flight:
+            self._seen += 1
+        if self._most is not None and self._seen >= self._most:
+            self._stop.set()
+
+
+def _journal(plan: ShadowPlan, shadow: Shadow, clock: Clock) -> Journal | None:
+    if not plan.journal:
+        return None
+    path = Path(plan.journal)
+    read_journal(path, shadow.tallies, shadow.unseen, clock.now())
+    return Journal(path, clock.now)
+
+
+async def _remind(
+    shadow: Shadow, journal: Journal | None, seconds: float, clock: Clock, say: Say
+) -> None:
+    """Say how things stand, every now and then."""
+    await shadow.begun.wait()
+    last = clock.now()
+    while True:
+        await clock.sleep(seconds)
+        say(shadow)
+        if journal is not None and clock.now() - last >= ALIVE_SECONDS:
+            journal.alive()
+            last = clock.now()
+
+
+def _http(shadow: Shadow, port: int) -> Server:
+    metrics = Metrics()
+    metrics.registry.register(ShadowMetrics(shadow.tallies, shadow.unseen, lambda: shadow.meters))
+    ready = Check("sched-handler-sync", lambda: None if shadow.begun.is_set() else UNREAD)
+    return Server(
+        [Listener(LOOPBACK, port, None)],
+        health=Health(ready=[ready]),
+        metrics=metrics,
+        configz=lambda: {"configurations": list(shadow.tallies)},
+    )

@@ -1,0 +1,123 @@
+"""Hears of pods that are bound, or found to fit nowhere, and has them judged."""
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar
+
+from moorage.api.pod import Pod
+from moorage.app.assembly import OPTIONAL
+from moorage.cache.cache import Cache
+from moorage.clock import Clock
+from moorage.cycle.profile import Profile
+from moorage.explain.world import World
+from moorage.scheduler.feature import Feature
+from moorage.shadow.in_flight import Bound, InFlight
+from moorage.shadow.judgement import Agreement, Judgement, judge
+from moorage.shadow.tally import Tally
+from moorage.shadow.unseen import Unseen
+from moorage.watch.api_resources import Resource
+from moorage.watch.reflector import Change, Reflector
+
+JudgementTold = Callable[[Judgement], None]
+EXPLICABLE = frozenset({Agreement.WORSE, Agreement.REFUSED, Agreement.UNPLACED})
+"""What pods in flight may explain."""
+
+
+class Watcher(Feature):
+    """Judges each decision just before it is believed; a feature of whoever follows the cluster.
+
+    `seen` tells whether everything is being watched; what happens otherwise is not judged.
+    """
+
+    hears: ClassVar[tuple[str, ...]] = ("pods",)
+    optional: ClassVar = OPTIONAL
+
+    def __init__(
+        self,
+        cache: Cache,
+        clock: Clock,
+        configurations: Mapping[str, Mapping[str, Profile]],
+        tallies: Mapping[str, Tally],
+        unseen: Unseen,
+        reflectors: Callable[[], Iterable[Reflector]],
+        told: JudgementTold,
+    ) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._configurations = configurations
+        self._tallies = tallies
+        self._unseen = unseen
+        self._reflectors = reflectors
+        self._told = told
+        self._random = random.Random(0)
+        self._in_flight = {name: InFlight(cache) for name in configurations}
+        self._believing: Bound | None = None
+        self.begun = False
+
+    def before(self, change: Change, resource: Resource) -> None:
+        new, old = change.new, change.old
+        self._believing = None
+        if not self.begun or not isinstance(new, Pod) or new.is_terminal:
+            return
+        before = old if isinstance(old, Pod) else None
+        if new.spec.node_name and (before is None or not before.spec.node_name):
+            self._bound(before, new)
+        elif not new.spec.node_name and _says_unschedulable(before, new):
+            self._pending(new)
+
+    def after(self, change: Change, resource: Resource) -> None:
+        if self._believing is not None:
+            for each in self._in_flight.values():
+                each.believed(self._believing)
+
+    def _bound(self, before: Pod | None, new: Pod) -> None:
+        now = self._clock.now()
+        if before is None or not self._unseen.look(self._reflectors(), now):
+            self._unseen.pods += 1
+            return
+        self._believing = bound = Bound(now, before, new.spec.node_name)
+        for name in self._configurations:
+            self._judge_bound(name, bound)
+
+    def _judge_bound(self, name: str, bound: Bound) -> None:
+        flying, tally = self._in_flight[name], self._tallies[name]
+
+        def ask(pod: Pod, node: str) -> Judgement:
+            return judge(self._world(name, bound.time), name, pod, node)
+
+        def settle(first: Judgement, again: Judgement) -> None:
+            tally.replace(first, again)
+            self._told(again)
+
+        judged = ask(bound.pod, bound.node)
+        if judged.agreement in EXPLICABLE:
+            judged = flying.look_back(bound, judged, ask)
+        tally.add(judged)
+        if judged.agreement in EXPLICABLE:
+            flying.keep_open(bound, judged, ask, settle)
+        self._told(judged)
+
+    def _pending(self, pod: Pod) -> None:
+        now = self._clock.now()
+        if pod.status.nominated_node_name or not self._unseen.look(self._reflectors(), now):
+            return
+        for name in self._configurations:
+            judged = judge(self._world(name, now), name, pod, "")
+            self._tallies[name].add(judged)
+            self._told(judged)
+
+    def _world(self, name: str, now: float) -> World:
+        return World(self._cache, self._configurations[name], self._random, now)
+
+
+def _says_unschedulable(old: Pod | None, new: Pod) -> bool:
+    """Whether a scheduler has just said that the pod fits nowhere."""
+    said = _unschedulable(new)
+    return said is not None and (old is None or said != _unschedulable(old))
+
+
+def _unschedulable(pod: Pod) -> str | None:
+    for each in pod.status.conditions:
+        if each.type == "PodScheduled" and each.status == "False":
+            return each.message if each.reason == "Unschedulable" else None
+    return None
