@@ -27,6 +27,10 @@ pytestmark = pytest.mark.kube
 
 PODS = int(os.environ.get("SHADOW_PODS", "200"))
 """How many pods are looked at; 2,000 for the figure in docs/shadow.md."""
+NODES = 25
+"""Fewer than 100: of more kube-scheduler would look at a part only."""
+ROUND = 200
+"""How many pods come before all of them go."""
 HOST = "kubernetes.io/hostname"
 
 
@@ -134,20 +138,22 @@ def test_a_shadow_of_kubes_configuration_agrees_with_kube_scheduler(
     own_plane: ControlPlane, tmp_path: Path
 ) -> None:
     plane = own_plane
-    nodes = max(12, PODS // 8)
+    made = mixed_pods(PODS)
     plane.create(
         priority_class("low", 0),
         priority_class("high", 1000),
         storage_class("here", NO_PROVISIONER),
         *bound_volumes(PODS),
-        *(node(f"n{number}", labels={ZONE: "abc"[number % 3]}) for number in range(nodes)),
+        *(node(f"n{number}", labels={ZONE: "abc"[number % 3]}) for number in range(NODES)),
     )
     file = reader(plane, tmp_path)
     with kube_scheduler(plane, tmp_path), shadow(tmp_path, file) as running:
         begun(tmp_path, plane.home)
-        for each in mixed_pods(PODS):
-            plane.create(each)
-        _wait_until_quiet(plane)
+        for first in range(0, PODS, ROUND):
+            for each in made[first : first + ROUND]:
+                plane.create(each)
+            _wait_until_quiet(plane)
+            plane.request("DELETE", "/api/v1/namespaces/default/pods")
         running.send_signal(signal.SIGINT)
         assert running.wait(60) == 0, (tmp_path / "shadow.log").read_text()
     findings = found(tmp_path)

@@ -1,0 +1,128 @@
+"""Second looks, gaps, and what a journal remembers."""
+
+import json
+from pathlib import Path
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+from moorage.shadow.in_flight import Bound, InFlight
+from moorage.shadow.journal import Journal, read_journal
+from moorage.shadow.judgement import Agreement, Judgement
+from moorage.shadow.tally import MOST_NAMES, OTHERS, Tally
+from moorage.shadow.unseen import Unseen
+from moorage.testing import builders
+from moorage.watch.api_resources import PODS
+from moorage.watch.reflector import Reflector
+
+
+def judgement(agreement: Agreement, pod: str = "default/a", time: float = 1.0) -> Judgement:
+    return Judgement(
+        configuration="c",
+        pod=pod,
+        scheduler="s",
+        time=time,
+        agreement=agreement,
+        node="n",
+        given_up=3,
+    )
+
+
+def a_node() -> Node:
+    return builders.node("n1").build()
+
+
+def a_pod(name: str, node: str = "") -> Pod:
+    made = builders.pod(name)
+    return (made.on(node) if node else made).build()
+
+
+def test_a_decision_that_was_made_before_another_was_bound_is_understood() -> None:
+    cache = Cache()
+    cache.put_node(a_node())
+    first, second = a_pod("first"), a_pod("second")
+    cache.put_pod(a_pod("first", "n1"))
+    flying = InFlight(cache)
+    flying.believed(Bound(1.0, first, "n1"))
+
+    def ask(pod: object, node: str) -> Judgement:
+        fits = cache.node_of(first.uid) is None
+        return judgement(Agreement.SAME if fits else Agreement.REFUSED)
+
+    again = flying.look_back(Bound(1.5, second, "n1"), judgement(Agreement.REFUSED), ask)
+    assert again.agreement is Agreement.SAME
+    assert again.in_flight
+    assert cache.node_of(first.uid) == "n1"
+    late = flying.look_back(Bound(9.0, second, "n1"), judgement(Agreement.REFUSED), ask)
+    assert late.agreement is Agreement.REFUSED
+
+
+def test_a_decision_that_saw_a_pod_before_it_was_bound_is_understood_later() -> None:
+    cache = Cache()
+    cache.put_node(a_node())
+    early, late = a_pod("early"), a_pod("late")
+    flying, settled = InFlight(cache), list[Judgement]()
+
+    def ask(pod: object, node: str) -> Judgement:
+        sees = cache.node_of(late.uid) is not None
+        return judgement(Agreement.SAME if sees else Agreement.WORSE)
+
+    bound = Bound(1.0, early, "n1")
+    flying.keep_open(bound, judgement(Agreement.WORSE), ask, lambda old, new: settled.append(new))
+    cache.put_pod(a_pod("early", "n1"))
+    flying.believed(bound)
+    assert settled == []
+    cache.put_pod(a_pod("late", "n1"))
+    flying.believed(Bound(1.2, late, "n1"))
+    assert [each.agreement for each in settled] == [Agreement.SAME]
+
+
+def test_a_second_look_replaces_the_first_in_the_tally() -> None:
+    tally, first = Tally("c"), judgement(Agreement.WORSE)
+    tally.add(first)
+    assert (tally.given_up, len(tally.disagreements)) == (3, 1)
+    tally.replace(first, judgement(Agreement.SAME))
+    assert tally.counts[Agreement.WORSE] == 0
+    assert (tally.agreeing, len(tally.disagreements)) == (1, 0)
+
+
+def test_many_namespaces_share_a_line() -> None:
+    tally = Tally("c")
+    for number in range(MOST_NAMES + 50):
+        tally.add(judgement(Agreement.SAME, f"ns-{number}/a"))
+    assert len(tally.by_namespace) == MOST_NAMES + 1
+    assert tally.by_namespace[OTHERS][Agreement.SAME] == 50
+
+
+def test_a_journal_is_counted_again_and_the_time_between_is_unseen(tmp_path: Path) -> None:
+    path = tmp_path / "shadow.jsonl"
+    now = [100.0]
+    first = Journal(path, lambda: now[0])
+    first.write(judgement(Agreement.WORSE, time=101.0))
+    first.write(judgement(Agreement.SAME, time=101.0))
+    first.write(judgement(Agreement.TIED, "default/b", time=105.0))
+    now[0] = 110.0
+    first.alive()
+    first._file.close()  # as if it had been killed
+    with open(path, "ab") as torn:
+        torn.write(b'{"type": "judgement", "conf')
+    tally, unseen = Tally("c"), Unseen()
+    assert read_journal(path, {"c": tally}, unseen, 150.0) == 2
+    assert tally.counts[Agreement.WORSE] == 0
+    assert tally.agreeing == 2
+    assert unseen.seconds == 40.0
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text().splitlines()[0])["type"] == "started"
+
+
+def test_a_watch_that_is_not_there_is_a_gap() -> None:
+    unseen = Unseen()
+    reflector = Reflector.__new__(Reflector)
+    reflector.resource, reflector.state = PODS, "watching"
+    assert unseen.look([reflector], 1.0)
+    reflector.state = "waiting"
+    assert not unseen.look([reflector], 2.0)
+    reflector.state = "watching"
+    assert unseen.look([reflector], 7.5)
+    assert unseen.seconds == 5.5
+    assert unseen.spans[0].reason == "not watching pods"
