@@ -3,7 +3,8 @@
 A scheduler decides one pod after the other and binds them at the same time, so bindings may be seen
 in another order than decisions were made in. Where a decision makes no sense on the cluster as it
 was seen, it is judged again without the pods that were bound just before, and, as further pods are
-bound shortly after, with those. If it makes sense then, that is what is said, and that it took it.
+bound shortly after, with those. Only pods that waited at the same time can have overtaken each
+other. If it makes sense then, that is what is said, and that it took it.
 """
 
 from collections import deque
@@ -33,6 +34,12 @@ class Bound(NamedTuple):
     pod: Pod
     """As it was before."""
     node: str
+    since: float = 0.0
+    """When it was first heard of."""
+
+    def may_have_overtaken(self, other: "Bound") -> bool:
+        """Whether it was there when the other, which was bound before it, was decided about."""
+        return self.since <= other.time and self.time - other.time <= WINDOW_SECONDS
 
 
 class _Open(NamedTuple):
@@ -54,7 +61,7 @@ class InFlight:
 
     def look_back(self, bound: Bound, judged: Judgement, judge: Judge) -> Judgement:
         """Judge again without what was bound just before; the first judgement where none agrees."""
-        recent = [each for each in self._before if bound.time - each.time <= WINDOW_SECONDS]
+        recent = [each for each in self._before if bound.may_have_overtaken(each)]
         with self._cache.trial():
             for earlier in list(reversed(recent))[:TRIES]:
                 if self._cache.remove_pod(earlier.pod.uid) is None:
@@ -80,6 +87,8 @@ class InFlight:
         for each in [each for each in self._open if each.bound.pod.uid != bound.pod.uid]:
             if bound.time - each.bound.time > WINDOW_SECONDS:
                 self._open.remove(each)
+            elif not bound.may_have_overtaken(each.bound):
+                continue
             elif (again := self._with_later(each)) is not None:
                 self._open.remove(each)
                 each.settle(each.judged, again)
@@ -100,5 +109,5 @@ class InFlight:
         return None
 
     def _older(self, bound: Bound) -> Iterator[Bound]:
-        older = [each for each in self._before if each.time <= bound.time]
+        older = [each for each in self._before if bound.may_have_overtaken(each)]
         return iter([each for each in reversed(older) if each.pod.uid != bound.pod.uid][:TRIES])

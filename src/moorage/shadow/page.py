@@ -21,7 +21,7 @@ DRIFTING: Final = (
     "placement its own. It drifts away from the true cluster, and is a model: pods end when the "
     "true ones do."
 )
-MOST_SHOWN: Final = 50
+MOST_SHOWN: Final = 20
 
 
 def shadow_page(
@@ -46,12 +46,13 @@ def _parts(
     yield f"<h2>One step at a time</h2><p>{ONE_STEP}</p>{_agreement(found.one_step)}"
     for tally in found.one_step:
         yield _given_up(tally)
-        yield _disagreements(tally)
     if len(found.worlds.configurations) > 1:
         yield f"<h2>Had it decided all along</h2><p>{DRIFTING}</p>"
         yield page.kpi_table(found.worlds, shown)
         drawn = page.figures(charts.charts(found.worlds))
         yield f'<h2>Over time</h2><div class="charts">{drawn}</div>'
+    for tally in found.one_step:
+        yield _disagreements(tally)
     yield f"<h2>Not seen</h2>{_unseen(found)}"
     yield f"<h2>Configurations</h2>{page.configurations(candidates)}"
     yield f"<h2>How to run it again</h2><pre>{escape(command)}</pre>"

@@ -52,12 +52,20 @@ class Watcher(Feature):
         self._random = random.Random(0)
         self._in_flight = {name: InFlight(cache) for name in configurations}
         self._believing: Bound | None = None
+        self._heard: dict[str, float] = {}
+        """When pods that wait were first heard of."""
         self.begun = False
 
     def before(self, change: Change, resource: Resource) -> None:
         new, old = change.new, change.old
         self._believing = None
-        if not self.begun or not isinstance(new, Pod) or new.is_terminal:
+        if isinstance(old, Pod) and new is None:
+            self._heard.pop(old.uid, None)
+        if not isinstance(new, Pod) or new.is_terminal:
+            return
+        if not new.spec.node_name:
+            self._heard.setdefault(new.uid, self._clock.now())
+        if not self.begun:
             return
         before = old if isinstance(old, Pod) else None
         if new.spec.node_name and (before is None or not before.spec.node_name):
@@ -71,11 +79,11 @@ class Watcher(Feature):
                 each.believed(self._believing)
 
     def _bound(self, before: Pod | None, new: Pod) -> None:
-        now = self._clock.now()
+        now, since = self._clock.now(), self._heard.pop(new.uid, 0.0)
         if before is None or not self._unseen.look(self._reflectors(), now):
             self._unseen.pods += 1
             return
-        self._believing = bound = Bound(now, before, new.spec.node_name)
+        self._believing = bound = Bound(now, before, new.spec.node_name, since)
         for name in self._configurations:
             self._judge_bound(name, bound)
 

@@ -53,6 +53,8 @@ def test_a_decision_that_was_made_before_another_was_bound_is_understood() -> No
     assert again.agreement is Agreement.SAME
     assert again.in_flight
     assert cache.node_of(first.uid) == "n1"
+    new = flying.look_back(Bound(1.5, second, "n1", 1.2), judgement(Agreement.REFUSED), ask)
+    assert new.agreement is Agreement.REFUSED, "it came after the other was bound"
     late = flying.look_back(Bound(9.0, second, "n1"), judgement(Agreement.REFUSED), ask)
     assert late.agreement is Agreement.REFUSED
 
