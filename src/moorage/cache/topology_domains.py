@@ -265,10 +265,9 @@ class TopologyIndex:
 
     def catch_up(self) -> None:
         """Look again at the nodes that changed since the last time."""
-        log = self.table.node_log
-        if not self._nodes.is_behind(log):
+        changed = self._nodes.missed(self.table.node_log)
+        if changed is not None and not changed:
             return
-        changed = self._nodes.missed(log)
         rows = None if changed is None else sorted(set(changed))
         for domains in self._topologies_first():
             if rows is None or len(rows) * _FULL_PASS_SHARE > self.table.rows:

@@ -34,8 +34,8 @@ class Scoring:
         self.own: Scores | None = None
         self.constant = 0
         self.parts: dict[str, Scores | int] = {}
-        self.shares: list[tuple[str, Column | Scores | int, int]] = []
-        """Who had a say, with what, and with which weight still to be applied."""
+        self.shares: dict[str, int | tuple[Scores, int] | Scores] = {}
+        """What each plugin said: of all nodes alike, of all rows with a weight, of these nodes."""
 
     @property
     def totals(self) -> Scores:
@@ -52,12 +52,14 @@ class Scoring:
         """Add scores of the feasible nodes.  int64 (node)"""
         self.own = part if self.own is None else self.own + part
 
-    def add_column(self, column: Column, weight: int) -> None:
-        """Add scores of all rows."""
+    def add_column(self, name: str, column: Column, weight: int) -> None:
+        """Add a plugin's scores of all rows."""
         if column.is_zero or column.is_uniform:
-            self.constant += column.values.item(0) * weight
+            alike = self.shares[name] = column.values.item(0) * weight
+            self.constant += alike
         else:
-            self.columns.append((column.values, weight))
+            weighted = self.shares[name] = (column.values, weight)
+            self.columns.append(weighted)
 
     def total(self, position: int) -> int:
         return int(self.totals[position]) + self.constant
@@ -65,18 +67,16 @@ class Scoring:
     def shares_of(self, position: int) -> tuple[tuple[str, int], ...]:
         """What each plugin gave one node, weighted; read before anything changes."""
         rows = self.nodes.rows
-        row = position if isinstance(rows, slice) else int(rows[position])
-        found = []
-        for name, share, weight in self.shares:
+        row = position if isinstance(rows, slice) else rows.item(position)
+        found = {}
+        for name, share in self.shares.items():
             if isinstance(share, int):
-                value = share
-            elif isinstance(share, Column):
-                alike = share.is_zero or share.is_uniform
-                value = share.values.item(0 if alike else row) * weight
+                found[name] = share
+            elif isinstance(share, tuple):
+                found[name] = share[0].item(row) * share[1]
             else:
-                value = share.item(position)
-            found.append((name, value))
-        return tuple(found)
+                found[name] = share.item(position)
+        return tuple(found.items())
 
     def of(self, position: int) -> dict[str, int]:
         """Each plugin's weighted score for one node."""
@@ -105,11 +105,10 @@ def run(
     for entry in cycle.timer.each(entries):
         column = None if keep else _plain_column(profile, cycle, entry)
         if column is not None:
-            outcome.add_column(column, entry.weight)
-            outcome.shares.append((entry.name, column, entry.weight))
+            outcome.add_column(entry.name, column, entry.weight)
             continue
         part = _weighted(profile, cycle, entry, nodes)
-        outcome.shares.append((entry.name, part, 1))
+        outcome.shares[entry.name] = part
         if isinstance(part, int):
             outcome.constant += part
         else:

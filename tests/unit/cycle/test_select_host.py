@@ -24,10 +24,10 @@ def scored(
     table = Cluster(*(node(f"n{row}") for row in range(ROWS))).cache.table
     nodes = Nodes.all(table) if rows is None else Nodes(table, np.array(rows, dtype=np.intp))
     made = Scoring(nodes)
-    for values, weight in columns:
+    for place, (values, weight) in enumerate(columns):
         column = Column(ROWS, np.int64)
         column.values[:] = values
-        made.add_column(column, weight)
+        made.add_column(str(place), column, weight)
     if own is not None:
         made.add(np.array(own[: nodes.count], dtype=np.int64))
     return made
