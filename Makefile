@@ -8,7 +8,7 @@ KERNELS := $(wildcard src/moorage/kernels/*.c)
 DEMO   := examples/demo
 KERNELS := $(wildcard src/moorage/kernels/*.c)
 
-.PHONY: help setup demo test check fast kube-tests twin bench bench-simulation bench-compare clean
+.PHONY: help setup demo test check fast kube-tests bench bench-simulation bench-compare clean
 
 help:
 	@echo 'make demo           schedule a small cluster in memory, and see why one pod waits'
@@ -17,7 +17,7 @@ help:
 	@echo 'make kube           etcd, kube-apiserver, kube-scheduler, kubectl and the oracle in .kube-assets'
 	@echo 'make differential   random cases against kube-scheduler (CASES=1000 SEED=1)'
 	@echo 'make chaos          two replicas on a real API server with faults from a seed (SEED=1 RUNS=20)'
-	@echo 'make twin           two replicas in virtual time with faults from a seed (SEED=1 RUNS=20)'
+	@echo 'make twin           two replicas in virtual time with faults from a seed (SEED=1 RUNS=20 or FAULT_STEPS=1000000)'
 	@echo 'make bench          throughput of the decision and of simulations, a JSON line per kind (NODES=5000 PODS=3000)'
 	@echo 'make bench-simulation  openb, a week of Philly, a million arrivals (ARRIVALS=1000000)'
 	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
@@ -82,9 +82,6 @@ bench-compare: $(READY) bench-peer
 
 RUNS ?= 20
 SEED ?= 1
-
-twin: $(READY)
-	@$(BIN)/python -m tests.twin --seed $(SEED) --runs $(RUNS)
 
 clean:
 	rm -rf $(VENV) build dist

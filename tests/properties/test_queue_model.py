@@ -126,7 +126,7 @@ class QueueMachine(RuleBasedStateMachine):
             {SCHEDULER: [("Gate", Gate())]},
             {SCHEDULER: HINTS},
             now=lambda: self.now,
-            report=self.reported.append,
+            report=lambda _, error: self.reported.append(error),
         )
 
     def pod(self, uid: str, priority: int, tolerant: bool = False) -> PodInfo:

@@ -1,21 +1,26 @@
-"""What must hold at every moment, and when all is quiet; seen from the store alone."""
+"""What must hold at every moment, seen from the store alone.
 
-import random
-from collections import Counter
-from typing import Any
+1. A pod that is on a node stays on it.
+2. No binding puts more on a node than it has, or more in a namespace than its quota.
+3. Pods that want to be apart are.
+4. A gang is not bound before it is whole.
+5. Nothing is bound to a node that has been gone, or closed, for long.
+"""
+
+from typing import Final
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.podgroup import POD_GROUP_LABEL, PodGroup
 from moorage.api.resource_amounts import node_allocatable, pod_requests
-from moorage.cache.cache import Cache
-from moorage.config.moorage_configuration import NO_LIMITS
-from moorage.explain.world import World
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.testing.small_cluster import profile_of
 from moorage.watch.api_resources import NODES, PODS, RESOURCES
+from tests.twin import settled
+from tests.twin.objects import QUOTA_CPU, TENANT
 
-GROUPS = RESOURCES["podgroups"]
+GROUPS: Final = RESOURCES["podgroups"]
+LONG_SECONDS: Final = 60.0
+"""Longer than any watch of a replica that leads is behind."""
 
 
 class Checker:
@@ -24,13 +29,17 @@ class Checker:
     def __init__(self, cluster: MemoryCluster) -> None:
         self._cluster = cluster
         self._where: dict[str, str] = {}
+        self._whole: dict[str, float] = {}
+        """When gangs last had as many pods as they need."""
         self._begun: set[str] = set()
         self._robbed: set[str] = set()
         """Gangs of which a pod was evicted."""
+        self._closed: dict[str, float] = {}
+        """Nodes that take no pods, and since when."""
         self.violations: list[str] = []
         self.binds = 0
 
-    async def watch(self) -> None:
+    async def watch_pods(self) -> None:
         """Look at every change of a pod as it is stored."""
         version = str(self._cluster.resource_version)
         async for event in self._cluster.watch(PODS, resource_version=version, bookmarks=False):
@@ -40,7 +49,29 @@ class Checker:
                 else:
                     self._pod(event.object)
 
+    async def watch_nodes(self) -> None:
+        """Note when nodes are closed, opened and taken away."""
+        version = str(self._cluster.resource_version)
+        async for event in self._cluster.watch(NODES, resource_version=version, bookmarks=False):
+            if isinstance(event.object, Node):
+                if event.type == "DELETED" or event.object.spec.unschedulable:
+                    self._closed.setdefault(event.object.name, self._cluster.clock.now())
+                else:
+                    self._closed.pop(event.object.name, None)
+
+    def problems(self) -> list[str]:
+        """What is not as it should be when nothing has failed for a while."""
+        return settled.problems(self._cluster, self._robbed)
+
+    def quiet(self) -> None:
+        """It has been quiet for long enough: what is still wrong is a violation."""
+        for problem in self.problems():
+            self._say(problem)
+
     def _pod(self, pod: Pod) -> None:
+        gang = pod.labels.get(POD_GROUP_LABEL, "")
+        if gang:
+            self._count(gang)
         known, node = self._where.get(pod.uid, ""), pod.spec.node_name
         if known and node != known:
             self._say(f"pod {pod.name} moved from {known} to {node or 'no node'}")
@@ -48,7 +79,9 @@ class Checker:
             self.binds += 1
             self._where[pod.uid] = node
             self._check_node(node, pod)
-            self._check_gang(pod)
+            if gang:
+                self._check_gang(pod, gang)
+            self._check_quota(pod)
 
     def _gone(self, pod: Pod) -> None:
         """A pod that we evicted, and that was of a gang, takes the rest of it along."""
@@ -56,92 +89,47 @@ class Checker:
         if "DisruptionTarget" in conditions and POD_GROUP_LABEL in pod.labels:
             self._robbed.add(pod.labels[POD_GROUP_LABEL])
 
-    def _check_gang(self, bound: Pod) -> None:
-        """A gang that is not whole yet is not bound in part."""
-        name = bound.labels.get(POD_GROUP_LABEL)
+    def _count(self, name: str) -> None:
+        """Note when a gang is whole."""
         groups = {g.name: g for g in self._cluster.objects(GROUPS) if isinstance(g, PodGroup)}
-        if name in groups and name not in self._begun:
-            there = [pod for pod in self._pods() if pod.labels.get(POD_GROUP_LABEL) == name]
-            if len(there) < groups[name].min_count:
-                self._say(f"pod {bound.name} is bound though its gang has {len(there)} pods")
-            self._begun.add(name)
+        there = [pod for pod in self._pods() if pod.labels.get(POD_GROUP_LABEL) == name]
+        if name in groups and len(there) >= groups[name].min_count:
+            self._whole[name] = self._cluster.clock.now()
+
+    def _check_gang(self, bound: Pod, name: str) -> None:
+        """A gang is bound when it is whole; a pod of it may be gone when the binding arrives."""
+        whole_at = self._whole.get(name, float("-inf"))
+        if name not in self._begun and self._cluster.clock.now() - whole_at > LONG_SECONDS:
+            self._say(f"pod {bound.name} is bound though its gang is not whole")
+        self._begun.add(name)
 
     def _check_node(self, name: str, bound: Pod) -> None:
-        nodes = {n.name: n for n in self._cluster.objects(NODES) if isinstance(n, Node)}
+        closed_for = self._cluster.clock.now() - self._closed.get(name, float("inf"))
+        if closed_for > LONG_SECONDS:
+            self._say(f"pod {bound.name} is bound to {name}, closed or gone for {closed_for:.0f} s")
         there = [pod for pod in self._pods() if pod.spec.node_name == name]
-        if name in nodes:
-            used = sum(pod_requests(pod).get("cpu", 0) for pod in there)
-            offered = node_allocatable(nodes[name])["cpu"]
+        node = next((n for n in self._cluster.objects(NODES) if n.name == name), None)
+        if isinstance(node, Node):
+            used, offered = _cpu(there), node_allocatable(node)["cpu"]
             if used > offered:
                 self._say(f"node {name} has {used} of {offered} m requested with {bound.name}")
         if sum(pod.labels.get("a") == "a" for pod in there) > 1:
             self._say(f"two pods on {name} that are to be apart, {bound.name} the last")
 
+    def _check_quota(self, bound: Pod) -> None:
+        if bound.namespace == TENANT:
+            nodes = {node.name for node in self._cluster.objects(NODES)}
+            inside = [pod for pod in self._pods() if pod.namespace == TENANT]
+            used = _cpu([pod for pod in inside if pod.spec.node_name in nodes])
+            if used > QUOTA_CPU * 1000:
+                self._say(f"the tenant uses {used} of {QUOTA_CPU}000 m with {bound.name}")
+
     def _pods(self) -> list[Pod]:
-        pods = (pod for pod in self._cluster.objects(PODS) if isinstance(pod, Pod))
-        return [pod for pod in pods if not pod.is_terminal]
-
-    def quiet(self) -> None:
-        """Nothing has failed for a long time: everything is where it should be, and says so."""
-        cache = self._cache()
-        profiles = {"default-scheduler": profile_of([], False, NO_LIMITS)}
-        world = World(cache, profiles, random.Random(0))
-        self._check_gangs(world)
-        for pod in self._pods():
-            condition = self._scheduled(pod)
-            if pod.spec.node_name and condition == "False":
-                self._say(f"pod {pod.name} is bound and says that it is not scheduled")
-            if pod.spec.node_name or pod.is_terminating or POD_GROUP_LABEL in pod.labels:
-                continue
-            if world.fits(pod):
-                self._say(f"pod {pod.name} fits and waits")
-            elif condition != "False":
-                self._say(f"pod {pod.name} waits and does not say why")
-
-    def _check_gangs(self, world: World) -> None:
-        """A gang that is bound in part, as after a crash, waits for room and for nothing else."""
-        members: dict[str, list[Pod]] = {}
-        for pod in self._pods():
-            if POD_GROUP_LABEL in pod.labels and not pod.is_terminating:
-                members.setdefault(pod.labels[POD_GROUP_LABEL], []).append(pod)
-        for group in self._cluster.objects(GROUPS):
-            pods = members.get(group.name, [])
-            bound = sum(bool(pod.spec.node_name) for pod in pods)
-            if not isinstance(group, PodGroup) or not 0 < bound < group.min_count:
-                continue
-            waiting = [pod for pod in pods if not pod.spec.node_name]
-            if group.name in self._robbed:
-                self._say(f"gang {group.name} was evicted in part: {bound} are left")
-            elif len(pods) >= group.min_count and _fit_together(world, waiting):
-                self._say(f"gang {group.name}: {bound} bound, and there is room for the rest")
-
-    def _cache(self) -> Cache:
-        cache = Cache()
-        for node in self._cluster.objects(NODES):
-            if isinstance(node, Node):
-                cache.put_node(node)
-        for pod in self._pods():
-            if pod.spec.node_name:
-                cache.put_pod(pod)
-        return cache
-
-    def _scheduled(self, pod: Pod) -> str:
-        raw: Any = self._cluster.read(PODS, pod.namespace, pod.name)
-        found = {c["type"]: c["status"] for c in raw.get("status", {}).get("conditions", [])}
-        return str(found.get("PodScheduled", ""))
+        return settled.pods_of(self._cluster)
 
     def _say(self, violation: str) -> None:
         self.violations.append(f"{self._cluster.clock.now():.3f}: {violation}")
 
-    def summary(self) -> Counter[str]:
-        return Counter({"binds": self.binds, "violations": len(self.violations)})
 
-
-def _fit_together(world: World, pods: list[Pod]) -> bool:
-    with world.cache.trial():
-        for pod in pods:
-            rows = world.question(pod).feasible().nonzero()[0]
-            if not len(rows):
-                return False
-            world.cache.place_on(int(rows[0]), world.cache.info(pod))
-    return True
+def _cpu(pods: list[Pod]) -> int:
+    return sum(pod_requests(pod).get("cpu", 0) for pod in pods)

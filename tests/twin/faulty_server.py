@@ -1,17 +1,18 @@
 """One replica's view of the API server, through a network and a server that fail."""
 
 import asyncio
-import random
-from collections import Counter
+import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, TypeVar
 
+from moorage.api.meta import KubeObject
+from moorage.api.pod import Pod
 from moorage.clock import Clock
 from moorage.kube.binding_request import bind_exactly_once
 from moorage.kube.fence import LeaseFence, is_fenced
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.watch.api_errors import (
-    Conflict,
+    ApiError,
     Forbidden,
     Gone,
     ServerError,
@@ -21,47 +22,16 @@ from moorage.watch.api_errors import (
 )
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Page, Raw, WatchEvent
+from tests.twin.weather import Weather
 
 T = TypeVar("T")
-
-
-class Weather:
-    """What is wrong between one replica and the server, and until when.
-
-    `struck` counts the faults that had an effect, by kind.
-    """
-
-    def __init__(self, clock: Clock, rng: random.Random) -> None:
-        self._clock = clock
-        self.rng = rng
-        self._until: dict[str, float] = {}
-        self.struck: Counter[str] = Counter()
-        self.tears = 0
-        self.expirations = 0
-        self.partial = 0.0
-        """Until when optional resources are refused, as by a server that starts."""
-
-    def begin(self, kind: str, seconds: float) -> None:
-        self._until[kind] = max(self._until.get(kind, 0.0), self._clock.now() + seconds)
-
-    def clear(self) -> None:
-        self._until.clear()
-        self.partial = 0.0
-
-    def is_on(self, kind: str) -> bool:
-        return self._until.get(kind, 0.0) > self._clock.now()
-
-    def strikes(self, kind: str, odds: float) -> bool:
-        """Whether a fault of a kind that is on has an effect now."""
-        hit = self.is_on(kind) and self.rng.random() < odds
-        self.struck[kind] += hit
-        return hit
-
-    async def thaw(self) -> None:
-        """Return when the replica does not stand still."""
-        while self.is_on("freeze"):
-            self.struck["freeze"] += 1
-            await self._clock.sleep(self._until["freeze"] - self._clock.now())
+Work = Callable[[], Awaitable[T]]
+OPTIONAL = ("podgroups", "elasticquotas")
+REFUSALS = (
+    Unauthorized("the token has expired"),
+    TooManyRequests("too many requests", retry_after=1.0),
+    ServerError("etcdserver: request timed out", status=503),
+)
 
 
 class FaultyServer:
@@ -76,9 +46,9 @@ class FaultyServer:
         self._fence = fence
         self._in_transit: set[asyncio.Future[Any]] = set()
 
-    async def _ask(self, resource: Resource, method: str, work: Callable[[], Awaitable[T]]) -> T:
+    async def _ask(self, resource: Resource, method: str, work: Work[T]) -> T:
         weather = self._weather
-        await weather.thaw()
+        await weather.pass_by("freeze")
         await self._clock.sleep(0.001 + 0.004 * weather.rng.random())
         if weather.strikes("slow", 0.7):
             await self._clock.sleep(weather.rng.choice((0.2, 1.0, 3.0)))
@@ -86,20 +56,31 @@ class FaultyServer:
             raise weather.rng.choice(REFUSALS)
         if weather.strikes("cut", 1.0) or weather.strikes("lossy", 0.15):
             raise Unreachable("the connection was reset")
-        await weather.thaw()
+        await weather.pass_by("freeze")
+        if method == "GET":
+            return await work()
         if is_fenced(resource, method):
             self._fence.check()
-        return await self._carry(method, work)
+        return await self._carry(work)
 
-    async def _carry(self, method: str, work: Callable[[], Awaitable[T]]) -> T:
+    async def _carry(self, work: Work[T]) -> T:
         """What has left the replica arrives, whatever becomes of the replica; answers may not."""
-        weather = self._weather
-        arriving = asyncio.ensure_future(work())
+        arriving = asyncio.ensure_future(self._arrive(work))
         self._in_transit.add(arriving)
         arriving.add_done_callback(self._arrived)
         answer = await asyncio.shield(arriving)
-        if method != "GET" and weather.strikes("lossy", 0.25):
+        if self._weather.strikes("lossy", 0.25):
             raise Unreachable("the answer was lost")
+        return answer
+
+    async def _arrive(self, work: Work[T]) -> T:
+        """A write is stored when the disk gets to it; now and then it was sent twice."""
+        await self._weather.disk.store()
+        answer = await work()
+        if self._weather.strikes("lossy", 0.1):
+            self._weather.struck["duplicate"] += 1
+            with contextlib.suppress(ApiError):
+                await work()
         return answer
 
     def _arrived(self, ended: "asyncio.Future[Any]") -> None:
@@ -108,12 +89,18 @@ class FaultyServer:
             ended.exception()
 
     async def list_page(self, resource: Resource, **options: Any) -> Page:
-        if self._weather.partial > self._clock.now() and resource.plural == "podgroups":
-            self._weather.struck["partial"] += 1
+        weather = self._weather
+        if resource.plural in OPTIONAL and weather.strikes("partial", 1.0):
             raise Forbidden("roles are not loaded yet")
-        return await self._ask(
+        if resource is PODS and weather.strikes("deaf", 1.0):
+            raise ServerError("the server is currently unable to handle the request", status=503)
+        page = await self._ask(
             resource, "GET", lambda: self._cluster.list_page(resource, **options)
         )
+        if resource is not PODS:
+            return page
+        unfinished = tuple(pod for pod in page.items if not _is_finished(pod))
+        return Page(unfinished, page.resource_version, page.continue_token)
 
     async def watch(self, resource: Resource, **options: Any) -> AsyncGenerator[WatchEvent, None]:
         weather = self._weather
@@ -122,16 +109,19 @@ class FaultyServer:
         if weather.strikes("cut", 1.0):
             raise Unreachable("the connection was reset")
         async for event in self._cluster.watch(resource, **options):
-            await weather.thaw()
+            await weather.pass_by("freeze")
+            await weather.pass_by(f"lag/{resource.plural}")
             if weather.strikes("stale", 0.6):
                 await self._clock.sleep(weather.rng.choice((0.05, 0.5, 2.0)))
             if weather.expirations != expirations:
                 weather.struck["expire"] += 1
                 raise Gone("too old resource version")
+            if resource is PODS and weather.strikes("deaf", 1.0):
+                raise Gone("too old resource version")
             if weather.tears != tears or weather.strikes("cut", 1.0):
                 weather.struck["tear"] += 1
                 return
-            yield event
+            yield event if event.object is None or not _is_finished(event.object) else _gone(event)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Raw:
         return await self._ask(
@@ -163,21 +153,16 @@ class FaultyServer:
         await self._ask(resource, "DELETE", work)
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        def work() -> Awaitable[None]:
+            return self._cluster.bind(namespace, name, uid, node)
+
         async def ask() -> None:
-            await self._ask(PODS, "POST", lambda: self._bind(namespace, name, uid, node))
+            await self._ask(PODS, "POST", work)
 
         async def look() -> Raw:
             return await self.get(PODS, namespace, name)
 
         await bind_exactly_once(ask, look, uid, node, self._clock.sleep)
-
-    async def _bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        await self._cluster.bind(namespace, name, uid, node)
-        if self._weather.strikes("lossy", 0.1):  # the same request once more: it finds it bound
-            try:
-                await self._cluster.bind(namespace, name, uid, node)
-            except Conflict:
-                self._weather.struck["duplicate"] += 1
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
         def work() -> Awaitable[None]:
@@ -189,8 +174,11 @@ class FaultyServer:
         await self._ask(PODS, "POST", lambda: self._cluster.evict(namespace, name, **options))
 
 
-REFUSALS = (
-    Unauthorized("the token has expired"),
-    TooManyRequests("too many requests", retry_after=1.0),
-    ServerError("etcdserver: request timed out", status=503),
-)
+def _is_finished(obj: KubeObject) -> bool:
+    """Unfinished pods are asked for: a server leaves out the others."""
+    return isinstance(obj, Pod) and obj.is_terminal
+
+
+def _gone(event: WatchEvent) -> WatchEvent:
+    """To who asks for unfinished pods, one that finishes is deleted."""
+    return WatchEvent("DELETED", event.object, event.resource_version)

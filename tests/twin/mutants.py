@@ -1,10 +1,13 @@
 """Mutants: the scheduler with one safeguard taken out. The twin must find each of them."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Container, Iterator
 from unittest import mock
 
+from moorage.api.pod import Pod
 from moorage.app.leadership import Leadership
+from moorage.gang.group import Group
+from moorage.gang.pod_reasons import PodReasons
 from moorage.kube.fence import LeaseFence
 from moorage.scheduler import optional_resources
 from moorage.scheduler.status_writer import StatusWriter
@@ -51,9 +54,29 @@ def first_refusal_believed() -> Iterator[None]:
         yield
 
 
+def _only_those_seen(self: Group, assumed: Container[str]) -> dict[str, Pod]:
+    return self.placed
+
+
+@contextlib.contextmanager
+def members_in_flight_forgotten() -> Iterator[None]:
+    """A pod of a gang whose binding is under way does not count as one of it."""
+    with mock.patch.object(Group, "on_nodes", _only_those_seen):
+        yield
+
+
+@contextlib.contextmanager
+def silent_gangs() -> Iterator[None]:
+    """Pods of a gang that is not whole are not told what it waits for."""
+    with mock.patch.object(PodReasons, "review", return_value=True):
+        yield
+
+
 MUTANTS: dict[str, Callable[[], contextlib.AbstractContextManager[None]]] = {
     "old view": old_view,
     "open fence": open_fence,
     "hasty binding": hasty_binding,
     "first refusal believed": first_refusal_believed,
+    "members in flight forgotten": members_in_flight_forgotten,
+    "silent gangs": silent_gangs,
 }

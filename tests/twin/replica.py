@@ -1,6 +1,7 @@
 """One `moorage run` without its sockets: election, freshness, scheduler; begun again at its end."""
 
 import asyncio
+import functools
 import random
 from collections.abc import Callable
 
@@ -9,52 +10,86 @@ from moorage.app.built_in_plugins import built_in, describe_plugins
 from moorage.app.leadership import Leadership
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock
-from moorage.config.loader import default_configuration
+from moorage.config.loader import load
 from moorage.config.moorage_configuration import NO_LIMITS
+from moorage.config.types import SchedulerConfiguration
 from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.scheduler import Scheduler
 from moorage.scheduler.tasks import cancelled, until_first
 from moorage.watch.freshness import Behind, Freshness
-from tests.twin.faulty_server import FaultyServer, Weather
+from tests.twin.faulty_server import FaultyServer
+from tests.twin.weather import Disk, Weather
 
 TERMS = LeaseTimes(lease_duration=6.0, renew_deadline=4.0, retry_period=1.0)
 RESTART_SECONDS = 0.5
+PARTIAL_SECONDS = 4.0
+JUMP_SECONDS = 3.0
+CLOCK_STEPS = (-30.0, -2.0, 2.0, 30.0)
 PLUGINS = built_in()
+USED = tuple(
+    resource
+    for resource in FOLLOWED
+    if resource.plural in ("pods", "nodes", "namespaces", "poddisruptionbudgets")
+)
+"""What the stories have objects of."""
+CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [
+        {
+            "plugins": {"multiPoint": {"enabled": [{"name": "CapacityScheduling"}]}},
+            "pluginConfig": [{"name": "GangScheduling", "args": {"incompleteAfterSeconds": 2}}],
+        }
+    ],
+}
 
 
-class FrozenClock:
-    """The shared time, but whoever sleeps by it does not wake while the replica stands still."""
+@functools.cache
+def configuration() -> SchedulerConfiguration:
+    return load(CONFIG, known=describe_plugins(PLUGINS)).configuration
 
-    def __init__(self, clock: VirtualClock, weather: Weather) -> None:
+
+class ReplicaClock:
+    """The shared time as one replica's machine tells it: its clock may have been set.
+
+    Whoever sleeps by it does not wake while the replica stands still.
+    """
+
+    def __init__(self, clock: VirtualClock, weather: Weather, error: Callable[[], float]) -> None:
         self._clock = clock
         self._weather = weather
+        self._error = error
 
     def now(self) -> float:
-        return self._clock.now()
+        return self._clock.now() + self._error()
 
     async def sleep(self, seconds: float) -> None:
         await self._clock.sleep(seconds)
-        await self._weather.thaw()
+        await self._weather.pass_by("freeze")
 
 
 class Replica:
     """A process that is begun again whenever it ends, as a Deployment would."""
 
-    def __init__(self, name: str, cluster: MemoryCluster, clock: VirtualClock, seed: int) -> None:
+    def __init__(
+        self, name: str, cluster: MemoryCluster, clock: VirtualClock, disk: Disk, seed: int
+    ) -> None:
         self._name = name
         self._cluster = cluster
         self._clock = clock
         self._rng = random.Random(seed)
-        self.weather = Weather(clock, random.Random(seed + 1))
-        self.skew = 0.0
+        self.weather = Weather(clock, random.Random(seed + 1), disk)
+        self._skew = 0.0
         """By how much the replica's steady clock has jumped."""
+        self._error = 0.0
+        """By how much its wall clock is wrong."""
         self.scheduler: Scheduler | None = None
         self.lives = 0
         self.failures: list[str] = []
         self._life: asyncio.Future[None] | None = None
-        self.leads: Callable[[], bool] = lambda: False
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         """An observer: what went wrong that is no API server's fault is a finding."""
@@ -62,10 +97,32 @@ class Replica:
         if "internal error" in text:
             self.failures.append(f"{self._name}: {pod}: {text}")
 
-    def kill(self) -> None:
+    def kill(self, _: int = 0) -> None:
         """End the process, wherever it is."""
+        self.weather.struck["kill"] += 1
         if self._life is not None:
             self._life.cancel()
+
+    def tear(self, _: int) -> None:
+        self.weather.tears += 1
+
+    def expire(self, _: int) -> None:
+        self.weather.expirations += 1
+
+    def partial(self, _: int) -> None:
+        """It starts together with the API server, whose roles and custom resources come late."""
+        self.weather.begin("partial", PARTIAL_SECONDS)
+        self.kill()
+
+    def jump(self, _: int) -> None:
+        """The machine slept: its steady clock went on."""
+        self.weather.struck["jump"] += 1
+        self._skew += JUMP_SECONDS
+
+    def clock(self, target: int) -> None:
+        """Somebody sets the machine's clock."""
+        self.weather.struck["clock"] += 1
+        self._error = CLOCK_STEPS[target // 2 % len(CLOCK_STEPS)]
 
     async def run(self) -> None:
         while True:
@@ -88,8 +145,8 @@ class Replica:
 
     async def _live(self) -> None:
         self.lives += 1
-        clock = FrozenClock(self._clock, self.weather)
-        fence = LeaseFence(TERMS.lease_duration, now=lambda: self._clock.now() + self.skew)
+        clock = ReplicaClock(self._clock, self.weather, lambda: self._error)
+        fence = LeaseFence(TERMS.lease_duration, now=lambda: self._clock.now() + self._skew)
         server = FaultyServer(self._cluster, clock, self.weather, fence)
         leadership: list[Leadership] = []
 
@@ -98,18 +155,24 @@ class Replica:
 
         scheduler = self.scheduler = assemble(
             server,
-            build_profiles(default_configuration(describe_plugins(PLUGINS)), PLUGINS, NO_LIMITS),
+            build_profiles(configuration(), PLUGINS, NO_LIMITS),
             clock=clock,
             rng=self._rng,
             observers=(self,),
             leads=may_attempt,
+            followed=USED,
+            monotonic=fence.now,
         )
         freshness = Freshness(
-            server, scheduler.reflectors.values, clock, scheduler.observers, now=fence.now
+            server,
+            scheduler.reflectors.values,
+            clock,
+            scheduler.observers,
+            optional=lambda: scheduler.optional_reflectors,
+            now=fence.now,
         )
         identity = f"{self._name}-{self.lives}"
         elector = LeaderElector(server, TERMS, identity, fence, clock=clock, rng=self._rng)
         leadership.append(Leadership(elector, freshness, scheduler.active))
-        self.leads = lambda: elector.leading
         scheduler.active.clear()
         await until_first(scheduler.run(), leadership[0].run())

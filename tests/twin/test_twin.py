@@ -1,10 +1,12 @@
 """Stories of faults end well; with a safeguard taken out, they do not."""
 
+import hypothesis
 import pytest
 
+from tests.twin.drawn import stories
 from tests.twin.mutants import MUTANTS
 from tests.twin.shrinking import shrink
-from tests.twin.story import Story, draw
+from tests.twin.story import FAULTS, Story, draw
 from tests.twin.twin import run
 
 STORIES = 3
@@ -20,6 +22,21 @@ def test_nothing_is_lost_doubled_or_overcommitted(seed: int) -> None:
     assert outcome.faults.total() > 100, "nothing failed"
 
 
+def test_every_kind_of_fault_strikes() -> None:
+    struck = set[str]()
+    for seed in range(1, 9):
+        struck |= {kind for kind, count in run(draw(seed, STEPS)).faults.items() if count}
+        if struck >= set(FAULTS) - {"steal", "succession"} | {"duplicate"}:
+            return
+    pytest.fail(f"only {sorted(struck)} strike")
+
+
+@hypothesis.given(stories(40))
+@hypothesis.settings(max_examples=25, deadline=None, derandomize=True, database=None)
+def test_stories_that_hypothesis_draws_end_well(story: Story) -> None:
+    assert run(story).violations == []
+
+
 def test_a_story_is_the_same_each_time() -> None:
     assert run(draw(7, 60)) == run(draw(7, 60))
 
@@ -32,6 +49,22 @@ def test_a_safeguard_that_is_taken_out_is_missed(name: str) -> None:
             return bool(run(draw(seed, 200)).violations)
 
     assert any(breaks(seed) for seed in range(10, 34))
+
+
+def test_hypothesis_shortens_a_story_to_what_breaks_it() -> None:
+    def breaks(story: Story) -> bool:
+        with MUTANTS["silent gangs"]():
+            return bool(run(story).violations)
+
+    settings = hypothesis.settings(
+        max_examples=300, deadline=None, database=None, suppress_health_check=list(_CHECKS)
+    )
+    shortest = hypothesis.find(stories(20), breaks, settings=settings)
+
+    assert [step.kind for step in shortest.steps] == ["part"]
+
+
+_CHECKS = hypothesis.HealthCheck
 
 
 def test_a_story_that_breaks_is_shortened_to_what_breaks_it() -> None:

@@ -4,25 +4,26 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from moorage.api.pod import Pod
 from moorage.cache.consistency import validate_cache
 from moorage.clock import VirtualClock, run_virtual
-from moorage.memory import deletion
-from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.scheduler.tasks import cancelled
 from moorage.watch.api_errors import ApiError
-from moorage.watch.api_resources import NODES, PODS
-from tests.twin import story as tell
 from tests.twin.checker import Checker
-from tests.twin.replica import Replica
+from tests.twin.replica import TERMS, Replica
 from tests.twin.story import WINDOWS, Step, Story
+from tests.twin.users import Users
+from tests.twin.weather import LAGGING, Disk
 
-NODES_AT_START = 4
-QUIET_SECONDS = 400.0
-MEMBERS = 3
+FIRST_LOOK_SECONDS: Final = 30.0
+LOOK_SECONDS: Final = 15.0
+QUIET_SECONDS: Final = 240.0
+"""How long after the last fault everything must be where it should be."""
+COLLECT_SECONDS: Final = 5.0
+HEIR_SECONDS: Final = 3.0
+ON_REPLICAS: Final = ("kill", "tear", "expire", "partial", "jump", "clock")
 
 
 class Outcome(NamedTuple):
@@ -32,6 +33,7 @@ class Outcome(NamedTuple):
     steps: int
     faults: Counter[str]
     binds: int
+    quiet_seconds: float
 
     @property
     def fault_steps(self) -> int:
@@ -52,31 +54,46 @@ class Twin:
         self._story = story
         self._clock = clock
         self._cluster = MemoryCluster(clock=clock, rng=random.Random(story.seed))
-        self._kubelet = Kubelet(self._cluster)
+        self._users = Users(self._cluster, (TERMS.namespace, TERMS.name))
         self._checker = Checker(self._cluster)
-        self._nodes = NODES_AT_START
+        self._disk = Disk(clock, random.Random(story.seed * 7 + 5))
         self._replicas = [
-            Replica(name, self._cluster, clock, story.seed * 7 + index)
+            Replica(name, self._cluster, clock, self._disk, story.seed * 7 + index)
             for index, name in enumerate("ab")
         ]
 
     async def run(self) -> Outcome:
-        for index in range(self._nodes):
-            self._cluster.add(NODES, tell.node(f"n{index}", "4"))
-        work = [self._checker.watch(), self._kubelet.serve()]
+        self._users.begin()
+        work = [
+            self._checker.watch_pods(),
+            self._checker.watch_nodes(),
+            self._users.kubelet.serve(),
+            self._collect(),
+        ]
         tasks = [asyncio.ensure_future(each) for each in work]
         lives = [asyncio.ensure_future(replica.run()) for replica in self._replicas]
         for step in self._story.steps:
             await self._clock.sleep(step.pause)
             self._take(step)
-        for replica in self._replicas:
-            replica.weather.clear()
-        await self._clock.sleep(QUIET_SECONDS)
+        quiet = await self._settle()
         self._judge(lives)
         await cancelled(*lives, *tasks)
         faults = sum((replica.weather.struck for replica in self._replicas), Counter[str]())
+        faults["disk"] += self._disk.struck
         steps = len(self._story.steps)
-        return Outcome(self._checker.violations, steps, faults, self._checker.binds)
+        return Outcome(self._checker.violations, steps, faults, self._checker.binds, quiet)
+
+    async def _settle(self) -> float:
+        """End all faults; return when nothing is wrong any more, or it has been long enough."""
+        self._disk.recover()
+        self._users.open_nodes()
+        for replica in self._replicas:
+            replica.weather.clear()
+        begun = self._clock.now()
+        await self._clock.sleep(FIRST_LOOK_SECONDS)
+        while self._checker.problems() and self._clock.now() - begun < QUIET_SECONDS:
+            await self._clock.sleep(LOOK_SECONDS)
+        return self._clock.now() - begun
 
     def _judge(self, lives: list[Any]) -> None:
         self._checker.quiet()
@@ -88,74 +105,29 @@ class Twin:
                 validate_cache(replica.scheduler.cache)
                 replica.scheduler.queue.validate()
 
+    async def _collect(self) -> None:
+        while True:
+            await self._clock.sleep(COLLECT_SECONDS)
+            self._users.collect_orphans()
+
     def _take(self, step: Step) -> None:
         replica = self._replicas[step.target % len(self._replicas)]
-        if step.kind in WINDOWS:
+        if step.kind == "disk":
+            self._disk.slow_down(step.seconds)
+        elif step.kind == "lag":
+            lagging = LAGGING[step.target // 2 % len(LAGGING)]
+            replica.weather.begin(f"lag/{lagging}", step.seconds)
+        elif step.kind == "succession":
+            self._succeed(replica, self._replicas[(step.target + 1) % len(self._replicas)])
+        elif step.kind in WINDOWS:
             replica.weather.begin(step.kind, step.seconds)
-            return
-        with contextlib.suppress(ApiError):  # what it was about is gone
-            getattr(self, f"_{step.kind}")(step, replica)
+        elif step.kind in ON_REPLICAS:
+            getattr(replica, step.kind)(step.target)
+        else:
+            with contextlib.suppress(ApiError):  # what it was about is gone
+                getattr(self._users, step.kind)(step)
 
-    def _kill(self, step: Step, replica: Replica) -> None:
-        replica.weather.struck["kill"] += 1
-        replica.kill()
-
-    def _tear(self, step: Step, replica: Replica) -> None:
-        replica.weather.tears += 1
-
-    def _expire(self, step: Step, replica: Replica) -> None:
-        replica.weather.expirations += 1
-
-    def _partial(self, step: Step, replica: Replica) -> None:
-        replica.weather.partial = self._clock.now() + 4.0
-        replica.kill()
-
-    def _jump(self, step: Step, replica: Replica) -> None:
-        """The machine slept: its steady clock went on."""
-        replica.weather.struck["jump"] += 1
-        replica.skew += 3.0
-
-    def _pod(self, step: Step, _: Replica) -> None:
-        cpu = ("500m", "1", "2")[step.target % 3]
-        self._add(tell.pod(f"p{step.number}", cpu, {}))
-
-    def _urgent(self, step: Step, _: Replica) -> None:
-        self._add(tell.pod(f"u{step.number}", "2", {}, priority=10))
-
-    def _apart(self, step: Step, _: Replica) -> None:
-        self._add(tell.pod(f"a{step.number}", "500m", {"a": "a"}, affinity=tell.apart()))
-
-    def _spread(self, step: Step, _: Replica) -> None:
-        spread = tell.spread()
-        self._add(tell.pod(f"s{step.number}", "500m", {"s": "s"}, topologySpreadConstraints=spread))
-
-    def _gang(self, step: Step, _: Replica) -> None:
-        name = f"g{step.number}"
-        self._cluster.apply(tell.group(name, MEMBERS))
-        for index in range(MEMBERS):
-            label = {"scheduling.x-k8s.io/pod-group": name}
-            self._add(tell.pod(f"{name}-{index}", "1", label))
-
-    def _node(self, step: Step, _: Replica) -> None:
-        self._cluster.add(NODES, tell.node(f"n{self._nodes}", "4"))
-        self._nodes += 1
-
-    def _delete(self, step: Step, _: Replica) -> None:
-        pods = self._pods()
-        if pods:
-            chosen = pods[step.target % len(pods)]
-            registry = self._cluster.registry
-            deletion.delete_object(registry, PODS, chosen.namespace, chosen.name, "", None)
-
-    def _end(self, step: Step, _: Replica) -> None:
-        running = [pod for pod in self._pods() if pod.spec.node_name and not pod.is_terminating]
-        if running:
-            chosen = running[step.target % len(running)]
-            self._kubelet.finish(chosen.namespace, chosen.name)
-
-    def _add(self, raw: dict[str, Any]) -> None:
-        self._cluster.add(PODS, raw)
-
-    def _pods(self) -> list[Pod]:
-        pods = (pod for pod in self._cluster.objects(PODS) if isinstance(pod, Pod))
-        return sorted((pod for pod in pods if not pod.is_terminal), key=lambda pod: pod.name)
+    def _succeed(self, heir: Replica, leader: Replica) -> None:
+        """One hears nothing of pods for a while, and then the other dies."""
+        heir.weather.begin("deaf", 4 * HEIR_SECONDS)
+        self._clock.call_at(self._clock.now() + HEIR_SECONDS, leader.kill)

@@ -5,8 +5,8 @@ from types import TracebackType
 
 from moorage.framework.verdicts import PluginError, SchedulingError
 
-OnPluginError = Callable[[PluginError], None]
-"""What is to be done about a plugin that raised."""
+OnPluginError = Callable[[str, PluginError], None]
+"""What is to be done about a plugin that raised, and the key of the pod that it was asked about."""
 
 
 def plugin_error(plugin: str, point: str, error: Exception) -> PluginError:
@@ -17,7 +17,7 @@ def plugin_error(plugin: str, point: str, error: Exception) -> PluginError:
     return found
 
 
-def ignore_plugin_error(error: PluginError) -> None:
+def ignore_plugin_error(pod: str, error: PluginError) -> None:
     """Tell nobody."""
 
 

@@ -62,6 +62,6 @@ class PreEnqueuePlugins:
             rejection = plugin.pre_enqueue(pod)
         except Exception as error:  # whatever a plugin raises must not stop the queue
             found = plugin_error(name, "PreEnqueue", error)
-            self._report(found)
+            self._report(pod.key, found)
             return str(found)
         return None if rejection is None else rejection.message

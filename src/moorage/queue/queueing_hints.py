@@ -107,7 +107,7 @@ class QueueingHints:
                 queues = _says_queue(entry, pod, old, new)
                 answer = "Queue" if queues else "QueueSkip"
             except Exception as error:  # whatever a plugin raises must not strand the pod
-                self._report(plugin_error(plugin, "QueueingHint", error))
+                self._report(pod.key, plugin_error(plugin, "QueueingHint", error))
                 queues, answer = True, "Error"
             self.asked[plugin, event, answer] += 1
             if queues:

@@ -3,6 +3,7 @@
 An API server that is starting refuses what it will serve in a moment: roles and custom resources
 are not loaded yet. So a refusal is believed only after it was repeated for a while. Until then it
 is not known whether the resource is there. Later the question is put again every now and then.
+The while is counted in what was slept, because a clock may be set.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -28,14 +29,16 @@ async def optional_changes(
     server: ApiServer, resources: Iterable[Resource], make: Make, clock: Clock, failed: Failed
 ) -> AsyncIterator[tuple[Resource, Change | None]]:
     """Every change of the first of these resources that is served; None, once, if none is."""
-    versions, told, begun = tuple(resources), False, clock.now()
+    versions, told, slept = tuple(resources), False, 0.0
     while not isinstance(found := await _served(server, versions, clock, failed), Resource):
-        if not told and clock.now() - begun >= SURE_AFTER_SECONDS:
+        if not told and slept >= SURE_AFTER_SECONDS:
             told = True
             if isinstance(found, Forbidden):
                 failed(versions[0], found)
             yield versions[0], None
-        await clock.sleep(ASK_AGAIN_SECONDS if told else LOOK_SECONDS)
+        pause = ASK_AGAIN_SECONDS if told else LOOK_SECONDS
+        await clock.sleep(pause)
+        slept += pause
     async with aclosing(make(found).changes()) as following:
         async for change in following:
             yield found, change

@@ -88,7 +88,7 @@ class Scheduler:
         self._tasks, self._features = Tasks(), Features()
         self._bindings, preparing = Bindings(self.wake), PodsInPreBind()
         self.in_force = Profiles(profiles, Backoff(*backoff), self._features)
-        statuses = StatusWriter(server, self.observers, self._tasks.start)
+        statuses = StatusWriter(server, self.observers, self._tasks.start, clock, self._waits)
         reporter = Reporter(clock, self.in_force, self.observers, self.recorder, statuses)
         tell = BreakerReporter(self.observers, reporter)
         self._handles = Handles(self.cache, clock, self.waiting, self.recorder, tell)
@@ -205,6 +205,9 @@ class Scheduler:
         """Who follows each resource, by its plural name."""
         return self._intake.reflectors
 
+    def _waits(self, uid: str) -> bool:
+        return self.queue.find(uid) is not None
+
     @property
     def optional_reflectors(self) -> Sequence[Reflector]:
         """Those of resources that the server need not have, and has."""
@@ -264,5 +267,5 @@ class Scheduler:
         """Let the loop look again."""
         self._woken.set()
 
-    def _plugin_failed(self, error: PluginError) -> None:
-        self.observers.failed("", "", error)
+    def _plugin_failed(self, pod: str, error: PluginError) -> None:
+        self.observers.failed(pod, "", error)

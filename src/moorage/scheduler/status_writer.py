@@ -7,29 +7,53 @@ would say so for good.
 1. One write of a pod is under way at a time; what comes meanwhile is joined into one more.
 2. Before a pod is bound its writes end: one under way is waited for, one not begun is dropped.
 3. While it is being bound nothing is written. If it is not bound after all, writing goes on.
+4. What the server could not take (429, 5xx, no answer) is written again, later each time, for as
+   long as the pod waits and nothing newer is to be said. What it refuses is dropped and told.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from moorage.api.pod import Pod
+from moorage.clock import Clock
 from moorage.observe.observers import Observers
 from moorage.scheduler.tasks import Start
-from moorage.watch.api_errors import ApiError, NotFound
+from moorage.watch.api_errors import (
+    ApiError,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+)
 from moorage.watch.api_server import ApiServer
 
 Patch = dict[str, Any]
+PASSING: Final = (TooManyRequests, ServerError, Unauthorized)
+"""Errors after which the same may be taken later; a token that has expired is read again."""
+AGAIN_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+"""How long after each failure in a row it is tried again; then it is given up."""
 
 
 class StatusWriter:
-    """What is to be written of each pod, by uid."""
+    """What is to be written of each pod, by uid; `waits` tells whether one still has no node."""
 
-    def __init__(self, server: ApiServer, observers: Observers, start: Start) -> None:
+    def __init__(
+        self,
+        server: ApiServer,
+        observers: Observers,
+        start: Start,
+        clock: Clock,
+        waits: Callable[[str], bool],
+    ) -> None:
         self._server = server
         self._observers = observers
         self._start = start
+        self._clock = clock
+        self._waits = waits
+        self._failures: dict[str, int] = {}
+        """Writes of a pod that have failed in a row."""
         self._next: dict[str, tuple[Pod, Patch]] = {}
         self._under_way: dict[str, asyncio.Event] = {}
         self._held: set[str] = set()
@@ -69,18 +93,45 @@ class StatusWriter:
     async def _send(self, uid: str) -> None:
         try:
             while uid in self._next and uid not in self._held:
-                await self._patch(*self._next.pop(uid))
+                pod, patch = self._next.pop(uid)
+                error = await self._patch(pod, patch)
+                if error is not None and self._keeps(pod, patch, error):
+                    return
         finally:
             self._under_way.pop(uid).set()
 
-    async def _patch(self, pod: Pod, patch: Patch) -> None:
-        """That the pod is gone is fine."""
+    async def _patch(self, pod: Pod, patch: Patch) -> ApiError | None:
+        """Why it could not be written; that the pod is gone is fine."""
         try:
             await self._server.patch_pod_status(pod.namespace, pod.name, patch, pod.uid)
         except NotFound:
             pass
         except ApiError as error:
             self._observers.failed(pod.key, "", error)
+            return error
+        self._failures.pop(pod.uid, None)
+        return None
+
+    def _keeps(self, pod: Pod, patch: Patch, error: ApiError) -> bool:
+        """Whether a patch that failed is to be written again later, with what came meanwhile."""
+        failures = self._failures.pop(pod.uid, 0)
+        if not isinstance(error, PASSING) or failures == len(AGAIN_SECONDS):
+            return False
+        self._failures[pod.uid] = failures + 1
+        latest, newer = self._next.get(pod.uid, (pod, {"status": {}}))
+        self._next[pod.uid] = latest, _joined(patch, newer)
+        delay = max(AGAIN_SECONDS[failures], error.retry_after)
+        self._start(self._again(pod, delay), f"status/{pod.key}")
+        return True
+
+    async def _again(self, pod: Pod, delay: float) -> None:
+        await self._clock.sleep(delay)
+        if not self._waits(pod.uid):
+            self._next.pop(pod.uid, None)
+        if pod.uid in self._next:
+            self._begin(pod)
+        else:
+            self._failures.pop(pod.uid, None)
 
 
 def _joined(earlier: Patch, later: Patch) -> Patch:

@@ -164,13 +164,13 @@ class Freshness:
 
     async def _version(self, reflector: Reflector) -> str:
         """The version of this moment, by a consistent read; none where nothing is served."""
-        begun, may_be_absent = self._clock.now(), reflector in self._optional()
+        begun, may_be_absent = self._now(), reflector in self._optional()
         while True:
             try:
                 page = await self._server.list_page(reflector.resource, limit=1)
             except ApiError as error:
                 refused = may_be_absent and isinstance(error, NotFound | Forbidden)
-                if refused and self._clock.now() - begun >= ABSENT_SECONDS:
+                if refused and self._now() - begun >= ABSENT_SECONDS:
                     return ""
                 await self._clock.sleep(max(ASK_AGAIN_SECONDS, error.retry_after))
             else:

@@ -147,15 +147,17 @@ def test_activation_does_not_force_a_gate(
 def test_a_gate_that_raises_is_reported_and_shut(
     queue_of: Callable[..., SchedulingQueue], pod: Callable[..., PodInfo], clock: VirtualClock
 ) -> None:
-    reported: list[PluginError] = []
-    queue = queue_of(pre_enqueue={SCHEDULER: entries(Broken())}, report=reported.append)
+    reported: list[tuple[str, PluginError]] = []
+    queue = queue_of(
+        pre_enqueue={SCHEDULER: entries(Broken())}, report=lambda *told: reported.append(told)
+    )
 
     assert queue.add(pod("web"), clock.now()) is State.GATED
 
-    assert [str(error) for error in reported] == [
+    assert [str(error) for _, error in reported] == [
         "running PreEnqueue plugin 'Broken': KeyError: 'quota'"
     ]
-    assert isinstance(reported[0].__cause__, KeyError)
+    assert isinstance(reported[0][1].__cause__, KeyError)
 
 
 def test_removing_the_last_scheduling_gate_lets_the_pod_in(

@@ -48,16 +48,18 @@ REGISTERED = {
 }
 
 Refused = Callable[..., QueuedPod]
+Told = tuple[str, PluginError]
+"""The pod that a plugin was asked about, and how it failed."""
 
 
 @pytest.fixture
-def reported() -> list[PluginError]:
+def reported() -> list[Told]:
     return []
 
 
 @pytest.fixture
-def hints(reported: list[PluginError]) -> QueueingHints:
-    return QueueingHints({SCHEDULER: REGISTERED}, reported.append)
+def hints(reported: list[Told]) -> QueueingHints:
+    return QueueingHints({SCHEDULER: REGISTERED}, lambda *told: reported.append(told))
 
 
 @pytest.fixture
@@ -116,13 +118,13 @@ def test_an_event_is_worth(
 
 
 def test_a_hint_that_raises_counts_as_queue_and_is_reported(
-    hints: QueueingHints, refused: Refused, reported: list[PluginError]
+    hints: QueueingHints, refused: Refused, reported: list[Told]
 ) -> None:
     strategy = hints.weigh(refused(["Broken"]), hints.hear(NODE_ADD), None, None)
 
     assert strategy is QueueingStrategy.AFTER_BACKOFF
-    assert [str(error) for error in reported] == [
-        "running QueueingHint plugin 'Broken': ValueError: no such node"
+    assert [(pod, str(error)) for pod, error in reported] == [
+        ("shop/web", "running QueueingHint plugin 'Broken': ValueError: no such node")
     ]
 
 
@@ -140,7 +142,7 @@ def test_answers_are_counted_by_plugin_event_and_answer(
 
 
 def test_the_hint_sees_the_pod_and_the_object_before_and_after(
-    pod: Callable[..., PodInfo], refused: Refused, reported: list[PluginError]
+    pod: Callable[..., PodInfo], refused: Refused, reported: list[Told]
 ) -> None:
     seen: list[tuple[Any, ...]] = []
 
@@ -148,7 +150,9 @@ def test_the_hint_sees_the_pod_and_the_object_before_and_after(
         seen.append((pod.name, old, new))
         return Hint.SKIP
 
-    hints = QueueingHints({SCHEDULER: {"Look": [EventHint(NODE_ADD, look)]}}, reported.append)
+    hints = QueueingHints(
+        {SCHEDULER: {"Look": [EventHint(NODE_ADD, look)]}}, lambda *told: reported.append(told)
+    )
     hints.weigh(refused(["Look"]), hints.hear(NODE_ADD), "before", "after")
 
     assert seen == [("web", "before", "after")]
@@ -170,10 +174,8 @@ def test_a_wildcard_event_moves(
     assert hints.weigh(refused(["Never"]), hints.hear(FORCE_ACTIVATE), None, carried) is want
 
 
-def test_hints_of_other_profiles_are_not_asked(
-    refused: Refused, reported: list[PluginError]
-) -> None:
-    hints = QueueingHints({"batch": REGISTERED, SCHEDULER: {}}, reported.append)
+def test_hints_of_other_profiles_are_not_asked(refused: Refused, reported: list[Told]) -> None:
+    hints = QueueingHints({"batch": REGISTERED, SCHEDULER: {}}, lambda *told: reported.append(told))
 
     assert hints.hear(NODE_ADD).is_of_interest
     assert hints.weigh(refused(["Yes"]), hints.hear(NODE_ADD), None, None) is QueueingStrategy.SKIP
@@ -189,10 +191,10 @@ def test_hints_of_other_profiles_are_not_asked(
         ),
     ],
 )
-def test_an_event_of_interest_is(
-    reported: list[PluginError], event: ClusterEvent, want: bool
-) -> None:
-    hints = QueueingHints({SCHEDULER: {"Yes": REGISTERED["Yes"]}}, reported.append)
+def test_an_event_of_interest_is(reported: list[Told], event: ClusterEvent, want: bool) -> None:
+    hints = QueueingHints(
+        {SCHEDULER: {"Yes": REGISTERED["Yes"]}}, lambda *told: reported.append(told)
+    )
 
     assert hints.hear(event).is_of_interest is want
 

@@ -24,16 +24,16 @@ class Partial(MemoryCluster):
     until = 100.0
 
     async def list_page(self, resource: Resource, **options: Any) -> Page:
-        if resource in POD_GROUPS and self.clock.now() < self.until:
+        if resource in POD_GROUPS and self.clock.now() % 3600.0 < self.until:
             raise self.refusal
         return await super().list_page(resource, **options)
 
 
 def follow(
-    cluster_type: type[MemoryCluster], seconds: float
+    cluster_type: type[MemoryCluster], seconds: float, clock: VirtualClock | None = None
 ) -> tuple[list[tuple[float, str]], list[str]]:
     """What is heard in that time, and what failed."""
-    clock = VirtualClock(0.0)
+    clock = clock or VirtualClock(0.0)
     cluster = cluster_type(clock=clock)
     cluster.apply(group("train", 3))
     heard: list[tuple[float, str]] = []
@@ -126,3 +126,11 @@ def test_the_embedded_cluster_serves_one_dialect_of_groups() -> None:
         return found
 
     assert asyncio.run(main()) == [True, False, False]
+
+
+def test_a_clock_that_is_set_makes_nobody_sure() -> None:
+    class SetForward(VirtualClock):
+        def now(self) -> float:
+            return super().now() + (3600.0 if super().now() >= 2.0 else 0.0)
+
+    assert "absent" not in [what for _, what in follow(Partial, 9, SetForward(0.0))[0]]

@@ -2,7 +2,10 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from moorage.api.pod import Pod
 from moorage.app.assembly import assemble
@@ -13,6 +16,15 @@ from moorage.observe.observers import Observers
 from moorage.scheduler.status_writer import StatusWriter
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.testing.small_cluster import profile_of
+from moorage.watch.api_errors import (
+    ApiError,
+    Conflict,
+    Forbidden,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unreachable,
+)
 from moorage.watch.api_resources import NODES, PODS
 
 Raw = dict[str, Any]
@@ -63,19 +75,24 @@ def test_a_pod_that_gets_room_while_its_failure_is_written_is_not_said_to_wait()
 
 
 class Recorder:
-    """An API server that notes what is written, when."""
+    """An API server that notes what is written, when; first it fails as it is told to."""
 
-    def __init__(self, clock: VirtualClock) -> None:
+    def __init__(self, clock: VirtualClock, *failures: ApiError) -> None:
         self._clock = clock
+        self._failures = list(failures)
         self.written: list[tuple[float, Raw]] = []
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
         await self._clock.sleep(1.0)
+        if self._failures:
+            raise self._failures.pop(0)
         self.written.append((self._clock.now(), patch["status"]))
 
 
-async def writer_on(clock: VirtualClock) -> tuple[StatusWriter, Recorder]:
-    server = Recorder(clock)
+async def writer_on(
+    clock: VirtualClock, *failures: ApiError, waits: Callable[[str], bool] = bool
+) -> tuple[StatusWriter, Recorder]:
+    server = Recorder(clock, *failures)
 
     tasks = []
 
@@ -83,7 +100,7 @@ async def writer_on(clock: VirtualClock) -> tuple[StatusWriter, Recorder]:
         tasks.append(asyncio.ensure_future(work))
 
     made: Any = server
-    return StatusWriter(made, Observers(()), start), server
+    return StatusWriter(made, Observers(()), start, clock, waits), server
 
 
 def waiting() -> Pod:
@@ -148,3 +165,93 @@ def test_a_binding_that_fails_lets_the_last_word_through() -> None:
         return server.written
 
     assert [s["conditions"][0]["message"] for _, s in run_virtual(main(), clock)] == ["refused"]
+
+
+def messages(written: list[tuple[float, Raw]]) -> list[tuple[float, str]]:
+    return [(when, status["conditions"][0]["message"]) for when, status in written]
+
+
+@pytest.mark.parametrize(
+    ("error", "want"),
+    [
+        pytest.param(ServerError("etcd"), [(3.0, "why")], id="a server that failed"),
+        pytest.param(Unreachable("reset"), [(3.0, "why")], id="no answer"),
+        pytest.param(
+            TooManyRequests("later", retry_after=5.0), [(7.0, "why")], id="later, as it asks for"
+        ),
+        pytest.param(Forbidden("no"), [], id="a refusal is final"),
+        pytest.param(Conflict("another pod"), [], id="another pod by now"),
+        pytest.param(NotFound("gone"), [], id="the pod is gone"),
+    ],
+)
+def test_what_could_not_be_written_is_written_later_and_what_is_refused_is_not(
+    error: ApiError, want: list[tuple[float, str]]
+) -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(clock, error)
+        writer.write(waiting(), condition("why"))
+        await clock.sleep(300)
+        return server.written
+
+    assert messages(run_virtual(main(), clock)) == want
+
+
+def test_what_failed_is_joined_with_what_is_newer() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(clock, Unreachable("reset"))
+        writer.write(waiting(), condition("older"))
+        await clock.sleep(1.5)
+        writer.write(waiting(), {"status": {"nominatedNodeName": "a"}})
+        await clock.sleep(300)
+        return server.written
+
+    ((when, said),) = run_virtual(main(), clock)
+    assert (when, said["conditions"][0]["message"]) == (2.5, "older")
+    assert said["nominatedNodeName"] == "a"
+
+
+def test_of_a_pod_that_waits_no_more_nothing_is_written_again() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(
+            clock, Unreachable("reset"), waits=lambda _: clock.now() < 1.5
+        )
+        writer.write(waiting(), condition("why"))
+        await clock.sleep(300)
+        return server.written
+
+    assert run_virtual(main(), clock) == []
+
+
+def test_a_pod_is_bound_without_waiting_for_what_is_to_be_written_again() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> tuple[float, list[tuple[float, Raw]]]:
+        writer, server = await writer_on(clock, Unreachable("reset"))
+        writer.write(waiting(), condition("why"))
+        await clock.sleep(1.2)
+        async with writer.binding(waiting().uid):
+            bound_at = clock.now()
+        await clock.sleep(300)
+        return bound_at, server.written
+
+    assert run_virtual(main(), clock) == (1.2, [])
+
+
+def test_after_a_while_it_is_given_up() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(clock, *[Unreachable("reset")] * 8)
+        writer.write(waiting(), condition("first"))
+        await clock.sleep(600)
+        writer.write(waiting(), condition("second"))
+        await clock.sleep(60)
+        return server.written
+
+    assert messages(run_virtual(main(), clock)) == [(601.0, "second")]

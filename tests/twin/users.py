@@ -1,0 +1,151 @@
+"""What users, kubelets and administrators do to the cluster: one method for each kind of step."""
+
+from typing import Any, TypeVar
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.memory import deletion, updates
+from moorage.memory.kubelet import Kubelet
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.watch.api_resources import LEASES, NODES, PODS, Resource
+from tests.twin import objects
+from tests.twin.story import Step
+
+T = TypeVar("T")
+NODES_AT_START = 4
+FEWEST_NODES = 3
+MEMBERS = 3
+NODE_CPU = "4"
+
+
+class Users:
+    """Steps that need no replica."""
+
+    def __init__(self, cluster: MemoryCluster, lease: tuple[str, str]) -> None:
+        self._cluster = cluster
+        self._lease = lease
+        self.kubelet = Kubelet(cluster)
+        self._made = 0
+
+    def begin(self) -> None:
+        """What is there before the first step."""
+        for _ in range(NODES_AT_START):
+            self._add_node()
+        self._cluster.apply(objects.budget())
+        self._cluster.apply(objects.quota())
+
+    def pod(self, step: Step) -> None:
+        cpu = ("500m", "1", "2")[step.target % 3]
+        self._add(f"p{step.number}", cpu, {"guarded": "yes"} if step.target % 5 == 0 else {})
+
+    def urgent(self, step: Step) -> None:
+        self._add(f"u{step.number}", "2", {}, priority=10)
+
+    def apart(self, step: Step) -> None:
+        self._add(f"a{step.number}", "500m", {"a": "a"}, affinity=objects.apart())
+
+    def spread(self, step: Step) -> None:
+        spread = objects.spread()
+        self._add(f"s{step.number}", "500m", {"s": "s"}, topologySpreadConstraints=spread)
+
+    def tenant(self, step: Step) -> None:
+        cpu = ("500m", "1")[step.target % 2]
+        self._add(f"t{step.number}", cpu, {}, namespace=objects.TENANT)
+
+    def gang(self, step: Step) -> None:
+        self._gang(step, MEMBERS)
+
+    def part(self, step: Step) -> None:
+        """A gang of which a pod never comes."""
+        self._gang(step, MEMBERS - 1)
+
+    def _gang(self, step: Step, members: int) -> None:
+        name = f"g{step.number}"
+        self._cluster.apply(objects.group(name, MEMBERS))
+        for index in range(members):
+            self._add(f"{name}-{index}", "1", {objects.GROUP_LABEL: name})
+
+    def delete(self, step: Step) -> None:
+        chosen = _choose(self._pods(), step)
+        if chosen is not None:
+            self._remove(PODS, chosen.namespace, chosen.name)
+
+    def end(self, step: Step) -> None:
+        chosen = _choose(self._running(), step)
+        if chosen is not None:
+            self.kubelet.finish(chosen.namespace, chosen.name)
+
+    def reject(self, step: Step) -> None:
+        chosen = _choose(self._running(), step)
+        if chosen is not None:
+            self.kubelet.reject(chosen.namespace, chosen.name)
+
+    def touch(self, step: Step) -> None:
+        """Somebody else writes to a pod."""
+        chosen = _choose(self._pods(), step)
+        if chosen is not None:
+            change = {"metadata": {"annotations": {"touched": str(step.number)}}}
+            self._patch(PODS, chosen.namespace, chosen.name, change)
+
+    def node(self, step: Step) -> None:
+        self._add_node()
+
+    def cordon(self, step: Step) -> None:
+        """Close a node to new pods, or open one that is closed."""
+        chosen = _choose(self._nodes(), step)
+        if chosen is not None:
+            change = {"spec": {"unschedulable": not chosen.spec.unschedulable}}
+            self._patch(NODES, "", chosen.name, change)
+
+    def drop(self, step: Step) -> None:
+        """Take a node away; its pods go with it, when somebody finds out."""
+        nodes = self._nodes()
+        if len(nodes) > FEWEST_NODES:
+            self._remove(NODES, "", nodes[step.target % len(nodes)].name)
+
+    def steal(self, step: Step) -> None:
+        """Somebody takes the lease, and never renews it."""
+        change = {"spec": {"holderIdentity": f"thief-{step.number}"}}
+        self._patch(LEASES, *self._lease, change)
+
+    def collect_orphans(self) -> None:
+        """Delete the pods of nodes that are gone, as the pod garbage collector does."""
+        names = {node.name for node in self._nodes()}
+        for pod in self._pods():
+            if pod.spec.node_name and pod.spec.node_name not in names:
+                deletion.delete_object(
+                    self._cluster.registry, PODS, pod.namespace, pod.name, pod.uid, 0
+                )
+
+    def open_nodes(self) -> None:
+        """No node stays closed."""
+        for node in self._nodes():
+            if node.spec.unschedulable:
+                self._patch(NODES, "", node.name, {"spec": {"unschedulable": False}})
+
+    def _add_node(self) -> None:
+        self._cluster.add(NODES, objects.node(f"n{self._made}", NODE_CPU))
+        self._made += 1
+
+    def _add(self, name: str, cpu: str, labels: dict[str, str], **more: Any) -> None:
+        self._cluster.add(PODS, objects.pod(name, cpu, labels, **more))
+
+    def _remove(self, resource: Resource, namespace: str, name: str) -> None:
+        deletion.delete_object(self._cluster.registry, resource, namespace, name, "", None)
+
+    def _patch(self, resource: Resource, namespace: str, name: str, change: objects.Raw) -> None:
+        updates.patch_object(self._cluster.registry, resource, namespace, name, change, "", "merge")
+
+    def _nodes(self) -> list[Node]:
+        return [node for node in self._cluster.objects(NODES) if isinstance(node, Node)]
+
+    def _pods(self) -> list[Pod]:
+        pods = (pod for pod in self._cluster.objects(PODS) if isinstance(pod, Pod))
+        return sorted((pod for pod in pods if not pod.is_terminal), key=lambda pod: pod.name)
+
+    def _running(self) -> list[Pod]:
+        return [pod for pod in self._pods() if pod.spec.node_name and not pod.is_terminating]
+
+
+def _choose(found: list[T], step: Step) -> T | None:
+    return found[step.target % len(found)] if found else None
