@@ -6,6 +6,8 @@ usage: gpu.py --nodes FILE --pods FILE --policy moorage|fgd|bestfit|random|kube|
 One pod at a time; what fits nowhere is dropped. `alloc` is the percentage of all GPU milli in use
 when so many percent have been asked for; `placed` the percentage of pods placed, by class, of those
 that came before 100 %; `placements_per_s` is of one core: seconds are of CPU time.
+With `--batch`, so many pods wait together and are placed in the best order for all of them, the
+largest first. `p99_ms` is of one decision: a pod, or a batch.
 """
 
 import argparse
@@ -21,6 +23,7 @@ import numpy as np
 from gpu_policies import Cluster, Policy, Worth
 from gpu_trace import Measures, TraceNode, arrivals, read_nodes, read_pods
 
+from moorage.policies.gpu.gpu_largest_first import in_order
 from moorage.policies.gpu.gpu_request import GPURequest
 from moorage.policies.gpu.packing_costs import NEVER
 
@@ -64,27 +67,41 @@ class Run:
         self.pods = arrivals(pods, self.cluster.capacity, seed)
         self.policy = gpu_policies.policy(name, self.cluster, pods, seed)
         self._kept = KeptWorth(self.cluster, self.policy)
+        self.seconds: list[float] = []
 
     def place(self, pod: GPURequest) -> bool:
-        self.policy.see(pod)
         worth = self._kept.of(pod)
         best = worth.values.max()
         if best == NEVER:
             return False
         tied = np.flatnonzero(worth.values == best)
         row = int(tied[0] if self._by_name else tied[self._chance.randrange(len(tied))])
-        self.cluster.take(row, int(worth.device[row]), pod)
+        self.cluster.take(row, self.cluster.devices(row, int(worth.device[row]), pod), pod)
         return True
 
-    def measure(self) -> dict[str, Any]:
-        start = time.process_time()
-        placed = np.array([self.place(pod) for pod in self.pods])
-        seconds = time.process_time() - start
+    def place_all(self, batch: int) -> list[bool]:
+        """Whether each pod was placed; a batch of them is placed the largest first."""
+        placed = []
+        for at in range(0, len(self.pods), batch):
+            start = time.process_time()
+            waiting = self.pods[at : at + batch]
+            for pod in waiting:
+                self.policy.see(pod)
+            self.pods[at : at + batch] = waiting = in_order(waiting)
+            placed += [self.place(pod) for pod in waiting]
+            self.seconds.append(time.process_time() - start)
+        return placed
+
+    def measure(self, batch: int = 1) -> dict[str, Any]:
+        placed = np.array(self.place_all(batch))
+        self.cluster.validate()
         found = Measures.of(self.pods, placed, self.cluster.capacity)
         return {
             "alloc": {str(at): round(value, 3) for at, value in found.alloc.items()},
             "placed": {kind: round(value, 2) for kind, value in found.placed.items()},
-            "placements_per_s": round(len(self.pods) / seconds),
+            "placements_per_s": round(len(self.pods) / sum(self.seconds)),
+            "p99_ms": round(1000 * float(np.percentile(self.seconds, 99)), 1),
+            "curve": {str(at): round(value, 2) for at, value in found.curve.items()},
         }
 
 
@@ -100,7 +117,9 @@ def summary(lines: list[dict[str, Any]]) -> dict[str, Any]:
         return {n: both([line[key][n] for line in lines if n in line[key]]) for n in names}
 
     rate = statistics.fmean(line["placements_per_s"] for line in lines)
-    return {"alloc": each("alloc"), "placed": each("placed"), "placements_per_s": round(rate)}
+    found = {"alloc": each("alloc"), "placed": each("placed"), "placements_per_s": round(rate)}
+    found["p99_ms"] = max(line["p99_ms"] for line in lines)
+    return {**found, "curve": {at: both_["mean"] for at, both_ in each("curve").items()}}
 
 
 def seeds(text: str) -> list[int]:
@@ -115,16 +134,17 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--policy", choices=gpu_policies.NAMES, default="moorage")
     parser.add_argument("--ties", choices=("random", "name"), default="random")
     parser.add_argument("--seeds", type=seeds, default=seeds("42-51"))
+    parser.add_argument("--batch", type=int, default=1, help="pods that are placed together")
     return parser.parse_args()
 
 
 def main() -> None:
     given = arguments()
     nodes, pods = read_nodes(given.nodes), read_pods(given.pods)
-    said = {"policy": given.policy, "ties": given.ties}
+    said = {"policy": given.policy, "ties": given.ties, "batch": given.batch}
     lines = []
     for seed in given.seeds:
-        lines.append(Run(nodes, pods, given.policy, given.ties, seed).measure())
+        lines.append(Run(nodes, pods, given.policy, given.ties, seed).measure(given.batch))
         print(json.dumps({"seed": seed, **said, **lines[-1]}), flush=True)
     print(json.dumps({"seeds": len(lines), **said, **summary(lines)}), flush=True)
 

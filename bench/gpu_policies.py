@@ -57,26 +57,28 @@ class Cluster:
         self.capacity = int(left.sum())
         self.log: list[int] = []
 
-    def take(self, row: int, device: int, pod: GPURequest, sign: int = 1) -> list[int]:
-        """Place a pod, and say on which devices."""
+    def devices(self, row: int, device: int, pod: GPURequest) -> tuple[int, ...]:
+        """The devices that a pod gets: that one, or the first that are free."""
+        if not pod.gpus:
+            return ()
+        if pod.is_share:
+            return (device,)
+        return tuple(np.flatnonzero(self.free.left[row] >= pod.milli)[: pod.gpus].tolist())
+
+    def take(self, row: int, devices: tuple[int, ...], pod: GPURequest, sign: int = 1) -> None:
+        """Place a pod; with -1, take it back."""
         free = self.free
         free.cpu[row] -= sign * pod.cpu
         free.memory[row] -= sign * pod.memory
+        for device in devices:
+            free.left[row, device] -= sign * pod.milli
         self.log.append(row)
-        if not pod.gpus:
-            return []
-        if pod.is_share:
-            taken = [device]
-        else:
-            taken = np.flatnonzero(free.left[row] >= pod.milli)[: pod.gpus].tolist()
-        free.left[row, taken] -= pod.milli
-        return taken
 
-    def release(self, row: int, devices: list[int], pod: GPURequest) -> None:
-        self.free.cpu[row] += pod.cpu
-        self.free.memory[row] += pod.memory
-        self.free.left[row, devices] += pod.milli
-        self.log.append(row)
+    def validate(self) -> None:
+        """Raise where more was promised than there is."""
+        lowest = min(int(column.min()) for column in self.free[:3])
+        if lowest < 0:
+            raise AssertionError(f"a node or a device is short of {-lowest}")
 
 
 def asked(pod: GPURequest, models: Interner[str]) -> Asked:

@@ -15,6 +15,7 @@ from moorage.policies.gpu.gpu_request import WHOLE, GPURequest
 TUNED = 1.3
 """Pods are added, or taken away, until they ask for so many times the cluster's GPUs."""
 POINTS = (80, 90, 95, 100, 130)
+CURVE = range(50, 131, 2)
 CLASSES = ("cpu", "share", "1", "2", "4", "8")
 
 
@@ -84,6 +85,7 @@ class Measures(NamedTuple):
     """What one run allocated, in percent of the GPUs, and which pods it placed before 100 %."""
 
     alloc: dict[int, float]
+    curve: dict[int, float]
     placed: dict[str, float]
 
     @classmethod
@@ -92,7 +94,10 @@ class Measures(NamedTuple):
         arrived = 100 * sizes.cumsum() / capacity
         used = 100 * (sizes * placed).cumsum() / capacity
         at = np.round(arrived)
-        alloc = {point: float(used[at == point].mean()) for point in POINTS if (at == point).any()}
+        alloc, curve = (
+            {point: float(used[at == point].mean()) for point in points if (at == point).any()}
+            for points in (POINTS, CURVE)
+        )
         early = arrived <= 100
         kinds = np.array([pod_class(pod) for pod in pods])
         by_class = {
@@ -100,4 +105,4 @@ class Measures(NamedTuple):
             for kind in CLASSES
             if (early & (kinds == kind)).any()
         }
-        return cls(alloc, by_class)
+        return cls(alloc, curve, by_class)

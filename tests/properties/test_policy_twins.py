@@ -259,6 +259,7 @@ def test_every_policy_of_nodes_has_a_twin() -> None:
         "Coscheduling",
         "FairShare",
         "GangScheduling",
+        "GPULargestFirst",
         "GPUPacking",  # tests/properties/test_gpu_packing.py
         "ReservedRoom",
     }

@@ -35,6 +35,7 @@ from moorage.policies.business.cost_optimization import CostOptimizationPlugin
 from moorage.policies.cluster_capacity import ClusterCapacity
 from moorage.policies.compliance import Compliance
 from moorage.policies.energy_aware import EnergyAware
+from moorage.policies.gpu.gpu_largest_first import GPULargestFirst
 from moorage.policies.gpu.gpu_packing import GPUPacking
 from moorage.policies.gpu.gpu_priority import GPUPriorityPlugin
 from moorage.policies.gpu.gpu_topology import GPUTopology
@@ -63,6 +64,7 @@ POLICIES: tuple[type[Plugin], ...] = (
     EnergyAware,
     FairShare,
     GangScheduling,
+    GPULargestFirst,
     GPUPacking,
     GPUPriorityPlugin,
     GPUTopology,

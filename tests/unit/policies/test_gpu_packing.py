@@ -9,10 +9,12 @@ import pytest
 from moorage.api.pod import Pod
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
+from moorage.framework.queued_pod import QueuedPod
 from moorage.policies.gpu import gpu_packing
 from moorage.policies.gpu.devices import annotations
 from moorage.policies.gpu.devices.annotations import Holding
 from moorage.policies.gpu.devices.columns import DeviceColumns
+from moorage.policies.gpu.gpu_largest_first import GPULargestFirst
 from moorage.policies.gpu.gpu_packing import GPUPacking
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 from tests.unit.policies.asking import plugin_of, refusals, scores, world
@@ -280,3 +282,15 @@ def test_what_means_nothing_is_refused_with_its_name() -> None:
         answer = plugin_of(cluster).pre_filter(cycle, info.pod)
         assert answer is not None
         assert next(iter(said)) in answer.message
+
+
+def test_the_largest_of_pods_that_wait_together_goes_first() -> None:
+    cluster = world(GPUPacking())
+
+    def key(asked: PodBuilder, at: float) -> tuple[int, int, int, float]:
+        return GPULargestFirst().sort_key(QueuedPod(cluster.cache.info(asked.build()), at))
+
+    assert key(whole(8), 3.0) < key(share(470), 1.0)
+    assert key(share(470), 9.0) < key(whole(8), 11.0)
+    assert key(share(470), 1.0) < key(share(470), 2.0)
+    assert key(share(100).prioritised(5), 15.0) < key(whole(8), 1.0)

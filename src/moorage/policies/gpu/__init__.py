@@ -1,6 +1,7 @@
 """Policies for pods and nodes with GPUs.
 
     devices        GPUs as devices: which one a pod holds, how it asks, where that is written
+    gpu_largest_first  GPULargestFirst: of pods that wait together, the largest go first
     gpu_packing    GPUPacking: GPUs packed for the pods to come, down to the device
     gpu_priority   GPUPriorityPlugin: GPU pods go to GPU nodes, and other pods stay off them
     gpu_request    GPURequest: what one pod asks of a node with GPUs

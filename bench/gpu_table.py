@@ -1,0 +1,140 @@
+"""Every policy on every trace: bench/gpu.py for each cell, kept, and docs/gpu-results.md of them.
+
+usage: gpu_table.py --traces DIR [--seeds 42-51] [--kept build/bench-gpu]
+                    [--out docs/gpu-results.md]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parent.parent
+TRACES = ("default", "cpu050", "gpushare100", "multigpu20")
+PUBLISHED = {"default": 95.23, "cpu050": 95.00, "gpushare100": 86.64, "multigpu20": 95.53}
+CLASSES = ("cpu", "share", "1", "2", "4", "8")
+
+
+class Cell(NamedTuple):
+    """One policy on one trace."""
+
+    policy: str
+    ties: str
+    batch: int = 1
+
+    @property
+    def name(self) -> str:
+        form = f", batch {self.batch}" if self.batch > 1 else ""
+        return f"{self.policy}, {self.ties} ties{form}"
+
+
+CELLS = (
+    Cell("moorage", "random"),
+    Cell("moorage", "name"),
+    Cell("moorage", "random", 16),
+    Cell("fgd", "name"),
+    Cell("fgd", "random"),
+    Cell("mostallocated", "random"),
+    Cell("bestfit", "random"),
+    Cell("kube", "random"),
+    Cell("random", "random"),
+)
+
+
+def measured(cell: Cell, trace: str, given: argparse.Namespace) -> dict[str, Any]:
+    """The last line of bench/gpu.py for a cell; measured once, and kept."""
+    kept = given.kept / f"{trace}-{cell.policy}-{cell.ties}-{cell.batch}.jsonl"
+    if not kept.exists():
+        command = [sys.executable, str(ROOT / "bench/gpu.py")]
+        command += ["--nodes", str(given.traces / "openb_node_list_gpu_node.csv.gz")]
+        command += ["--pods", str(given.traces / f"openb_pod_list_{trace}.csv.gz")]
+        command += ["--policy", cell.policy, "--ties", cell.ties, "--batch", str(cell.batch)]
+        command += ["--seeds", given.seeds]
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(lines)
+    found: dict[str, Any] = json.loads(kept.read_text().splitlines()[-1])
+    return found
+
+
+def table(trace: str, found: dict[Cell, dict[str, Any]]) -> list[str]:
+    """What was allocated, and which classes were placed, for each policy."""
+    points = ("80", "90", "95", "100", "130")
+    lines = [
+        f"\n### {trace}\n",
+        f"Allocated % of all GPUs when X % have been asked for, mean ± sd; FGD is published with "
+        f"{PUBLISHED[trace]} at 100 (ties by name). Then placed % of each class before 100 %.\n",
+        "| policy | " + " | ".join((*points, *CLASSES)) + " | per s |",
+        "|---" * (len(points) + len(CLASSES) + 2) + "|",
+    ]
+    for cell, line in found.items():
+        alloc = [line["alloc"][at] for at in points]
+        parts = [f"{one['mean']:.2f} ± {one['sd']:.2f}" for one in alloc]
+        placed = line["placed"]
+        parts += [f"{placed[kind]['mean']:.1f}" if kind in placed else "" for kind in CLASSES]
+        rate = line["placements_per_s"]
+        lines.append(f"| {cell.name} | " + " | ".join(parts) + f" | {rate:,} |")
+    return lines
+
+
+WIDTH, HEIGHT, MARGIN = 720, 380, 50
+COLOURS = ("#1b6ca8", "#7fb0d6", "#0b3a5b", "#d1495b", "#e7a3ac", "#3c8d40", "#8e5ea2", "#c78b1e")
+
+
+def curve(found: dict[Cell, dict[str, Any]]) -> str:
+    """Allocated GPUs over the arrived workload, from 80 % on, as SVG."""
+
+    def x(at: float) -> float:
+        return MARGIN + (WIDTH - 2 * MARGIN) * (at - 80) / 50
+
+    def y(alloc: float) -> float:
+        return HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * (alloc - 76) / 21
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="sans-serif" font-size="11">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+    ]
+    parts += [
+        f'<line x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{y(alloc):.1f}" y2="{y(alloc):.1f}" '
+        f'stroke="#ddd"/><text x="10" y="{y(alloc) + 4:.1f}">{alloc} %</text>'
+        for alloc in range(76, 98, 4)
+    ]
+    parts += [
+        f'<text x="{x(at):.1f}" y="{HEIGHT - 30}" text-anchor="middle">{at} % asked for</text>'
+        for at in range(80, 131, 10)
+    ]
+    for i, (cell, line) in enumerate(found.items()):
+        points = [(float(at), alloc) for at, alloc in line["curve"].items() if float(at) >= 80]
+        path = " ".join(f"{x(at):.1f},{y(max(alloc, 76)):.1f}" for at, alloc in points)
+        colour = COLOURS[i % len(COLOURS)]
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts.append(
+            f'<text x="{WIDTH - 260}" y="{HEIGHT - 60 - 14 * (len(found) - i)}" fill="{colour}">'
+            f"{cell.name}</text>"
+        )
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--traces", type=Path, required=True)
+    parser.add_argument("--seeds", default="42-51")
+    parser.add_argument("--kept", type=Path, default=ROOT / "build/bench-gpu")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs/gpu-results.md")
+    given = parser.parse_args()
+    lines = ["# GPU packing: results", "", "Made by `make bench-gpu`; seeds " + given.seeds + "."]
+    for trace in TRACES:
+        found = {cell: measured(cell, trace, given) for cell in CELLS}
+        lines += table(trace, found)
+        if trace == "default":
+            given.out.with_name("gpu-curve.svg").write_text(curve(found))
+            lines.insert(3, "\n![Allocated GPUs over the arrived workload](gpu-curve.svg)")
+    given.out.write_text("\n".join(lines) + "\n")
+    print(f"wrote {given.out}")
+
+
+if __name__ == "__main__":
+    main()
