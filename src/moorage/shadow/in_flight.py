@@ -1,28 +1,32 @@
-"""A second look at disagreements: pods that were on their way to a node when it was chosen.
+"""A second look at disagreements: pods that came or went while a node was being chosen.
 
-A scheduler decides one pod after the other and binds them at the same time, so bindings may be seen
-in another order than decisions were made in. Where a decision makes no sense on the cluster as it
-was seen, it is judged again without the pods that were bound just before, and, as further pods are
-bound shortly after, with those. Only pods that waited at the same time can have overtaken each
-other. If it makes sense then, that is what is said, and that it took it.
+A scheduler decides one pod after the other and binds them at the same time, so bindings and ends
+may be seen in another order than decisions were made in. Where a decision makes no sense on the
+cluster as it was seen, it is judged again without the pods that were bound just before, with those
+that were gone just before, and, as further pods are bound shortly after, with those. Only what
+happened while the pod waited can have been overtaken. If it makes sense then, that is what is
+said, and that it took it.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodInfo
 from moorage.shadow.judgement import Judgement
 
 WINDOW_SECONDS: Final = 2.0
 """How far apart decision and binding may be."""
 MOST: Final = 64
-"""How many bindings are remembered."""
+"""How many bindings and ends are remembered."""
 TRIES: Final = 8
 """How many of the bindings before are left out, one more each time."""
+GONE: Final = 4
+"""How many of the pods that are gone are counted again, one more each time."""
 
 Judge = Callable[[Pod, str], Judgement]
 
@@ -37,9 +41,17 @@ class Bound(NamedTuple):
     since: float = 0.0
     """When it was first heard of."""
 
-    def may_have_overtaken(self, other: "Bound") -> bool:
-        """Whether it was there when the other, which was bound before it, was decided about."""
-        return self.since <= other.time and self.time - other.time <= WINDOW_SECONDS
+    def may_have_overtaken(self, time: float) -> bool:
+        """Whether it may have been decided about before what happened at a time before it."""
+        return self.since <= time <= self.time and self.time - time <= WINDOW_SECONDS
+
+
+class Gone(NamedTuple):
+    """A pod that was on a node, and is not any more."""
+
+    time: float
+    info: PodInfo
+    node: str
 
 
 class _Open(NamedTuple):
@@ -52,24 +64,19 @@ class _Open(NamedTuple):
 
 
 class InFlight:
-    """Remembers what was bound a moment ago, and disagreements that are not settled yet."""
+    """Remembers what happened a moment ago, and disagreements that are not settled yet."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
-        self._before: deque[Bound] = deque(maxlen=MOST)
+        self._bound: deque[Bound] = deque(maxlen=MOST)
+        self._gone: deque[Gone] = deque(maxlen=MOST)
         self._open: deque[_Open] = deque(maxlen=MOST)
 
     def look_back(self, bound: Bound, judged: Judgement, judge: Judge) -> Judgement:
-        """Judge again without what was bound just before; the first judgement where none agrees."""
-        recent = [each for each in self._before if bound.may_have_overtaken(each)]
+        """Judge again without what happened just before; the first judgement where none agrees."""
         with self._cache.trial():
-            for earlier in list(reversed(recent))[:TRIES]:
-                if self._cache.remove_pod(earlier.pod.uid) is None:
-                    continue
-                again = judge(bound.pod, bound.node)
-                if again.agrees:
-                    return msgspec.structs.replace(again, in_flight=True)
-        return judged
+            again = self._agreeing(bound, judge)
+        return judged if again is None else again
 
     def keep_open(
         self,
@@ -81,13 +88,19 @@ class InFlight:
         """Look again when further pods are bound."""
         self._open.append(_Open(bound, judged, judge, settle))
 
+    def gone(self, time: float, uid: str) -> None:
+        """A pod is about to be counted no longer."""
+        info, node = self._cache.pod(uid), self._cache.node_of(uid)
+        if info is not None and node is not None:
+            self._gone.append(Gone(time, info, node))
+
     def believed(self, bound: Bound) -> None:
         """A pod is counted on its node now."""
-        self._before.append(bound)
+        self._bound.append(bound)
         for each in [each for each in self._open if each.bound.pod.uid != bound.pod.uid]:
             if bound.time - each.bound.time > WINDOW_SECONDS:
                 self._open.remove(each)
-            elif not bound.may_have_overtaken(each.bound):
+            elif not bound.may_have_overtaken(each.bound.time):
                 continue
             elif (again := self._with_later(each)) is not None:
                 self._open.remove(each)
@@ -98,16 +111,38 @@ class InFlight:
         with self._cache.trial():
             self._cache.remove_pod(each.bound.pod.uid)
             again = each.judge(each.bound.pod, each.bound.node)
-            if again.agrees:
-                return msgspec.structs.replace(again, in_flight=True)
-            for earlier in self._older(each.bound):
-                if self._cache.remove_pod(earlier.pod.uid) is None:
-                    continue
-                again = each.judge(each.bound.pod, each.bound.node)
-                if again.agrees:
-                    return msgspec.structs.replace(again, in_flight=True)
+            return _explained(again) if again.agrees else self._agreeing(each.bound, each.judge)
+
+    def _agreeing(self, bound: Bound, judge: Judge) -> Judgement | None:
+        """The first of the states that the scheduler may have seen in which it agrees."""
+        uid = bound.pod.uid
+        gone = [each for each in reversed(self._gone) if bound.may_have_overtaken(each.time)]
+        came = [each for each in reversed(self._bound) if bound.may_have_overtaken(each.time)]
+        came = [each for each in came if each.pod.uid != uid][:TRIES]
+        for _ in self._with_more(gone[:GONE]):
+            with self._cache.trial():
+                for _ in self._with_fewer(came):
+                    again = judge(bound.pod, bound.node)
+                    if again.agrees:
+                        return _explained(again)
         return None
 
-    def _older(self, bound: Bound) -> Iterator[Bound]:
-        older = [each for each in self._before if bound.may_have_overtaken(each)]
-        return iter([each for each in reversed(older) if each.pod.uid != bound.pod.uid][:TRIES])
+    def _with_more(self, gone: Sequence[Gone]) -> Iterator[None]:
+        """The cluster as it is, then with one more of the pods that are gone each time."""
+        yield
+        for each in gone:
+            row = self._cache.table.row_of.get(each.node)
+            if row is not None and self._cache.pod(each.info.uid) is None:
+                self._cache.place_on(row, each.info)
+                yield
+
+    def _with_fewer(self, came: Sequence[Bound]) -> Iterator[None]:
+        """The cluster as it is, then without one more of the pods that were bound each time."""
+        yield
+        for each in came:
+            if self._cache.remove_pod(each.pod.uid) is not None:
+                yield
+
+
+def _explained(again: Judgement) -> Judgement:
+    return msgspec.structs.replace(again, in_flight=True)

@@ -59,8 +59,8 @@ class Watcher(Feature):
     def before(self, change: Change, resource: Resource) -> None:
         new, old = change.new, change.old
         self._believing = None
-        if isinstance(old, Pod) and new is None:
-            self._heard.pop(old.uid, None)
+        if isinstance(old, Pod) and (new is None or (isinstance(new, Pod) and new.is_terminal)):
+            self._gone(old)
         if not isinstance(new, Pod) or new.is_terminal:
             return
         if not new.spec.node_name:
@@ -77,6 +77,11 @@ class Watcher(Feature):
         if self._believing is not None:
             for each in self._in_flight.values():
                 each.believed(self._believing)
+
+    def _gone(self, old: Pod) -> None:
+        self._heard.pop(old.uid, None)
+        for each in self._in_flight.values():
+            each.gone(self._clock.now(), old.uid)
 
     def _bound(self, before: Pod | None, new: Pod) -> None:
         now, since = self._clock.now(), self._heard.pop(new.uid, 0.0)

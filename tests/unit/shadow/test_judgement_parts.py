@@ -79,6 +79,25 @@ def test_a_decision_that_saw_a_pod_before_it_was_bound_is_understood_later() -> 
     assert [each.agreement for each in settled] == [Agreement.SAME]
 
 
+def test_a_decision_that_still_saw_a_pod_which_was_gone_by_then_is_understood() -> None:
+    cache = Cache()
+    cache.put_node(a_node())
+    old, new = a_pod("old", "n1"), a_pod("new")
+    cache.put_pod(old)
+    flying = InFlight(cache)
+    flying.gone(1.0, old.uid)
+    cache.remove_pod(old.uid)
+
+    def ask(pod: object, node: str) -> Judgement:
+        return judgement(Agreement.WORSE if cache.pod(old.uid) is None else Agreement.SAME)
+
+    again = flying.look_back(Bound(1.5, new, "n1", 0.5), judgement(Agreement.WORSE), ask)
+    assert again.in_flight
+    assert cache.pod(old.uid) is None
+    late = flying.look_back(Bound(1.5, new, "n1", 1.2), judgement(Agreement.WORSE), ask)
+    assert late.agreement is Agreement.WORSE
+
+
 def test_a_second_look_replaces_the_first_in_the_tally() -> None:
     tally, first = Tally("c"), judgement(Agreement.WORSE)
     tally.add(first)
