@@ -10,7 +10,8 @@ said, and that it took it.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from itertools import takewhile
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -28,6 +29,7 @@ TRIES: Final = 8
 GONE: Final = 4
 """How many of the pods that are gone are counted again, one more each time."""
 
+T = TypeVar("T")
 Judge = Callable[[Pod, str], Judgement]
 
 
@@ -97,14 +99,22 @@ class InFlight:
     def believed(self, bound: Bound) -> None:
         """A pod is counted on its node now."""
         self._bound.append(bound)
-        for each in [each for each in self._open if each.bound.pod.uid != bound.pod.uid]:
-            if bound.time - each.bound.time > WINDOW_SECONDS:
-                self._open.remove(each)
-            elif not bound.may_have_overtaken(each.bound.time):
+        for each in self._overtaken(bound, self._open, lambda one: one.bound.time):
+            if each.bound.pod.uid == bound.pod.uid:
                 continue
-            elif (again := self._with_later(each)) is not None:
+            again = self._with_later(each)
+            if again is not None:
                 self._open.remove(each)
                 each.settle(each.judged, again)
+
+    @staticmethod
+    def _overtaken(bound: Bound, kept: deque[T], time: Callable[[T], float]) -> list[T]:
+        """What may have happened after a pod was decided about, and was seen before; latest first.
+
+        What is kept is in the order of its times.
+        """
+        before = (one for one in reversed(kept) if time(one) <= bound.time)
+        return list(takewhile(lambda one: bound.may_have_overtaken(time(one)), before))
 
     def _with_later(self, each: _Open) -> Judgement | None:
         """Judge again with everything that has been bound since, but without the pod itself."""
@@ -115,10 +125,11 @@ class InFlight:
 
     def _agreeing(self, bound: Bound, judge: Judge) -> Judgement | None:
         """The first of the states that the scheduler may have seen in which it agrees."""
-        uid = bound.pod.uid
-        gone = [each for each in reversed(self._gone) if bound.may_have_overtaken(each.time)]
-        came = [each for each in reversed(self._bound) if bound.may_have_overtaken(each.time)]
-        came = [each for each in came if each.pod.uid != uid][:TRIES]
+        gone = self._overtaken(bound, self._gone, lambda one: one.time)
+        came = self._overtaken(bound, self._bound, lambda one: one.time)
+        came = [each for each in came if each.pod.uid != bound.pod.uid][:TRIES]
+        if not gone and not came:
+            return None
         for _ in self._with_more(gone[:GONE]):
             with self._cache.trial():
                 for _ in self._with_fewer(came):

@@ -138,14 +138,15 @@ def _best(question: Question, feasible: NDArray[np.bool_]) -> tuple[str, int]:
 
 
 def _compared(question: Question, feasible: NDArray[np.bool_], row: int) -> Verdict:
-    scored = scoring.run(question.profile, question.cycle, feasible, keep=True)
+    scored = scoring.run(question.profile, question.cycle, feasible)
     totals, best = scored.totals, scoring.best_positions(scored)
     own = int(np.count_nonzero(feasible[:row]))
     first = int(best[0])
     if totals[own] == totals[first]:
         agreement = Agreement.SAME if len(best) == 1 else Agreement.TIED
         return Verdict(agreement, scored.nodes.node(own).name, len(best))
-    mine, theirs = scored.of(first), scored.of(own)
-    lost = {name: mine[name] - theirs[name] for name in mine if mine[name] != theirs[name]}
+    theirs = dict(scored.shares_of(own))
+    lost = {name: points - theirs[name] for name, points in scored.shares_of(first)}
+    lost = {name: points for name, points in lost.items() if points}
     given_up = int(totals[first] - totals[own])
     return Verdict(Agreement.WORSE, scored.nodes.node(first).name, len(best), given_up, lost)
