@@ -20,13 +20,13 @@ from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.shadow.judgement import Judgement
 
-WINDOW_SECONDS: Final = 2.0
+WINDOW_SECONDS: Final = 5.0
 """How far apart decision and binding may be."""
 MOST: Final = 64
 """How many bindings and ends are remembered."""
 TRIES: Final = 8
 """How many of the bindings before are left out, one more each time."""
-GONE: Final = 4
+GONE: Final = 16
 """How many of the pods that are gone are counted again, one more each time."""
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from moorage.api.pod import Pod
 from moorage.app.assembly import OPTIONAL
@@ -19,7 +19,9 @@ from moorage.watch.api_resources import Resource
 from moorage.watch.reflector import Change, Reflector
 
 JudgementTold = Callable[[Judgement], None]
-EXPLICABLE = frozenset({Agreement.WORSE, Agreement.REFUSED, Agreement.UNPLACED})
+TRUSTED_AFTER: Final = 50
+"""From so many pods on, second looks are for configurations that agree with most decisions."""
+EXPLICABLE: Final = frozenset({Agreement.WORSE, Agreement.REFUSED, Agreement.UNPLACED})
 """What pods in flight may explain."""
 
 
@@ -103,10 +105,11 @@ class Watcher(Feature):
             self._told(again)
 
         judged = ask(bound.pod, bound.node)
-        if judged.agreement in EXPLICABLE:
+        looks_again = tally.placed < TRUSTED_AFTER or tally.agreeing * 2 > tally.placed
+        if judged.agreement in EXPLICABLE and looks_again:
             judged = flying.look_back(bound, judged, ask)
         tally.add(judged)
-        if judged.agreement in EXPLICABLE:
+        if judged.agreement in EXPLICABLE and looks_again:
             flying.keep_open(bound, judged, ask, settle)
         self._told(judged)
 
