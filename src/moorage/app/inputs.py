@@ -81,6 +81,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     write_config_to: str = ""
     otlp_endpoint: str = ""
     enable_explain: bool = False
+    enable_whatif: bool = False
     pod_max_in_unschedulable_pods_duration: Duration = FIVE_MINUTES
     flags: ConfigFlags = ConfigFlags()
     serving: ServingFlags = ServingFlags()

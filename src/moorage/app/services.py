@@ -131,7 +131,7 @@ def http_service(
     logs: Logs | None = None,
     gate: Callable[[], AbstractAsyncContextManager[Gate]] = lambda: nullcontext(Gate(None)),
     decisions: DecisionRecords | None = None,
-    questions: Callable[[Scheduler], Mapping[str, Question]] = lambda _: {},
+    questions: Callable[["ServedProcess"], Mapping[str, Question]] = lambda _: {},
 ) -> Callable[[ServedProcess], Awaitable[None]]:
     """What a process runs beside its scheduler, once it has one, for as long as it lasts."""
 
@@ -150,7 +150,7 @@ def http_service(
                 outdated=lambda: _outdated(process.freshness),
                 stopping=lambda: process.stopping,
                 decisions=decisions,
-                questions=questions(process.scheduler),
+                questions=questions(process),
             ).run()
 
     return serve

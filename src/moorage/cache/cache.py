@@ -143,6 +143,11 @@ class Cache:
         """Stop counting a pod for the length of a trial."""
         self._displace(pod.uid)
 
+    @property
+    def in_trial(self) -> bool:
+        """Whether something is to be undone yet: nobody else may look at the cache now."""
+        return self._undo is not None
+
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Whatever is placed, displaced, added or removed inside is undone at the end. Nests."""

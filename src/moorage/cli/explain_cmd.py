@@ -12,7 +12,7 @@ from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_clu
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.explain_text import print_explanation
-from moorage.cli.server_question import RunningServer
+from moorage.cli.server_question import RunningServer, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
 from moorage.explain.explanation import Explanation
@@ -25,12 +25,7 @@ from moorage.explain.sources import full_name
 @click.argument("paths", nargs=-1, metavar="[PATH...] [POD]")
 @click.option("--pod", "pod", default="", metavar="[NAMESPACE/]NAME", help="The pod to explain.")
 @click.option("--namespace", "-n", default="", metavar="NAME", help="The pod's namespace.")
-@click.option("--server", default="", metavar="URL", help="Ask a running Moorage, over HTTPS.")
-@click.option("--token-file", default="", metavar="FILE", help="The token to show to --server.")
-@click.option(
-    "--certificate-authority", "authority", default="", metavar="FILE", help="Whom to trust there."
-)
-@click.option("--insecure-skip-tls-verify", "insecure", is_flag=True, help="Trust anybody there.")
+@with_server_options
 @with_cluster_options
 @click.option(
     "-o",

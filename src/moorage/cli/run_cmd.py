@@ -23,6 +23,7 @@ from moorage.config import yaml_dump
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
 from moorage.explain.live_answers import LiveAnswers
+from moorage.explain.process_answers import ProcessAnswers, cluster_options
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
@@ -31,7 +32,6 @@ from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs, say
 from moorage.observe.otel_spans import OtelMissing, otlp_spans
 from moorage.observe.prometheus_metrics import Metrics
-from moorage.scheduler.scheduler import Scheduler
 from moorage.serve.questions import Question
 from moorage.serve.secure_serving import CertificateError, Certificates, Listener, ListenerError
 
@@ -143,7 +143,7 @@ async def _run(
                 log,
                 lambda: gate_for(options.serving, selected),
                 decisions,
-                _questions if options.enable_explain else lambda _: {},
+                lambda process: _questions(process, options, file),
             ),
             control.service,
             services.client_service(metrics),
@@ -164,9 +164,21 @@ async def _run(
             await asyncio.to_thread(exporter.close)
 
 
-def _questions(scheduler: Scheduler) -> dict[str, Question]:
-    answers = LiveAnswers(scheduler)
-    return {"/debug/explain": answers.explain, "/debug/whatif": answers.whatif}
+def _questions(
+    process: services.ServedProcess, options: RunOptions, kubeconfig: str
+) -> dict[str, Question]:
+    """The questions that are answered: none, unless they are enabled."""
+    assert process.scheduler is not None
+    beside = ProcessAnswers(
+        cluster_options(kubeconfig, options.context, options.plugins),
+        lambda: yaml_dump.dump_configuration(process.in_force.configuration),
+    )
+    answers, found = LiveAnswers(process.scheduler, beside), dict[str, Question]()
+    if options.enable_explain:
+        found["/debug/explain"] = Question(answers.explain)
+    if options.enable_whatif:
+        found["/debug/whatif"] = Question(answers.whatif)
+    return found
 
 
 def _listeners(options: RunOptions) -> list[Listener]:

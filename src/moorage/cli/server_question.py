@@ -6,12 +6,33 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import aiohttp
+import click
 import msgspec
 
+from moorage.cli.common import F, with_options
 from moorage.config.field_errors import InputError
 
 T = TypeVar("T")
-SECONDS: Final = 30.0
+SECONDS: Final = 330.0
+"""A little longer than the longest question may take there."""
+_SWITCHES: Final = {"/debug/explain": "--enable-explain", "/debug/whatif": "--enable-whatif"}
+SERVER_OPTIONS: Final = (
+    click.option("--server", default="", metavar="URL", help="Ask a running Moorage, over HTTPS."),
+    click.option("--token-file", default="", metavar="FILE", help="The token to show to --server."),
+    click.option(
+        "--certificate-authority",
+        "authority",
+        default="",
+        metavar="FILE",
+        help="Whom to trust there.",
+    ),
+    click.option("--insecure-skip-tls-verify", "insecure", is_flag=True, help="Trust anybody."),
+)
+
+
+def with_server_options(command: F) -> F:
+    """A command with the options that name a running Moorage."""
+    return with_options(SERVER_OPTIONS, command)
 
 
 class RunningServer(NamedTuple):
@@ -29,7 +50,7 @@ class RunningServer(NamedTuple):
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise InputError([f"{self.url}: {error}"]) from None
         if status == 404 and not text.startswith("pods"):
-            raise InputError([f"{self.url}{path}: not served: start it with --enable-explain"])
+            raise InputError([f"{self.url}{path}: not served: start it with {_SWITCHES[path]}"])
         if status != 200:
             raise InputError([f"{self.url}{path}: {status}: {text.strip()}"])
         return msgspec.json.decode(text, type=answer)

@@ -1,6 +1,7 @@
 """`moorage whatif`: what becomes of a cluster if it is changed."""
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -16,12 +17,13 @@ from moorage.cli.cluster_options import (
 )
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import exit_on_bad_input
+from moorage.cli.server_question import RunningServer, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.cli.whatif_text import print_answers
 from moorage.config.field_errors import InputError
 from moorage.config.loader import Loaded
-from moorage.explain.what_if_answer import Start, answer, settle
-from moorage.explain.what_if_changes import AddedNodes, Changes, read_changes
+from moorage.explain.what_if_answer import Start, WhatIfAnswer, answer, settle
+from moorage.explain.what_if_changes import AddedNodes, Changes, asked, read_changes
 
 
 @click.command(
@@ -35,6 +37,7 @@ from moorage.explain.what_if_changes import AddedNodes, Changes, read_changes
 @click.option("--lose-zone", "zones", multiple=True, metavar="ZONE", help="Lose all of a zone.")
 @click.option("--scale", "scaled", multiple=True, metavar="KIND/NAME=COUNT", help="Scale it.")
 @click.option("--to-config", default="", metavar="FILE", help="Another configuration.")
+@with_server_options
 @with_cluster_options
 @click.option(
     "-o",
@@ -54,6 +57,10 @@ def whatif_command(
     zones: tuple[str, ...],
     scaled: tuple[str, ...],
     to_config: str,
+    server: str,
+    token_file: str,
+    authority: str,
+    insecure: bool,
     output: str,
     **given: Any,
 ) -> None:
@@ -69,20 +76,26 @@ def whatif_command(
       moorage whatif cluster/ app.yaml --lose-zone eu-1a
       moorage whatif --context staging --drain node-3 --add-node 2=node-1
       moorage whatif snapshot.yaml -f scenarios.yaml -o json
+      moorage whatif --server https://localhost:10259 --token-file token --drain node-3
     """
     flags = _flags(added, drained, removed, zones, scaled, to_config)
     scenarios = [*(read_changes(file) if file else ()), *([flags] if flags is not None else ())]
     if not scenarios:
         raise InputError(["nothing to change: give --drain, --add-node ..., or -f FILE"])
-    with stdout_to_stderr():
-        start = _start(ClusterChoice(paths, **given))
-        say_of_run(start.settled)
-        answers = [answer(start, each) for each in scenarios]
+    if server:
+        running = RunningServer(server, token_file, authority, insecure)
+        answers = running.ask("/debug/whatif", asked(scenarios), list[WhatIfAnswer])
+        errors: Iterable[str] = ()
+    else:
+        with stdout_to_stderr():
+            start = _start(ClusterChoice(paths, **given))
+            say_of_run(start.settled)
+            answers, errors = [answer(start, each) for each in scenarios], start.settled.errors
     if output == "json":
         click.echo(msgspec.json.encode(answers))
     else:
         print_answers(answers, Console(highlight=False))
-    if start.settled.errors or any(each.errors for each in answers):
+    if errors or any(each.errors for each in answers):
         sys.exit(FAILED)
 
 

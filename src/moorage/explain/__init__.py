@@ -15,6 +15,8 @@
     what_if_answer     what moves, what waits and the KPIs once it is changed
     gang_changes       a gang as a whole: how many of it fit, the smallest change for all of it
     live_answers       explanations on the cache of a running scheduler
+    process_answers    what takes too long for that, by a process of its own
+    time_slices        work that takes turns with the event loop, a few milliseconds at a time
     capacity           how many more pods of a shape fit, where, and what runs out first
     json_patch         the difference between two objects, and applying one
     evaluator          one case decided in full, for `moorage evaluate` and the parity tests

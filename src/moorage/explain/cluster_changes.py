@@ -27,6 +27,9 @@ MOST_ROWS: Final = 12
 MOST_TEMPLATES: Final = 24
 MOST_SETS: Final = 2000
 """How many sets of victims are tried to show that fewer do not help."""
+_AT_ONCE: Final = 500
+"""How many nodes or pods are looked at before a question may be interrupted."""
+_FIRST_ENDING: Final = 64
 NODE_COST, EVICT_COST, WAIT_COST = 4.0, 2.0, 1.5
 
 
@@ -40,6 +43,7 @@ class Template(NamedTuple):
 def node_change(world: World, pod: Pod, templates: Iterable[Template]) -> Change | None:
     """One node more, of the cheapest or else the smallest template that takes the pod."""
     for template in by_dearness(templates):
+        world.pause()
         node = renamed(template.node)
         with world.cache.trial():
             world.cache.put_node(node)
@@ -58,8 +62,9 @@ def templates_of(world: World, price: Any = None) -> list[Template]:
     """A template for each kind of node that there is: what it offers, its labels and taints."""
     found: dict[Any, Node] = {}
     table = world.cache.table
-    for row in table.row_of.values():
-        node = table.node(row)
+    for number, node in enumerate([each for each in table.nodes if each is not None]):
+        if not number % _AT_ONCE:
+            world.pause()
         labels = frozenset(node.labels.items()) - {(HOSTNAME, node.labels.get(HOSTNAME, ""))}
         kind = frozenset(node.status.allocatable.items()), labels, node.taints
         found.setdefault(kind, node)
@@ -122,7 +127,8 @@ def evict_change(world: World, pod: Pod) -> Change | None:
 
     Never one of a higher priority, of a DaemonSet, or one that a disruption budget protects.
     """
-    found = [v for row in _nearest_rows(world, pod) if (v := _victims(world, pod, row)) is not None]
+    tried = (_victims(world, pod, row) for row in _nearest_rows(world, pod))
+    found = [victims for victims in tried if victims is not None]
     if not found:
         return None
     best = min(found, key=lambda v: (len(v.pods), max(p.priority for p in v.pods), v.node))
@@ -147,6 +153,7 @@ class Victims(NamedTuple):
 
 
 def _victims(world: World, pod: Pod, row: int) -> Victims | None:
+    world.pause()
     evictable = _evictable(world, pod, row)
     with world.cache.trial():
         for info in evictable:
@@ -178,6 +185,7 @@ def _fewest(
         if math.comb(len(evictable), size) > MOST_SETS:
             return chosen, False
         for victims in itertools.combinations(evictable, size):
+            world.pause()
             with world.cache.trial():
                 for info in victims:
                     world.cache.displace(info)
@@ -232,9 +240,13 @@ def _nearest_rows(world: World, pod: Pod) -> list[int]:
 def wait_change(world: World, pod: Pod) -> Change | None:
     """The first time at which pods that are known to end have left enough room."""
     ending = sorted(_ending(world), key=lambda found: (found[0], found[1].pod.key))
-    low, high = 0, len(ending)
-    if not ending or not _fits_without(world, pod, ending):
+    if not ending:
         return None
+    low, high = 0, min(_FIRST_ENDING, len(ending))
+    while not _fits_without(world, pod, ending[:high]):
+        if high == len(ending):
+            return None
+        low, high = high, min(2 * high, len(ending))
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _fits_without(world, pod, ending[:middle]) else (middle, high)
@@ -254,7 +266,9 @@ def wait_change(world: World, pod: Pod) -> Change | None:
 
 def _ending(world: World) -> Iterator[tuple[float, PodInfo]]:
     """Pods that say when they end, or are being deleted."""
-    for _, info in world.cache.pods():
+    for number, (_, info) in enumerate(list(world.cache.pods())):
+        if not number % _AT_ONCE:
+            world.pause()
         metadata = info.pod.metadata
         if metadata.deletion_timestamp is not None:
             yield world.now, info
@@ -272,9 +286,11 @@ def _duration(pod: Pod) -> float | None:
 
 
 def _fits_without(world: World, pod: Pod, gone: list[tuple[float, PodInfo]]) -> bool:
+    world.pause()
     with world.cache.trial():
         for _, info in gone:
-            world.cache.displace(info)
+            if world.cache.pod(info.uid) is not None:
+                world.cache.displace(info)
         return world.fits(pod)
 
 

@@ -1,7 +1,8 @@
 """The explanation of one pod: why it is where it is, or why it waits and what would help."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -67,13 +68,25 @@ def explain(
     """Explain a pod as it is written; `node` is where it is, nothing while it waits."""
     unbound = {**raw, "spec": {k: v for k, v in raw["spec"].items() if k != "nodeName"}}
     pod = decode_as(unbound, Pod)
-    with world.cache.trial():
-        world.cache.remove_pod(pod.uid)
+    with _without(world, [pod.uid]):
         question = world.question(pod)
         if node:
             return _placed(question, pod, node)
         told = _pending(world, question, unbound, tuple(waits_for), templates, most)
         return msgspec.structs.replace(told, queue_place=queue_place)
+
+
+@contextmanager
+def _without(world: World, uids: Iterable[str]) -> Iterator[None]:
+    """The cluster without some pods; where none of them is on a node, simply the cluster."""
+    placed = [uid for uid in uids if world.cache.node_of(uid) is not None]
+    if not placed:
+        yield
+        return
+    with world.cache.trial():
+        for uid in placed:
+            world.cache.remove_pod(uid)
+        yield
 
 
 def _placed(question: Question, pod: Pod, node: str) -> Explanation:
@@ -109,6 +122,7 @@ def _pending(
     diagnosis = filtering.diagnose(question.profile, question.cycle, question.found)
     refusals, message = refusals_of(question), diagnosis.message()
     in_words = tuple(shortfalls(question))
+    world.pause()
     offered = templates_of(world) if templates is None else templates
     found: list[Change | None] = [
         *pod_changes(world, raw, most),
@@ -139,9 +153,7 @@ def explain_gang(
 ) -> Explanation | None:
     """Explain a pending pod by its gang; None where the whole of it fits as things stand."""
     pod = decode_as(raw, Pod)
-    with world.cache.trial():
-        for each in gang.raws:
-            world.cache.remove_pod(decode_as(each, Pod).uid)
+    with _without(world, (decode_as(each, Pod).uid for each in gang.raws)):
         fit = gang_fit(world, gang)
         if fit.fitting >= gang.needed:
             return None

@@ -1,4 +1,4 @@
-"""Explanations on the cache of a running scheduler, between two of its attempts."""
+"""Answers from the cache of a running scheduler, a few milliseconds at a time between attempts."""
 
 import asyncio
 import random
@@ -12,7 +12,10 @@ from moorage.api.pod import Pod
 from moorage.cycle import scoring
 from moorage.explain import queue_state
 from moorage.explain.explanation import Explanation, explain
+from moorage.explain.process_answers import ProcessAnswers
+from moorage.explain.time_slices import Pause, SlicedWork
 from moorage.explain.world import World
+from moorage.gang.feature import Gangs
 from moorage.scheduler.scheduler import Scheduler
 from moorage.watch.api_errors import NotFound
 from moorage.watch.api_resources import PODS
@@ -20,6 +23,10 @@ from moorage.watch.api_resources import PODS
 T = TypeVar("T")
 MOST_PODS: Final = 50
 """How many pods one what-if may be about."""
+SHARE: Final = 3.0
+"""How many times as long as a slice everything else has before the next one."""
+TRIES: Final = 5
+SECONDS: Final = 30.0
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -31,10 +38,14 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 class LiveAnswers:
-    """Answers from what a scheduler believes; each is one synchronous call that rolls back."""
+    """Answers from what a scheduler believes; whatever is tried is rolled back in its slice.
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    What takes too long for that, gangs and changes of the cluster, is left to `beside`.
+    """
+
+    def __init__(self, scheduler: Scheduler, beside: ProcessAnswers) -> None:
         self._scheduler = scheduler
+        self._beside = beside
 
     async def explain(self, body: dict[str, Any]) -> Explanation:
         """`{"pod": "namespace/name"}`: a pod of the cluster; `{"object": ...}`: any pod."""
@@ -42,15 +53,25 @@ class LiveAnswers:
         if raw is None:
             raw = await self._read(str(body.get("pod") or ""))
         pod = _decoded(raw)
-        return await self._between_attempts(lambda: self._explained(raw, pod))
+        if self._waits_with_a_gang(pod):
+            return await self._beside.explain(pod.key)
+        return await self._answered(lambda world: self._explained(world, raw, pod))
 
-    async def whatif(self, body: dict[str, Any]) -> list[Placed]:
+    def _waits_with_a_gang(self, pod: Pod) -> bool:
+        group = self._scheduler.feature(Gangs).groups.of(pod) if pod.uid else None
+        return group is not None and not pod.spec.node_name and group.minimum > 1
+
+    async def whatif(self, body: dict[str, Any]) -> Any:
+        """`{"pods": [...]}`, or what is to be changed: see `ProcessAnswers.whatif`."""
+        return await (self.place(body) if "pods" in body else self._beside.whatif(body))
+
+    async def place(self, body: dict[str, Any]) -> list[Placed]:
         """`{"pods": [...]}`: where pods would go, each beside those before it."""
         given = body.get("pods")
         if not isinstance(given, list) or not 0 < len(given) <= MOST_PODS:
             raise ValueError(f"pods: a list of 1 to {MOST_PODS} pods")
-        pods = [_decoded(each) for each in given]
-        return await self._between_attempts(lambda: self._placed(pods))
+        pods = [_distinct(_decoded(each), number) for number, each in enumerate(given)]
+        return await self._answered(lambda world: _placed(world, pods))
 
     async def _read(self, key: str) -> dict[str, Any]:
         namespace, _, name = key.partition("/")
@@ -61,36 +82,73 @@ class LiveAnswers:
         except NotFound as error:
             raise LookupError(str(error)) from None
 
-    async def _between_attempts(self, work: Callable[[], T]) -> T:
-        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    async def _answered(self, work: Callable[[World], T]) -> T:
+        """Work it out; anew where nodes came or went meanwhile and something went wrong."""
+        async with asyncio.timeout(SECONDS):
+            for _ in range(TRIES - 1):
+                version = self._scheduler.cache.table.node_log.version
+                try:
+                    return await self._sliced(work)
+                except (ValueError, LookupError):
+                    if self._scheduler.cache.table.node_log.version == version:
+                        raise
+            return await self._sliced(work)
+
+    async def _sliced(self, work: Callable[[World], T]) -> T:
+        cache = self._scheduler.cache
+
+        def with_pauses(pause: Pause) -> T:
+            return work(self._world(pause))
+
+        sliced = SlicedWork(with_pauses, may_pause=lambda: not cache.in_trial)
+        try:
+            while not sliced.is_done:
+                taken = await self._between_attempts(sliced)
+                if not sliced.is_done:
+                    await asyncio.sleep(SHARE * taken)
+        finally:
+            sliced.abandon()
+        return sliced.result()
+
+    async def _between_attempts(self, sliced: SlicedWork[T]) -> float:
+        """One slice, now or as soon as the attempt under way is over; how long it took."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[float] = loop.create_future()
 
         def run() -> None:
-            try:
-                done.set_result(work())
-            except Exception as error:
-                done.set_exception(error)
+            begun = loop.time()
+            sliced.run_slice()
+            if not done.cancelled():
+                done.set_result(loop.time() - begun)
 
         self._scheduler.gate.later(run)
         return await done
 
-    def _world(self) -> World:
+    def _world(self, pause: Pause) -> World:
         scheduler, rng = self._scheduler, random.Random(0)
-        return World(scheduler.cache, scheduler.profiles, rng, scheduler.clock.now())
+        return World(scheduler.cache, scheduler.profiles, rng, scheduler.clock.now(), pause)
 
-    def _explained(self, raw: dict[str, Any], pod: Pod) -> Explanation:
-        world, queue, node = self._world(), self._scheduler.queue, pod.spec.node_name
+    def _explained(self, world: World, raw: dict[str, Any], pod: Pod) -> Explanation:
+        queue, node = self._scheduler.queue, pod.spec.node_name
         is_known = bool(pod.uid) and not node
         reasons = queue_state.waits_for(queue, world.cache, pod, world.now) if is_known else []
         place = queue_state.place_in_queue(queue, pod, by_age=False) if is_known else None
+        world.pause()
         return explain(world, raw, node=node, waits_for=reasons, queue_place=place)
 
-    def _placed(self, pods: list[Pod]) -> list[Placed]:
-        world, found = self._world(), list[Placed]()
+
+def _placed(world: World, pods: list[Pod]) -> list[Placed]:
+    """One pod in each trial, with those before it where they went."""
+    found: list[Placed] = []
+    for pod in pods:
         with world.cache.trial():
-            for number, pod in enumerate(pods):
-                meta = msgspec.structs.replace(pod.metadata, uid=f"what-if-{number}")
-                found.append(_place(world, msgspec.structs.replace(pod, metadata=meta)))
-        return found
+            for before, told in zip(pods, found, strict=False):
+                row = world.cache.table.row_of.get(told.node)
+                if row is not None:
+                    world.cache.place_on(row, world.cache.info(before))
+            found.append(_place(world, pod))
+        world.pause()
+    return found
 
 
 def _place(world: World, pod: Pod) -> Placed:
@@ -100,9 +158,13 @@ def _place(world: World, pod: Pod) -> Placed:
         return Placed(pod.key, "", question.diagnosis_message())
     scored = scoring.run(question.profile, question.cycle, rows)
     position, _ = scoring.select_host(scored, world.random)
-    name = scored.nodes.node(position).name
-    world.cache.place_on(world.cache.table.row_of[name], world.cache.info(pod))
-    return Placed(pod.key, name)
+    return Placed(pod.key, scored.nodes.node(position).name)
+
+
+def _distinct(pod: Pod, number: int) -> Pod:
+    """A pod that is none of the cluster's."""
+    meta = msgspec.structs.replace(pod.metadata, uid=f"what-if-{number}")
+    return msgspec.structs.replace(pod, metadata=meta)
 
 
 def _decoded(raw: Any) -> Pod:

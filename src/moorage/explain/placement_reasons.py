@@ -1,5 +1,6 @@
 """Why a pod goes where it goes: scores by plugin, the runner-up, and who decided it."""
 
+import heapq
 from typing import NamedTuple
 
 import numpy as np
@@ -31,20 +32,31 @@ def placement_reasons(question: Question, node: str, best: int = 5) -> Placement
         feasible = feasible.copy()
         feasible[row] = True
     scored = scoring.run(question.profile, question.cycle, feasible, keep=True)
-    totals = scored.totals + scored.constant
-    names = [scored.nodes.node(position).name for position in range(scored.nodes.count)]
-    order = sorted(range(len(names)), key=lambda p: (-int(totals[p]), names[p] != node, names[p]))
-    others = [position for position in order if names[position] != node]
-    runner_up = names[others[0]] if others else ""
-    own = names.index(node) if node in names else None
-    shown = [p for p in order if names[p] == node] + others[:best]
-    margin = int(totals[own] - totals[others[0]]) if own is not None and others else 0
+    own = None if row is None else int(np.flatnonzero(scored.nodes.index == row)[0])
+    others = _best(scored, own, best)
+    shown = others if own is None else [own, *others]
+    margin = int(scored.totals[own] - scored.totals[others[0]]) if own is not None and others else 0
     return PlacementReasons(
-        runner_up,
+        _name(scored, others[0]) if others else "",
         margin,
-        {names[position]: scored.of(position) for position in shown},
+        {_name(scored, position): scored.of(position) for position in shown},
         (*_deciding_scores(scored, own), *_deciding_filters(question, feasible, node)),
     )
+
+
+def _best(scored: Scoring, own: int | None, count: int) -> list[int]:
+    """The positions of the best nodes but the chosen one, equal ones by name."""
+    totals = scored.totals
+    if not len(totals):
+        return []
+    rank = max(0, len(totals) - count - 1)
+    least = np.partition(totals, rank)[rank]
+    near = [int(position) for position in np.flatnonzero(totals >= least) if position != own]
+    return heapq.nsmallest(count, near, key=lambda p: (-int(totals[p]), _name(scored, p)))
+
+
+def _name(scored: Scoring, position: int) -> str:
+    return scored.nodes.node(position).name
 
 
 def _deciding_scores(scored: Scoring, own: int | None) -> list[str]:

@@ -31,6 +31,7 @@ MOST_ROWS: Final = 48
 MOST_PARTS: Final = 3
 """How many plugins may refuse a node that is still worth a look."""
 MOST_TRIED: Final = 8
+MOST_LOOKS: Final = 3
 
 
 class Candidate(NamedTuple):
@@ -42,11 +43,25 @@ class Candidate(NamedTuple):
 
 
 def pod_changes(world: World, raw: Raw, most: int = 5) -> list[Change]:
-    """The smallest changes of a pending pod, the best first."""
+    """The smallest changes of a pending pod, the best first.
+
+    Where the cluster has changed meanwhile, what was smallest may be so no longer: look again.
+    """
+    log, found = world.cache.table.usage_log, list[Change]()
+    for _ in range(MOST_LOOKS):
+        version = log.version
+        found = _pod_changes(world, raw, most)
+        if log.version == version or found:
+            break
+    return found
+
+
+def _pod_changes(world: World, raw: Raw, most: int) -> list[Change]:
     question = world.question(decode_as(raw, Pod))
     found = sorted(_candidates(world, raw, question), key=lambda c: (c.cost, len(c.option)))
     changes: list[Change] = []
     for candidate in found:
+        world.pause()
         patch = json_patch.diff(raw, relaxed(raw, candidate.option))
         if any(patch == change.patch for change in changes):
             continue
@@ -60,11 +75,13 @@ def pod_changes(world: World, raw: Raw, most: int = 5) -> list[Change]:
 def _candidates(world: World, raw: Raw, question: Question) -> Iterator[Candidate]:
     refusals = Refusals(question)
     for row in refusals.representatives(raw):
+        world.pause()
         by_plugin = []
         for plugin in refusals.of(row):
             accepts = partial(_accepts, world, plugin, row)
             by_plugin.append(relaxation.options(plugin, raw, question, row, accepts)[:MOST_TRIED])
         for parts in itertools.islice(itertools.product(*by_plugin), MOST_TRIED):
+            world.pause()
             option = _each_once(part for option in parts for part in option)
             if option and world.fits_on(decode_as(relaxed(raw, option), Pod), row):
                 yield Candidate(sum(part.size for part in option), row, option)
@@ -102,6 +119,7 @@ def _change(world: World, candidate: Candidate, patch: Patch) -> Change:
 def _could_be_less(world: World, raw: Raw, option: Option) -> bool:
     """Whether the pod would fit, wherever, with one relaxation left out or a step smaller."""
     for index, part in enumerate(option):
+        world.pause()
         rest = (*option[:index], *option[index + 1 :])
         smaller = [rest] if rest else []
         if part.less is not None:

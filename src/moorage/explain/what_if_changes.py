@@ -1,13 +1,15 @@
 """What a what-if changes: nodes that come and go, workloads that scale, another configuration."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from moorage.app import input_files
 from moorage.config import strict_decoder, yaml_documents
 from moorage.config.field_errors import InputError, Report, unsupported
+from moorage.config.types import KIND as CONFIGURATION
 from moorage.simulate import what_if
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.scenario_schema import API_VERSION
@@ -82,3 +84,23 @@ def _beside(changes: Changes, folder: Path) -> Changes:
     )
     config = str(folder / changes.config) if changes.config else ""
     return msgspec.structs.replace(changes, add_nodes=nodes, config=config)
+
+
+def asked(scenarios: Iterable[Changes]) -> dict[str, Any]:
+    """Scenarios as a running scheduler is asked about them: what files hold is written out."""
+    return {"scenarios": [_written_out(each) for each in scenarios]}
+
+
+def _written_out(changes: Changes) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        name: value for name, value in msgspec.to_builtins(changes).items() if value
+    }
+    for node in made.get("addNodes", ()):
+        if Path(node["like"]).is_file():
+            node["like"] = what_if.read_node(node["like"]).raw
+    if changes.config:
+        read = yaml_documents.find_only_document
+        made["config"] = read(
+            Path(changes.config).read_bytes(), CONFIGURATION, changes.config
+        ).value
+    return made

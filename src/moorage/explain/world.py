@@ -11,6 +11,7 @@ from moorage.cache.cache import Cache
 from moorage.cycle import filtering
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import FilterEntry, Profile
+from moorage.explain.time_slices import Pause, no_pause
 from moorage.framework.cycle import Cycle, Random
 from moorage.framework.verdicts import Rejection
 from moorage.gang.plugin import DOMAIN
@@ -23,6 +24,8 @@ class World(NamedTuple):
     profiles: Mapping[str, Profile]
     random: Random
     now: float = 0.0
+    pause: Pause = no_pause
+    """Called where a question may be interrupted; what is believed may differ after it."""
 
     def profile_of(self, pod: Pod) -> Profile:
         """The profile of the pod's schedulerName; the first where there is none of that name."""

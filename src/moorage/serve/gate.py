@@ -19,6 +19,8 @@ HEALTH_PATHS: Final = ("/healthz", "/readyz", "/livez")
 NO_AUTHORIZER: Final = "Forbidden: nobody can be asked who may see this\n"
 FOREIGN_HOST: Final = "Forbidden: this port answers to localhost only\n"
 READ_ONLY: Final = "Method not allowed: nothing can be changed over plain HTTP\n"
+CALLER: Final = web.RequestKey("caller", str)
+"""Under which a request has the name of who asks."""
 SAFE: Final = frozenset({"GET", "HEAD"})
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -60,7 +62,7 @@ class Gate:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         bearer = token.strip() if scheme.lower() == "bearer" else ""
         try:
-            await self._authorizer.check(
+            user = await self._authorizer.check(
                 bearer,
                 request.method.lower(),
                 request.path,
@@ -69,6 +71,7 @@ class Gate:
             )
         except Denied as denied:
             return refusal(denied.status, str(denied))
+        request[CALLER] = user.get("username", "")
         return await handler(request)
 
     @web.middleware

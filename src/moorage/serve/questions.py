@@ -1,14 +1,26 @@
-"""Questions that are POSTed: one at a time, so that asking never holds up scheduling for long."""
+"""Questions that are POSTed: few at a time, so that asking never holds up scheduling for long."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 from aiohttp import web
 
-Question = Callable[[dict[str, Any]], Awaitable[Any]]
+from moorage.serve.gate import CALLER, refusal
+
+Answer = Callable[[dict[str, Any]], Awaitable[Any]]
 """Answers a body; ValueError says what is wrong with it, LookupError what is not there."""
-BUSY: Final = "Too many requests: a question is being answered, ask again in a second\n"
+MOST_BYTES: Final = 4 << 20
+BUSY: Final = "Too many requests: {} being answered, at most {} at once: ask again in a second\n"
+YOURS: Final = "Too many requests: a question of yours is being answered: wait for it\n"
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One kind of question: who answers it, and for how many at once; for each caller only one."""
+
+    answer: Answer
+    most: int = 2
 
 
 class Questions:
@@ -16,24 +28,36 @@ class Questions:
 
     def __init__(self, by_path: Mapping[str, Question]) -> None:
         self._by_path = dict(by_path)
-        self._is_busy = False
+        self._callers: dict[str, Counter[str]] = {path: Counter() for path in by_path}
 
     @property
     def paths(self) -> tuple[str, ...]:
         return tuple(self._by_path)
 
     async def post(self, request: web.Request) -> web.Response:
-        """Answer one question, or say that another is being answered."""
-        if self._is_busy:
-            return web.Response(status=429, text=BUSY, headers={"Retry-After": "1"})
-        self._is_busy = True
+        """Answer one question, or say who is being answered."""
+        question, callers = self._by_path[request.path], self._callers[request.path]
+        caller = request.get(CALLER) or request.remote or ""
+        if callers[caller]:
+            return refusal(429, YOURS)
+        if callers.total() >= question.most:
+            return refusal(429, BUSY.format(f"{callers.total()} questions are", question.most))
+        callers[caller] += 1
+        try:
+            return await self._answer(question, request)
+        finally:
+            del callers[caller]
+
+    async def _answer(self, question: Question, request: web.Request) -> web.Response:
+        if (request.content_length or 0) > MOST_BYTES:
+            return refusal(413, f"more than {MOST_BYTES >> 20} MiB\n")
         try:
             body = msgspec.json.decode(await request.read(), type=dict[str, Any])
-            answer = await self._by_path[request.path](body)
+            answer = await question.answer(body)
         except (ValueError, msgspec.DecodeError) as error:
-            return web.Response(status=400, text=f"{error}\n")
+            return refusal(400, f"{error}\n")
         except LookupError as error:
-            return web.Response(status=404, text=f"{error.args[0] if error.args else error}\n")
-        finally:
-            self._is_busy = False
+            return refusal(404, f"{error.args[0] if error.args else error}\n")
+        except TimeoutError as error:
+            return refusal(504, f"{error}\n")
         return web.Response(body=msgspec.json.encode(answer), content_type="application/json")

@@ -86,8 +86,8 @@ class Authorizer:
         *,
         address: str = "",
         user: dict[str, Any] | None = None,
-    ) -> None:
-        """Raise `Denied` unless whoever holds the token, or is `user` already, may do that."""
+    ) -> dict[str, Any]:
+        """Who holds the token, or is `user` already; `Denied` where they may not do that."""
         try:
             if user is None:
                 user = await self._user(token, address) if token else ANONYMOUS
@@ -99,6 +99,7 @@ class Authorizer:
         if not allowed:
             name = user.get("username", "")
             raise Denied(403, f'Forbidden: user "{name}" cannot {verb} path "{path}"\n')
+        return user
 
     async def _user(self, token: str, address: str) -> dict[str, Any] | None:
         if len(token) > MOST_TOKEN_BYTES:

@@ -35,7 +35,7 @@ def add_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
                 [f"--add-node {words}: write COUNT=FILE or COUNT=NODE, as in 3=template.yaml"]
             )
         alike = (each for each in found if each.kind == "Node" and each.name == match[2])
-        template = next(alike, None) or _node_of(match[2])
+        template = next(alike, None) or read_node(match[2])
         taken = {each.name for each in added if each.kind == "Node"}
         names = (f"{template.name}-{number}" for number in range(1, len(taken) + int(match[1]) + 1))
         free = [name for name in names if name not in taken][: int(match[1])]
@@ -43,7 +43,8 @@ def add_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
     return added
 
 
-def _node_of(file: str) -> Manifest:
+def read_node(file: str) -> Manifest:
+    """The one node of a file."""
     nodes = [each for each in manifest_files.read_manifests([file]) if each.kind == "Node"]
     if len(nodes) != 1 or not nodes[0].name:
         raise InputError(

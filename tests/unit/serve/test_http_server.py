@@ -16,6 +16,7 @@ from moorage.serve.bounded_listener import MOST_CONNECTIONS
 from moorage.serve.gate import FOREIGN_HOST, Gate
 from moorage.serve.health import Check, Health
 from moorage.serve.http_server import Server
+from moorage.serve.questions import Question
 from moorage.serve.request_authorizer import Authorizer
 from moorage.serve.secure_serving import Certificates, Listener, ListenerError
 from moorage.watch.api_resources import Resource
@@ -163,7 +164,7 @@ def test_questions_are_for_those_who_may_ask(enabled: bool, token: str, want: in
     async def ask(client: Client) -> int:
         return (await client.ask("POST", "/debug/explain", token, "{}"))[0]
 
-    questions = {"/debug/explain": answer} if enabled else {}
+    questions = {"/debug/explain": Question(answer)} if enabled else {}
     serving = server(TLS, gate=Gate(Authorizer(reviews)), questions=questions)
 
     assert asking(serving, "https", ask) == want
