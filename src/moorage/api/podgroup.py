@@ -14,6 +14,8 @@ from moorage.api.pod import Pod
 
 POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
 OLDER_POD_GROUP_LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
+INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
+"""The condition of Kubernetes' own groups."""
 
 
 def group_names(pod: Pod) -> tuple[str, ...]:
@@ -99,9 +101,17 @@ class PodGroupSpec(ApiStruct):
     preemption_policy: str | None = None
 
 
+class PodGroupCondition(ApiStruct):
+    """One condition of a group, such as PodGroupInitiallyScheduled."""
+
+    type: str = ""
+    status: str = ""
+
+
 class PodGroupStatus(ApiStruct):
     """How far the group has come."""
 
+    conditions: tuple[PodGroupCondition, ...] = ()
     phase: str = ""
     occupied_by: str = ""
     running: int = 0
@@ -115,6 +125,20 @@ class PodGroup(KubeObject):
 
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
+
+    @property
+    def is_basic(self) -> bool:
+        """Whether its pods are scheduled one by one, and the group says so."""
+        policy = self.spec.scheduling_policy
+        return policy is not None and policy.gang is None
+
+    @property
+    def was_scheduled(self) -> bool:
+        """Whether its status says that it has been scheduled once, which stays so."""
+        return any(
+            condition.type == INITIALLY_SCHEDULED and condition.status == "True"
+            for condition in self.status.conditions
+        )
 
     @property
     def min_count(self) -> int:

@@ -13,6 +13,7 @@ from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
+from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
 from moorage.gang import victim_search
 from moorage.gang.attempt import GangAttempt
@@ -113,6 +114,8 @@ class Gangs(Feature):
         """Let go whom the change made ready."""
         for group in self._touched:
             self._lifecycle.review(group)
+            if group.placed:
+                self._status.one_by_one(group, len(group.placed))
 
     def _pod_here(self, pod: Pod) -> list[Group]:
         if len(podgroup.group_names(pod)) > 1:
@@ -152,6 +155,11 @@ class Gangs(Feature):
             return False
         self._attempt.attempt(group, queued)
         return True
+
+    def put_back(self, cycle: Cycle) -> None:
+        group = self.groups.of(cycle.pod)
+        if group is not None:
+            self._status.one_by_one(group, group.scheduled(self._cache.assumed))
 
     def ranked_as(self, queued: QueuedPod) -> QueuedPod:
         return self.groups.ranked_as(queued)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from moorage.api.meta import KubeObject
-from moorage.api.podgroup import PodGroup
+from moorage.api.podgroup import INITIALLY_SCHEDULED, PodGroup
 from moorage.bind.event_recorder import EventRecorder, EventType
 from moorage.clock import Clock
 from moorage.framework.queued_pod import QueuedPod
@@ -21,7 +21,8 @@ from moorage.watch.api_server import ApiServer
 
 REVIEW_SECONDS: Final = 5.0
 """How long after a review the next may come: pods of a group arrive one by one."""
-INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
+OWN_GROUP: Final = "scheduling.k8s.io"
+"""Of Kubernetes' own groups: whether one was scheduled is said once, and not taken back."""
 NO_MINIMUM: Final = (
     "{} is {}: it must be at least 1. Until then the pods of the group are scheduled one by one"
 )
@@ -77,7 +78,7 @@ class GangStatus:
         said = not group.waiting or self._reasons.review(group)
         if found is None:
             return said
-        if group.minimum < 1 and not _is_basic(found):
+        if group.minimum < 1 and not found.is_basic:
             field = "minCount" if found.spec.scheduling_policy is not None else "minMember"
             note = NO_MINIMUM.format(field, group.minimum)
             self._say(found, "Warning", "InvalidPodGroup", note)
@@ -101,6 +102,16 @@ class GangStatus:
         self._say(found, "Warning", "FailedScheduling", message)
         self._write(found, "Pending", "Unschedulable", message)
         self._reasons.attempted(members, message)
+
+    def one_by_one(self, group: Group, scheduled: int) -> None:
+        """Say of a group whose pods go one by one whether any of them was scheduled."""
+        found = group.object
+        if found is None or not found.is_basic:
+            return
+        if scheduled:
+            self._write(found, "Scheduled", "Scheduled", "pods of the group are scheduled")
+        elif group.waiting:
+            self._write(found, "Pending", "Unschedulable", "no pod of the group fits anywhere yet")
 
     def timed_out(self, group: Group, seconds: float) -> None:
         """Say that a group should have been scheduled by now."""
@@ -131,6 +142,8 @@ class GangStatus:
         resource = self._resources.get(group.uid)
         if resource is None or self._written.get(group.uid) == (reason, message):
             return
+        if group.was_scheduled and resource.group == OWN_GROUP:
+            return
         self._written[group.uid] = reason, message
         write = self._patch(group, resource, phase, reason, message)
         self._start(write, f"status/{group.key}")
@@ -138,7 +151,7 @@ class GangStatus:
     async def _patch(
         self, group: PodGroup, resource: Resource, phase: str, reason: str, message: str
     ) -> None:
-        own = resource.group == "scheduling.k8s.io"
+        own = resource.group == OWN_GROUP
         condition = _condition(
             INITIALLY_SCHEDULED if own else "Scheduled", reason, message, self._clock.now()
         )
@@ -158,11 +171,6 @@ class GangStatus:
             return
         except ApiError as error:
             self._observers.failed(group.key, "", error)
-
-
-def _is_basic(group: PodGroup) -> bool:
-    policy = group.spec.scheduling_policy
-    return policy is not None and policy.gang is None
 
 
 def _condition(type_: str, reason: str, message: str, now: float) -> dict[str, str]:

@@ -173,7 +173,8 @@ func (p *pods) admit(ctx context.Context, key string, pod *v1.Pod, m *machine) e
 
 // end reports a pod that is being deleted as ended, and then deletes its object for good.
 func (p *pods) end(ctx context.Context, key string, pod *v1.Pod) error {
-	if wait := time.Until(pod.DeletionTimestamp.Add(ending - grace(pod))); wait > 0 {
+	asked := pod.DeletionTimestamp.Add(-grace(pod))
+	if wait := time.Until(asked.Add(min(ending+hooks(pod), grace(pod)))); wait > 0 {
 		p.queue.AddAfter(key, wait)
 		return nil
 	}
@@ -192,6 +193,17 @@ func (p *pods) end(ctx context.Context, key string, pod *v1.Pod) error {
 		return nil // another pod of that name
 	}
 	return err
+}
+
+// hooks is how long the longest sleep before the end of a container takes.
+func hooks(pod *v1.Pod) time.Duration {
+	longest := time.Duration(0)
+	for _, container := range pod.Spec.Containers {
+		if life := container.Lifecycle; life != nil && life.PreStop != nil && life.PreStop.Sleep != nil {
+			longest = max(longest, time.Duration(life.PreStop.Sleep.Seconds)*time.Second)
+		}
+	}
+	return longest
 }
 
 func grace(pod *v1.Pod) time.Duration {

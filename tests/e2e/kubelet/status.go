@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,9 +16,13 @@ var started = []v1.PodConditionType{
 	v1.PodReadyToStartContainers, v1.PodInitialized, v1.ContainersReady, v1.PodReady,
 }
 
-// report writes into a pod's status that all of it runs.
+// report writes into a pod's status that all of it runs, or that an image cannot be pulled.
 func report(pod *v1.Pod, m *machine) {
 	status, now := &pod.Status, metav1.Now()
+	if waiting := unpullable(pod); waiting != nil {
+		status.StartTime, status.ContainerStatuses, status.ObservedGeneration = &now, waiting, pod.Generation
+		return
+	}
 	status.Phase, status.StartTime, status.ObservedGeneration = v1.PodRunning, &now, pod.Generation
 	status.HostIP, status.HostIPs = m.address(), []v1.HostIP{{IP: m.address()}}
 	status.PodIP = m.address()
@@ -37,6 +42,24 @@ func report(pod *v1.Pod, m *machine) {
 	for _, container := range pod.Spec.Containers {
 		status.ContainerStatuses = append(status.ContainerStatuses, containerStatus(container, true))
 	}
+}
+
+// unpullable is the status of containers where an image names no registry, as those of specs do that are not to start; nil
+// where all can be pulled.
+func unpullable(pod *v1.Pod) []v1.ContainerStatus {
+	var statuses []v1.ContainerStatus
+	missing := false
+	for _, container := range pod.Spec.Containers {
+		missing = missing || !strings.Contains(container.Image, "/")
+		waiting := &v1.ContainerStateWaiting{Reason: "ErrImagePull"}
+		statuses = append(statuses, v1.ContainerStatus{
+			Name: container.Name, Image: container.Image, State: v1.ContainerState{Waiting: waiting},
+		})
+	}
+	if !missing {
+		return nil
+	}
+	return statuses
 }
 
 func containerStatus(container v1.Container, runs bool) v1.ContainerStatus {

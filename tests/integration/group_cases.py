@@ -1,0 +1,122 @@
+"""Cases of Kubernetes' own groups, to be put to both schedulers."""
+
+from typing import Any, Final, NamedTuple
+
+from tests.integration.making import Raw, node, pod, priority_class
+
+API: Final = "scheduling.k8s.io/v1beta1"
+SCHEDULER: Final = "default-scheduler"
+ZONE: Final = "topology.kubernetes.io/zone"
+
+
+class Case(NamedTuple):
+    """What is there at first, what comes once that is placed, and how many are to be placed."""
+
+    first: tuple[Raw, ...]
+    then: tuple[Raw, ...]
+    placed: int
+
+
+def group(name: str, minimum: int | None, **spec: Any) -> Raw:
+    """A PodGroup: a gang of so many, or with None of the basic policy."""
+    policy = {"basic": {}} if minimum is None else {"gang": {"minCount": minimum}}
+    return {
+        "apiVersion": API,
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"schedulingPolicy": policy, **spec},
+    }
+
+
+def members(name: str, count: int, *, of: str = "", **spec: Any) -> list[Raw]:
+    """Pods of a group, each of which fills a node of one core."""
+    found = []
+    for index in range(count):
+        made = pod(f"{name}-{index}", scheduler=SCHEDULER, cpu="1", **spec)
+        made["spec"]["schedulingGroup"] = {"podGroupName": of or name}
+        found.append(made)
+    return found
+
+
+def nodes(count: int, zones: int = 1) -> list[Raw]:
+    return [node(f"n{i}", cpu="1", labels={ZONE: f"z{i % zones}"}) for i in range(count)]
+
+
+def _case(*first: Raw | list[Raw], then: list[Raw] | None = None, placed: int) -> Case:
+    flat = [obj for part in first for obj in (part if isinstance(part, list) else [part])]
+    return Case(tuple(flat), tuple(then or ()), placed)
+
+
+IN_ONE_ZONE: Final = {"schedulingConstraints": {"topology": [{"key": ZONE}]}}
+GATES: Final = {"schedulingGates": [{"name": "example.com/wait"}]}
+LOW, HIGH = "low", "high"
+CLASSES: Final = [priority_class(LOW, 100), priority_class(HIGH, 1000)]
+
+
+def _preempted(mode: str, minimum: int) -> Case:
+    """A gang of two on both nodes, and a gang of one that is more important."""
+    victims = group("victims", 2, priorityClassName=LOW, disruptionMode={mode: {}})
+    important = group("important", minimum, priorityClassName=HIGH)
+    return _case(
+        *CLASSES,
+        nodes(2),
+        victims,
+        members("victims", 2, priorityClassName=LOW),
+        then=[important, *members("important", minimum, priorityClassName=HIGH)],
+        placed=2,
+    )
+
+
+CASES: Final = {
+    "a gang that fits is placed": _case(nodes(3), group("g", 3), members("g", 3), placed=3),
+    "a gang that lacks pods waits": _case(nodes(3), group("g", 3), members("g", 2), placed=0),
+    "a gang that does not fit waits": _case(nodes(2), group("g", 3), members("g", 3), placed=0),
+    "more pods than the minimum are placed where they fit": _case(
+        nodes(3), group("g", 2), members("g", 3), placed=3
+    ),
+    "more pods than fit leave the minimum": _case(
+        nodes(2), group("g", 2), members("g", 2), then=members("late", 1, of="g"), placed=2
+    ),
+    "a pod that comes later joins": _case(
+        nodes(3), group("g", 2), members("g", 2), then=members("late", 1, of="g"), placed=3
+    ),
+    "the basic policy places pods one by one": _case(
+        nodes(2), group("g", None), members("g", 3), placed=2
+    ),
+    "the basic policy places no pod that does not fit": _case(
+        node("small", cpu="500m"), group("g", None), members("g", 2), placed=0
+    ),
+    "pods without their group wait": _case(nodes(2), members("g", 2), placed=0),
+    "a gated pod does not count": _case(
+        nodes(2), group("g", 2), members("g", 1), members("gated", 1, of="g", **GATES), placed=0
+    ),
+    "a gang in one zone": _case(
+        nodes(4, zones=2), group("g", 2, **IN_ONE_ZONE), members("g", 2), placed=2
+    ),
+    "a gang that no zone holds waits": _case(
+        nodes(4, zones=2), group("g", 3, **IN_ONE_ZONE), members("g", 3), placed=0
+    ),
+    "a group that may be disrupted pod by pod loses one": _preempted("single", 1),
+    "a group that is disrupted as a whole loses all": _preempted("all", 1)._replace(placed=1),
+    "a gang evicts a gang": _preempted("all", 2),
+    "a gang evicts pods": _case(
+        *CLASSES,
+        nodes(2),
+        [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
+        then=[
+            group("important", 2, priorityClassName=HIGH),
+            *members("important", 2, priorityClassName=HIGH),
+        ],
+        placed=2,
+    ),
+    "a gang of no higher priority waits": _case(
+        *CLASSES,
+        nodes(2),
+        [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
+        then=[
+            group("equal", 2, priorityClassName=LOW),
+            *members("equal", 2, priorityClassName=LOW),
+        ],
+        placed=2,
+    ),
+}

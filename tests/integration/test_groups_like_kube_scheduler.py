@@ -1,0 +1,140 @@
+"""Kubernetes' own groups come out with Moorage as they do with kube-scheduler, gates on."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from tests.integration.control_plane import ControlPlane
+from tests.integration.group_cases import API, CASES, SCHEDULER, Case
+from tests.integration.harness import configuration, replica, scheduled_condition, wait_for
+from tests.integration.making import Raw, pod
+
+pytestmark = pytest.mark.kube
+
+GATES: Final = "--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+FLAGS: Final = (GATES, f"--runtime-config={API}=true")
+PODS: Final = "/api/v1/namespaces/default/pods"
+GROUPS: Final = f"/apis/{API}/namespaces/default/podgroups"
+STEADY_SECONDS: Final = 2.0
+PROFILES: Final = [{"schedulerName": SCHEDULER}]
+Outcomes = dict[str, dict[str, dict[str, Any]]]
+"""By scheduler, by title."""
+
+
+@pytest.fixture(scope="module")
+def served(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane that serves Kubernetes' own groups, and no others."""
+    with ControlPlane(programs, tmp_path_factory.mktemp("served"), *FLAGS) as plane:
+        yield plane
+
+
+@contextlib.contextmanager
+def scheduler(name: str, plane: ControlPlane, folder: Path) -> Iterator[None]:
+    """One of the two as default-scheduler."""
+    if name == "moorage":
+        with replica(folder, "scheduler", plane.kubeconfig, profiles=PROFILES):
+            yield
+        return
+    file = folder / "peer.yaml"
+    connection = {"kubeconfig": str(plane.kubeconfig), "qps": 10_000, "burst": 10_000}
+    file.write_text(yaml.safe_dump(configuration(profiles=PROFILES, clientConnection=connection)))
+    plane.run("kube-scheduler", f"--config={file}", "--secure-port=0", GATES)
+    try:
+        yield
+    finally:
+        plane.end("kube-scheduler")
+
+
+def _listed(plane: ControlPlane, path: str) -> list[Raw]:
+    found: list[Raw] = plane.request("GET", path)["items"]
+    return found
+
+
+def _kind(name: str) -> str:
+    """Pods of one group are alike: which of them was chosen does not matter."""
+    return name.rpartition("-")[0]
+
+
+def outcome(plane: ControlPlane) -> dict[str, Any]:
+    """Who is placed, why others are not, and what groups say of themselves."""
+    pods = _listed(plane, PODS)
+    placed = sorted(_kind(p["metadata"]["name"]) for p in pods if p["spec"].get("nodeName"))
+    waiting = [p for p in pods if not p["spec"].get("nodeName")]
+    reasons = {_kind(p["metadata"]["name"]): scheduled_condition(p).get("reason") for p in waiting}
+    conditions = {
+        found["metadata"]["name"]: sorted(
+            (c["type"], c["status"], c["reason"])
+            for c in (found.get("status") or {}).get("conditions") or ()
+        )
+        for found in _listed(plane, GROUPS)
+    }
+    return {"placed": placed, "waiting": reasons, "groups": conditions}
+
+
+def steady(plane: ControlPlane, placed: int) -> dict[str, Any]:
+    """The outcome once so many pods are placed and nothing has changed for a while."""
+    seen, since = outcome(plane), time.monotonic()
+    deadline = since + 30
+    while time.monotonic() < deadline:
+        time.sleep(0.2)
+        now = outcome(plane)
+        if now != seen:
+            seen, since = now, time.monotonic()
+        if len(seen["placed"]) == placed and time.monotonic() - since > STEADY_SECONDS:
+            break
+    return seen
+
+
+def play(plane: ControlPlane, case: Case) -> dict[str, Any]:
+    """What comes of a case; nothing of it stays."""
+    try:
+        plane.create(*case.first)
+        if case.then:
+            count = sum(obj["kind"] == "Pod" for obj in case.first)
+            wait_for(lambda: len(outcome(plane)["placed"]) == count, "not placed", 30)
+            plane.create(*case.then)
+        return steady(plane, case.placed)
+    finally:
+        _clear(plane)
+
+
+def _until_it_schedules(plane: ControlPlane) -> None:
+    """Return when it has said of a pod that there is no node for it."""
+    plane.create(pod("probe-0", scheduler=SCHEDULER))
+    where = f"{PODS}/probe-0"
+    wait_for(lambda: scheduled_condition(plane.request("GET", where)), "it does not schedule")
+    plane.request("DELETE", f"{where}?gracePeriodSeconds=0")
+
+
+def _clear(plane: ControlPlane) -> None:
+    plane.clear()
+    plane.request("DELETE", GROUPS)
+    for found in _listed(plane, GROUPS):
+        where = f"{GROUPS}/{found['metadata']['name']}"
+        plane.request("PATCH", where, {"metadata": {"finalizers": None}})
+    wait_for(lambda: not _listed(plane, GROUPS), "groups are not gone")
+
+
+@pytest.fixture(scope="module")
+def outcomes(served: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """What comes of every case, with either scheduler."""
+    found: Outcomes = {}
+    for name in ("kube-scheduler", "moorage"):
+        with scheduler(name, served, tmp_path_factory.mktemp(name)):
+            _until_it_schedules(served)
+            found[name] = {title: play(served, case) for title, case in CASES.items()}
+    return found
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("title", CASES)
+def test_groups_come_out_alike(outcomes: Outcomes, title: str) -> None:
+    peer, ours = outcomes["kube-scheduler"][title], outcomes["moorage"][title]
+
+    assert len(peer["placed"]) == CASES[title].placed, f"kube-scheduler: {peer}"
+    assert ours == peer
