@@ -4,7 +4,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NEEDED := $(VENV)/.needed
 READY  := $(VENV)/.ready
-KERNELS := $(wildcard src/moorage/kernels/*.c)
 DEMO   := examples/demo
 KERNELS := $(wildcard src/moorage/kernels/*.c)
 

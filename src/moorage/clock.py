@@ -77,6 +77,8 @@ class VirtualClock:
         self._now = start
         self._sequence = itertools.count()
         self._sleepers: list[tuple[float, int, asyncio.Future[None] | VirtualCall]] = []
+        self._wakes = self._woke_task = False
+        self._afterwards: list[Callable[[], None]] = []
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -109,8 +111,27 @@ class VirtualClock:
         if when is None:
             return False
         self._now = when
-        while self.next_wake() == when:
-            heapq.heappop(self._sleepers)[2].set_result(None)
+        self._wakes, self._woke_task = True, False
+        sleepers = self._sleepers
+        while sleepers and sleepers[0][0] == when:
+            sleeper = heapq.heappop(sleepers)[2]
+            if not sleeper.done():
+                self._woke_task = self._woke_task or not isinstance(sleeper, VirtualCall)
+                sleeper.set_result(None)
+        self._wakes = False
+        actions, self._afterwards = self._afterwards, []
+        for action in actions:
+            action()
+        return True
+
+    def afterwards(self, action: Callable[[], None]) -> bool:
+        """Do something when all who sleep until now have been woken, before any task runs.
+
+        False: it is not to be done, for a task was woken before, or nobody is being woken.
+        """
+        if not self._wakes or self._woke_task:
+            return False
+        self._afterwards.append(action)
         return True
 
     def advance_to(self, when: float) -> None:
@@ -169,11 +190,15 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
         self._in_threads: set[asyncio.Future[Any]] = set()
-        super().__init__(_IdleSelector(clock, self._in_threads))
+        super().__init__(_IdleSelector(clock, self._in_threads, self._pending))
         self._clock_resolution = 1e-6  # seconds since the epoch have no finer steps as floats
 
     def time(self) -> float:
         return self._clock.now()
+
+    def _pending(self) -> tuple[int, int]:
+        """How many callbacks are ready, and how many timers are set."""
+        return len(self._ready), len(self._scheduled)  # type: ignore[attr-defined]  # asyncio's own
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
@@ -193,10 +218,16 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
 class _IdleSelector(selectors.DefaultSelector):
     """Moves the clock where the event loop would block: with no callback ready, all tasks wait."""
 
-    def __init__(self, clock: VirtualClock, in_threads: set[asyncio.Future[Any]]) -> None:
+    def __init__(
+        self,
+        clock: VirtualClock,
+        in_threads: set[asyncio.Future[Any]],
+        pending: Callable[[], tuple[int, int]],
+    ) -> None:
         super().__init__()
         self._clock = clock
         self._in_threads = in_threads
+        self._pending = pending
         self._glances = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
@@ -205,7 +236,7 @@ class _IdleSelector(selectors.DefaultSelector):
             return self._glance(timeout)
         if ready := super().select(_THREAD_SECONDS if self._in_threads else 0):
             return ready
-        if self._move(timeout):
+        if self._move_on(timeout):
             return []
         if len(self.get_map()) <= 1:  # the loop's own wake-up socket
             raise RuntimeError(
@@ -221,10 +252,22 @@ class _IdleSelector(selectors.DefaultSelector):
             return []
         return super().select(timeout)
 
-    def _move(self, timeout: float | None) -> bool:
-        """Move to the first sleeper or timer, which is due in `timeout`; False: there is none."""
-        sleeper = self._clock.next_wake()
+    def _move_on(self, timeout: float | None) -> bool:
+        """Move until there is something else to do than to move; False: nobody sleeps."""
         timer = None if timeout is None else self._clock.now() + timeout
+        before = self._pending()
+        for moves in range(_GLANCES):
+            if not self._move(timer):
+                return moves > 0
+            if self._clock.now() == timer or self._pending() != before or self._in_threads:
+                break
+            if len(self.get_map()) > 1:
+                break
+        return True
+
+    def _move(self, timer: float | None) -> bool:
+        """Move to the first sleeper or to the loop's own next timer; False: there is none."""
+        sleeper = self._clock.next_wake()
         if timer is not None and (sleeper is None or timer < sleeper):
             self._clock.advance_to(timer)
             return True

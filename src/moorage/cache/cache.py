@@ -56,11 +56,11 @@ class CacheError(Exception):
 class Cache:
     """What we believe of the cluster."""
 
-    def __init__(self) -> None:
+    def __init__(self, classes: type[PodClasses] = PodClasses) -> None:
         self.table = NodeTable()
         self.objects = ObjectStore()
         self.nominations = Nominator()
-        self.classes = PodClasses(self.table.resources)
+        self.classes = classes(self.table.resources)
         self.assumed: set[str] = set()
         self.resting: dict[str, float] = {}
         """Nodes that are left alone for now, and until when."""
@@ -119,6 +119,12 @@ class Cache:
         if info.uid in self._where:
             self._displace(info.uid)
         self._place(info, pod.spec.node_name)
+
+    def add_pod(self, pod: PodInfo, node: str) -> None:
+        """Believe a bound pod that was not here before, and whose class is known."""
+        if pod.uid in self._where:
+            raise CacheError(f"pod {pod.pod.key} is already on {self._where[pod.uid][0]}")
+        self._place(pod, node)
 
     def remove_pod(self, uid: str) -> PodInfo | None:
         """Stop counting a pod, however it got here."""

@@ -38,6 +38,7 @@ Scenarios, where pods arrive over time, run, end and are stopped:
     direct_engine       the same without the scheduler's features, where none is needed
     quick_attempt       its attempts at pods, by the totals of their class
     class_totals        what every node scores for a class of pods
+    template_classes    classes of pods, found by the template they were made from
     simulated_server    the API server of such a run: structs, no copies
     pod_lifecycle       arrival, running, ending, being stopped and coming again
     sweep               every configuration with every seed, on all cores

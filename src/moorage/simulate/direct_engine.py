@@ -26,6 +26,7 @@ from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.framework.events import ASSIGNED_POD_ADD
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import NoNodesError, Rejection
 from moorage.guard.breaker_events import ignore_breaker_event
@@ -39,6 +40,7 @@ from moorage.scheduler.queue_order import queue_for
 from moorage.simulate.quick_attempt import QuickAttempts
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.simulated_server import SilentRecorder, SimulatedServer
+from moorage.simulate.template_classes import TemplateClasses
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.reflector import Change
 
@@ -63,6 +65,10 @@ class DirectServer(SimulatedServer):
         table[found.key] = found
         self.believe(Change("added" if old is None else "updated", old, found))
         return found
+
+    def keep(self, pod: Pod) -> None:
+        """Replace a pod by another version that is believed already."""
+        self._tables[PODS.plural][pod.key] = pod
 
     def remove(self, resource: Resource, key: str) -> None:
         """Delete an object."""
@@ -105,7 +111,7 @@ class DirectEngine:
         self._rng = rng
         self._attempted = attempted
         self._failed = failed
-        self._cache = Cache()
+        self._cache = Cache(TemplateClasses)
         self._client = PluginClient(server, clock)
         waiting = WaitingPods()
         recorder = SilentRecorder(server, clock, instance="simulation")
@@ -117,6 +123,7 @@ class DirectEngine:
         self._apply = handlers.apply
         self._count = 0
         self._quick = QuickAttempts(profile, self._cache, rng, self._begin)
+        self._is_busy = False
         self._woken = asyncio.Event()
         self._alarm: VirtualCall | None = None
         self._alarm_due = 0.0
@@ -129,17 +136,22 @@ class DirectEngine:
         while True:
             self._attempt_all()
             self._woken.clear()
-            self._set_alarm()
             await self._woken.wait()
 
     def _believe(self, change: Change) -> None:
         self._apply(change)
-        if not self._woken.is_set() and self._is_ready():
-            self._woken.set()
+        if not self._is_busy and self._is_ready():
+            self._wake()
 
     def _is_ready(self) -> bool:
         now = self._clock.now()
         return self._queue.next_wake(now) == now
+
+    def _wake(self) -> None:
+        """Attempt pods when everything of this moment has happened, in a task or without one."""
+        self._is_busy = True
+        if not self._clock.afterwards(self._attempt_all):
+            self._woken.set()
 
     def _set_alarm(self) -> None:
         due = self._queue.next_wake(self._clock.now())
@@ -152,12 +164,15 @@ class DirectEngine:
 
     def _ring(self) -> None:
         self._alarm = None
-        self._woken.set()
+        if not self._is_busy:
+            self._wake()
 
     def _attempt_all(self) -> None:
         now = self._clock.now()
         while (queued := self._queue.pop(now)) is not None:
             self._attempt(queued, now)
+        self._is_busy = False
+        self._set_alarm()
 
     def _attempt(self, queued: QueuedPod, now: float) -> None:
         self._count += 1
@@ -171,7 +186,12 @@ class DirectEngine:
             self._queue.put_back(queued, totals.refused_by, totals.pending, False, now)
             return
         self._queue.done(queued.info.uid)
-        self._bind(queued.info.pod, node)
+        bound = self._bound(queued.info.pod, node)
+        self._server.keep(bound)
+        self._cache.add_pod(PodInfo(bound, queued.info.cls), node)
+        if len(self._queue):
+            self._queue.move(ASSIGNED_POD_ADD, None, bound, now)
+        self._run_pod(bound)
 
     def _begin(self, info: PodInfo) -> Cycle:
         return Cycle(
@@ -207,11 +227,17 @@ class DirectEngine:
             self._put_back(queued, placed, now)
 
     def _bind(self, pod: Pod, node: str) -> None:
-        spec = msgspec.structs.replace(pod.spec, node_name=node)
-        bound = msgspec.structs.replace(pod, spec=spec)
+        bound = self._bound(pod, node)
         self._server.put(PODS, bound)
+        self._run_pod(bound)
+
+    def _bound(self, pod: Pod, node: str) -> Pod:
+        spec = msgspec.structs.replace(pod.spec, node_name=node)
+        return msgspec.structs.replace(pod, spec=spec)
+
+    def _run_pod(self, pod: Pod) -> None:
         if self._server.kubelet is not None:
-            self._server.kubelet.bound(bound)
+            self._server.kubelet.bound(pod)
 
     def _put_back(self, queued: QueuedPod, why: Unschedulable, now: float) -> None:
         diagnosis = why.diagnosis

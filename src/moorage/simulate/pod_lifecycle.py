@@ -8,17 +8,18 @@ from typing import Final
 import msgspec
 
 from moorage.api.meta import ObjectMeta
-from moorage.api.pod import Pod, PodStatus
+from moorage.api.pod import Pod, PodSpec, PodStatus
 from moorage.api.podgroup import PodGroup, PodGroupSpec
 from moorage.clock import VirtualCall, VirtualClock
 from moorage.kpi.meter import Meter
-from moorage.simulate.pod_template import member_labels
+from moorage.simulate.pod_template import PodTemplate, member_labels
 from moorage.simulate.scenario import Arrival, PodRules
 from moorage.simulate.simulated_server import SimulatedServer
 from moorage.watch.api_resources import PODS, RESOURCES
 
 POD_GROUPS: Final = RESOURCES["podgroups"]
 PENDING: Final = PodStatus(phase="Pending")
+MOST_TEMPLATES: Final = 16_384
 REJECTED_SECONDS: Final = 1.0
 """How soon a controller replaces a pod that a kubelet refused."""
 
@@ -76,6 +77,7 @@ class PodLifecycle:
         self.returning = 0
         self.departures = 0
         self._drained = asyncio.Event()
+        self._specs: dict[int, tuple[PodTemplate, PodSpec]] = {}
         server.kubelet = self
 
     @property
@@ -250,9 +252,7 @@ class PodLifecycle:
         template = arrival.template
         again = f"-{job.incarnation}" if job.incarnation else ""
         self._pending[job.key] = job
-        spec = template.spec
-        if not spec.scheduler_name:
-            spec = msgspec.structs.replace(spec, scheduler_name=self._scheduler)
+        spec = self._spec_of(template)
         metadata = ObjectMeta(
             name=arrival.name,
             namespace=template.namespace,
@@ -268,6 +268,19 @@ class PodLifecycle:
             self.bound(pod)
         else:
             self.pod_waits()
+
+    def _spec_of(self, template: PodTemplate) -> PodSpec:
+        """The spec of a template with the scheduler filled in: one object for all its pods."""
+        known = self._specs.get(id(template))
+        if known is not None and known[0] is template:
+            return known[1]
+        spec = template.spec
+        if not spec.scheduler_name:
+            spec = msgspec.structs.replace(spec, scheduler_name=self._scheduler)
+        if len(self._specs) >= MOST_TEMPLATES:
+            self._specs.clear()
+        self._specs[id(template)] = template, spec
+        return spec
 
     def _join(self, key: str, arrival: Arrival) -> None:
         members = self._groups.get(key, 0)
