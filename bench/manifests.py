@@ -84,7 +84,10 @@ def pod(index: int) -> dict[str, object]:
         "apiVersion": "apps/v1", "blockOwnerDeletion": True, "controller": True,
         "kind": "ReplicaSet", "name": f"{workload}-5d9c", "uid": f"rs-{index % WORKLOADS}",
     }  # fmt: skip
-    token = {"mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "name": "kube-api-access"}
+    token = {
+        "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+        "name": "kube-api-access",
+    }
     container = {
         "env": [{"name": "LOG_LEVEL", "value": "info"}, {"name": "PORT", "value": "8080"}],
         "image": f"registry.example.com/{workload}:v1",
@@ -101,7 +104,10 @@ def pod(index: int) -> dict[str, object]:
         {"configMap": {"items": [{"key": "ca.crt", "path": "ca.crt"}], "name": "kube-root-ca.crt"}},
     ]
     tolerations = [
-        {"effect": "NoExecute", "key": f"node.kubernetes.io/{key}", "operator": "Exists", "tolerationSeconds": 300}
+        {
+            "effect": "NoExecute", "key": f"node.kubernetes.io/{key}", "operator": "Exists",
+            "tolerationSeconds": 300,
+        }
         for key in ("not-ready", "unreachable")
     ]  # fmt: skip
     return {

@@ -33,6 +33,8 @@ class Requeuer:
         self, event: ClusterEvent, old: Any, new: Any, now: float, only: PodFilter | None
     ) -> int:
         """Retry the pods an event is worth it for; say how many that was."""
+        if not len(self._places.pool) and not self._flights.uids():
+            return 0
         heard = self._hints.hear(event)
         if not heard.is_of_interest:
             return 0

@@ -7,6 +7,7 @@ indexed under the plugin that gates it: nobody else can let it go.
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from moorage.cache.podinfo import PodClass
 from moorage.framework.queued_pod import QueuedPod, State
@@ -62,8 +63,14 @@ class UnschedulablePods:
         """Pods neither attempted nor flushed for longer than that; `oldest` is made exact."""
         if now - self.oldest <= longest:
             return []
-        self.oldest = min(map(last_seen, self), default=math.inf)
-        return [pod for pod in self if now - last_seen(pod) > longest]
+        oldest, found = math.inf, []
+        for pod in chain(self.unschedulable.values(), self.gated.values()):
+            seen = pod.timestamp if pod.timestamp > pod.flushed_at else pod.flushed_at
+            oldest = seen if seen < oldest else oldest
+            if now - seen > longest:
+                found.append(pod)
+        self.oldest = oldest
+        return found
 
     def get(self, uid: str) -> QueuedPod | None:
         """A pod in here, by uid."""

@@ -7,6 +7,7 @@ the whole scheduler, bit for bit.
 """
 
 import asyncio
+import copy
 import random
 from collections.abc import Callable
 from typing import Final
@@ -47,6 +48,10 @@ from moorage.watch.reflector import Change
 FIT: Final = "NodeResourcesFit"
 SORT: Final = "PrioritySort"
 BINDER: Final = "DefaultBinder"
+OPEN_GATES: Final = frozenset(
+    {"SchedulingGates", "DefaultPreemption", "DynamicResources", "GangScheduling"}
+)
+"""PreEnqueue plugins that let in pods without gates, claims, groups and victims."""
 WATCHES: Final = len(FOLLOWED) + len(OPTIONAL)
 """How many resources the whole scheduler watches."""
 
@@ -88,6 +93,14 @@ def needs_no_features(scenario: Scenario, loaded: Loaded, profile: Profile) -> b
     return bool(scenario.is_plain and alone and ours and fits and plain and binds)
 
 
+def _ungated(profile: Profile) -> Profile:
+    """The profile, without gates that no pod of such a scenario meets."""
+    if {name for name, _ in profile.pre_enqueue} <= OPEN_GATES:
+        profile = copy.copy(profile)
+        profile.pre_enqueue = []
+    return profile
+
+
 def _nobody(change: Change) -> None:
     """Nobody has to know yet."""
 
@@ -116,7 +129,7 @@ class DirectEngine:
         waiting = WaitingPods()
         recorder = SilentRecorder(server, clock, instance="simulation")
         Handles(self._cache, clock, waiting, recorder, ignore_breaker_event).give((profile,))
-        self._queue = queue_for((profile,), clock.now, backoff)
+        self._queue = queue_for((_ungated(profile),), clock.now, backoff)
         handlers = EventHandlers(
             self._cache, self._queue, {profile.scheduler_name}, waiting, clock.now
         )

@@ -11,7 +11,7 @@ from moorage.api.meta import ObjectMeta
 from moorage.api.pod import Pod, PodSpec, PodStatus
 from moorage.api.podgroup import PodGroup, PodGroupSpec
 from moorage.clock import VirtualCall, VirtualClock
-from moorage.kpi.meter import Meter
+from moorage.kpi.meter import Meter, PodFacts
 from moorage.simulate.pod_template import PodTemplate, member_labels
 from moorage.simulate.scenario import Arrival, PodRules
 from moorage.simulate.simulated_server import SimulatedServer
@@ -77,7 +77,7 @@ class PodLifecycle:
         self.returning = 0
         self.departures = 0
         self._drained = asyncio.Event()
-        self._specs: dict[int, tuple[PodTemplate, PodSpec]] = {}
+        self._templates: dict[int, tuple[PodTemplate, PodSpec, PodFacts]] = {}
         server.kubelet = self
 
     @property
@@ -96,9 +96,9 @@ class PodLifecycle:
         job = _Job(arrival)
         self._jobs[job.key] = job
         group, template = arrival.group, arrival.template
-        self._meter.pod_arrived(
-            self._clock.now(), job.key, template.facts(group, arrival.min_member)
-        )
+        alone = not (group or arrival.min_member)
+        facts = self._known(template)[2] if alone else template.facts(group, arrival.min_member)
+        self._meter.pod_arrived(self._clock.now(), job.key, facts)
         if group:
             self._join(f"{template.namespace}/{group}", arrival)
         self._create(job, arrival.node)
@@ -252,7 +252,7 @@ class PodLifecycle:
         template = arrival.template
         again = f"-{job.incarnation}" if job.incarnation else ""
         self._pending[job.key] = job
-        spec = self._spec_of(template)
+        spec = self._known(template)[1]
         metadata = ObjectMeta(
             name=arrival.name,
             namespace=template.namespace,
@@ -269,18 +269,18 @@ class PodLifecycle:
         else:
             self.pod_waits()
 
-    def _spec_of(self, template: PodTemplate) -> PodSpec:
-        """The spec of a template with the scheduler filled in: one object for all its pods."""
-        known = self._specs.get(id(template))
+    def _known(self, template: PodTemplate) -> tuple[PodTemplate, PodSpec, PodFacts]:
+        """What all pods of a template share: the spec with a scheduler, and what KPIs know."""
+        known = self._templates.get(id(template))
         if known is not None and known[0] is template:
-            return known[1]
+            return known
         spec = template.spec
         if not spec.scheduler_name:
             spec = msgspec.structs.replace(spec, scheduler_name=self._scheduler)
-        if len(self._specs) >= MOST_TEMPLATES:
-            self._specs.clear()
-        self._specs[id(template)] = template, spec
-        return spec
+        if len(self._templates) >= MOST_TEMPLATES:
+            self._templates.clear()
+        known = self._templates[id(template)] = template, spec, template.facts()
+        return known
 
     def _join(self, key: str, arrival: Arrival) -> None:
         members = self._groups.get(key, 0)
