@@ -160,7 +160,7 @@ def test_a_shadow_of_kubes_configuration_agrees_with_kube_scheduler(
     (tally,) = findings["one_step"]
     assert tally["placed"] >= PODS * 0.8
     assert tally["disagreements"] == []
-    assert tally["counts"].keys() <= {"same", "tied", "both-pending"}
+    assert tally["counts"].keys() <= {"same", "tied", "both-pending", "preempts"}
     assert findings["unseen"]["pods"] == 0
     verbs = {each.verb for each in auditing.asked(plane.home, READER)}
     assert verbs <= {"list", "watch", "get"}

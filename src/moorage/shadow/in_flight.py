@@ -10,6 +10,7 @@ said, and that it took it.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import takewhile
 from typing import Final, NamedTuple, TypeVar
 
@@ -95,6 +96,17 @@ class InFlight:
         info, node = self._cache.pod(uid), self._cache.node_of(uid)
         if info is not None and node is not None:
             self._gone.append(Gone(time, info, node))
+
+    @contextmanager
+    def victims_back(self, node: str, now: float) -> Iterator[None]:
+        """The cluster with the pods of a node that were gone a moment ago."""
+        with self._cache.trial():
+            row = self._cache.table.row_of.get(node)
+            for each in self._gone:
+                recent = each.node == node and now - each.time <= WINDOW_SECONDS
+                if row is not None and recent and self._cache.pod(each.info.uid) is None:
+                    self._cache.place_on(row, each.info)
+            yield
 
     def believed(self, bound: Bound) -> None:
         """A pod is counted on its node now."""

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.pod import Pod
-from moorage.cycle import scoring
+from moorage.cycle import attempt, scoring
+from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.explain.world import Question, World
+from moorage.framework.cycle import Cycle
 from moorage.framework.verdicts import SchedulingError
 
 
@@ -31,11 +33,19 @@ class Agreement(StrEnum):
     """It found no node, and there is none here."""
     WOULD_PLACE = "would-place"
     """It found no node, and here one is feasible."""
+    PREEMPTS = "preempts"
+    """It makes room for the pod on a node, as would be done here."""
+    PREEMPTS_ELSEWHERE = "preempts-elsewhere"
+    """It makes room for the pod on a node; here it would be made on another, or not at all."""
     FAILED = "failed"
     """A plugin failed here; nothing can be said."""
 
 
-AGREEING = frozenset({Agreement.SAME, Agreement.TIED, Agreement.BOTH_PENDING})
+MOST_TIES: Final = 32
+"""How many nodes that are equally good to make room on are tried."""
+AGREEING: Final = frozenset(
+    {Agreement.SAME, Agreement.TIED, Agreement.BOTH_PENDING, Agreement.PREEMPTS}
+)
 
 
 class Verdict(NamedTuple):
@@ -88,6 +98,62 @@ def judge(world: World, configuration: str, pod: Pod, node: str) -> Judgement:
         judged = _pending(question, feasible) if not node else _placed(question, feasible, node)
     except SchedulingError as error:
         judged = Verdict(Agreement.FAILED, reason=str(error))
+    return _judgement(world, configuration, pod, node, judged)
+
+
+def judge_preemption(world: World, configuration: str, pod: Pod, node: str) -> Judgement | None:
+    """Judge the node where room is made for a pod, with its victims still there.
+
+    None where the pod would not need any: the cluster has changed since.
+    """
+    ties = _Ties()
+    judged: Verdict | None = None
+    try:
+        while judged is None or (judged.best != node and ties.next()):
+            found = _attempted(world, pod, ties)
+            if isinstance(found, Decision):
+                return None
+            judged = _made_room(found, node)
+    except SchedulingError as error:
+        judged = Verdict(Agreement.FAILED, reason=str(error))
+    return _judgement(world, configuration, pod, node, judged)
+
+
+class _Ties:
+    """Draws one after the other of the nodes that are equally good to make room on."""
+
+    def __init__(self) -> None:
+        self._draws = self._drawn = 0
+        self._tied = 1
+
+    def randrange(self, stop: int, /) -> int:
+        self._draws += 1
+        if self._draws == 1:
+            return 0  # where the search begins
+        self._tied = stop
+        return self._drawn % stop
+
+    def next(self) -> bool:
+        """Draw another from now on; False where all were drawn."""
+        self._draws = 0
+        self._drawn += 1
+        return self._drawn < min(self._tied, MOST_TIES)
+
+
+def _attempted(world: World, pod: Pod, ties: _Ties) -> Decision | Unschedulable:
+    profile, info = world.profile_of(pod), world.cache.info(pod)
+    cycle = Cycle(world.cache, info, random=ties, now=world.now, shared=profile.shared)
+    return attempt.run(profile, cycle)
+
+
+def _made_room(found: Unschedulable, node: str) -> Verdict:
+    own = found.nominated.node if found.nominated is not None else ""
+    if own == node:
+        return Verdict(Agreement.PREEMPTS, own, 1)
+    return Verdict(Agreement.PREEMPTS_ELSEWHERE, own, int(bool(own)), reason=found.message)
+
+
+def _judgement(world: World, configuration: str, pod: Pod, node: str, judged: Verdict) -> Judgement:
     return Judgement(
         configuration=configuration,
         pod=pod.key,

@@ -4,6 +4,8 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, Final
 
+import msgspec
+
 from moorage.api.pod import Pod
 from moorage.app.assembly import OPTIONAL
 from moorage.cache.cache import Cache
@@ -12,7 +14,7 @@ from moorage.cycle.profile import Profile
 from moorage.explain.world import World
 from moorage.scheduler.feature import Feature
 from moorage.shadow.in_flight import Bound, InFlight
-from moorage.shadow.judgement import Agreement, Judgement, judge
+from moorage.shadow.judgement import Agreement, Judgement, judge, judge_preemption
 from moorage.shadow.tally import Tally
 from moorage.shadow.unseen import Unseen
 from moorage.watch.api_resources import Resource
@@ -72,6 +74,8 @@ class Watcher(Feature):
         before = old if isinstance(old, Pod) else None
         if new.spec.node_name and (before is None or not before.spec.node_name):
             self._bound(before, new)
+        elif not new.spec.node_name and _newly_nominated(before, new):
+            self._preempting(new)
         elif not new.spec.node_name and _says_unschedulable(before, new):
             self._pending(new)
 
@@ -122,8 +126,27 @@ class Watcher(Feature):
             self._tallies[name].add(judged)
             self._told(judged)
 
+    def _preempting(self, pod: Pod) -> None:
+        now, node = self._clock.now(), pod.status.nominated_node_name
+        if not self._unseen.look(self._reflectors(), now):
+            return
+        status = msgspec.structs.replace(pod.status, nominated_node_name="")
+        before = msgspec.structs.replace(pod, status=status)
+        for name in self._configurations:
+            with self._in_flight[name].victims_back(node, now):
+                judged = judge_preemption(self._world(name, now), name, before, node)
+            if judged is not None:
+                self._tallies[name].add(judged)
+                self._told(judged)
+
     def _world(self, name: str, now: float) -> World:
         return World(self._cache, self._configurations[name], self._random, now)
+
+
+def _newly_nominated(old: Pod | None, new: Pod) -> bool:
+    """Whether a scheduler has just begun to make room for the pod."""
+    nominated = new.status.nominated_node_name
+    return bool(nominated) and (old is None or old.status.nominated_node_name != nominated)
 
 
 def _says_unschedulable(old: Pod | None, new: Pod) -> bool:

@@ -15,6 +15,8 @@ _WORDS: Final = {
     Agreement.UNPLACED: "placed, though no node is feasible here",
     Agreement.BOTH_PENDING: "pending, as here",
     Agreement.WOULD_PLACE: "pending, though a node is feasible here",
+    Agreement.PREEMPTS: "room made where it would be made here",
+    Agreement.PREEMPTS_ELSEWHERE: "room made where it would not be made here",
     Agreement.FAILED: "a plugin failed here",
 }
 
@@ -59,6 +61,7 @@ def one_step(tally: TallyData) -> str:
             (Agreement.REFUSED, "to one that is refused here"),
             (Agreement.UNPLACED, "although nothing fits here"),
             (Agreement.WOULD_PLACE, "wait that would be placed here"),
+            (Agreement.PREEMPTS_ELSEWHERE, "had room made where it would not be made here"),
         )
         if counts.get(kind.value)
     ]
