@@ -48,6 +48,8 @@ class Checker:
         self.pods: dict[str, Raw] = {}
         self.nodes: dict[str, Raw] = {}
         self.groups: dict[str, int] = {}
+        self.claims: dict[str, Raw] = {}
+        self.volumes: dict[str, Raw] = {}
         self.story: dict[str, list[Change]] = {}
         self.violations: list[Violation] = []
         self.binds = 0
@@ -60,6 +62,12 @@ class Checker:
 
     def group(self, kind: str, raw: Raw) -> None:
         self.groups[raw["metadata"]["name"]] = raw["spec"]["minMember"]
+
+    def claim(self, kind: str, raw: Raw) -> None:
+        self.claims[raw["metadata"]["name"]] = raw
+
+    def volume(self, kind: str, raw: Raw) -> None:
+        self.volumes[raw["metadata"]["name"]] = raw
 
     def pod(self, kind: str, raw: Raw) -> None:
         """Believe a change, and judge it."""

@@ -36,13 +36,13 @@ class Controllers:
         for obj in objects:
             if obj["kind"] == "Pod":
                 self._templates[name_of(obj)] = obj
-            await self._insist("POST", "", obj)
+            await self.insist("POST", "", obj)
 
     async def end(self, pods: list[Raw]) -> None:
         """Delete pods for good."""
         for each in pods:
             self._templates.pop(name_of(each), None)
-            await self._insist("DELETE", _path(each))
+            await self.insist("DELETE", path_of_pod(each))
 
     def pod(self, kind: str, raw: Raw) -> None:
         """A pod has changed."""
@@ -50,13 +50,13 @@ class Controllers:
         if kind == "DELETED":
             self._replace(raw)
         elif raw.get("status", {}).get("phase") in FINISHED:
-            self._once(
-                f"{uid}/failed", self._insist("DELETE", f"{_path(raw)}?gracePeriodSeconds=0")
+            self.once(
+                f"{uid}/failed", self.insist("DELETE", f"{path_of_pod(raw)}?gracePeriodSeconds=0")
             )
         elif "deletionTimestamp" in raw["metadata"]:
-            self._once(f"{uid}/stop", self._stop(raw))
+            self.once(f"{uid}/stop", self._stop(raw))
         elif node_of(raw) and label(raw, KIND) == "plain":
-            self._once(f"{uid}/admit", self._admit(raw))
+            self.once(f"{uid}/admit", self._admit(raw))
 
     async def idle(self) -> None:
         """Return when nothing is left to do."""
@@ -83,28 +83,33 @@ class Controllers:
 
     async def _stop(self, raw: Raw) -> None:
         await asyncio.sleep(STOP_SECONDS)
-        await self._insist("DELETE", f"{_path(raw)}?gracePeriodSeconds=0")
+        await self.insist("DELETE", f"{path_of_pod(raw)}?gracePeriodSeconds=0")
 
     async def _admit(self, raw: Raw) -> None:
         if not self.rejects or self._rng.random() >= REJECTED:
             return
         self.rejected += 1
         status = {"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected"}
-        await self._insist("PATCH", f"{_path(raw)}/status", {"status": status})
+        await self.insist("PATCH", f"{path_of_pod(raw)}/status", {"status": status})
 
-    def _once(self, what: str, work: Awaitable[None]) -> None:
+    def once(self, what: str, work: Awaitable[None]) -> None:
+        """Begin something, unless it was begun before."""
         if what in self._looked_at:
             work.close()  # type: ignore[attr-defined]
             return
         self._looked_at.add(what)
         self._start(work)
 
+    def forget(self, what: str) -> None:
+        """Let something be done once more."""
+        self._looked_at.discard(what)
+
     def _start(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _insist(self, method: str, path: str, body: Raw | None = None) -> None:
+    async def insist(self, method: str, path: str, body: Raw | None = None) -> None:
         """Ask until the API server answers; that it was done before, or is gone, is fine."""
         while True:
             with contextlib.suppress(OSError, http.client.HTTPException):
@@ -124,6 +129,6 @@ class Controllers:
             self._plane.request(method, path, body)
 
 
-def _path(raw: Raw) -> str:
+def path_of_pod(raw: Raw) -> str:
     meta = raw["metadata"]
     return f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"

@@ -11,7 +11,7 @@ OF_A_LINE: Final = (
     *("stall", "tear"),
     *("401", "429", "503", "deaf"),
 )
-OF_THE_SERVER: Final = ("restart-api-server", "compact", "pause-etcd")
+OF_THE_SERVER: Final = ("restart-api-server", "compact", "pause-etcd", "steal-lease")
 WINDOW_SECONDS: Final = (0.8, 3.5)
 LOSS_SECONDS: Final = (3.0, 6.0)
 STOP_SECONDS: Final = (1.0, 7.0)

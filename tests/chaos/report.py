@@ -33,9 +33,14 @@ class Report:
         return (
             f"seed {self.seed}: {len(self.violations)} violations; {checker.binds} binds of "
             f"{len(checker.story)} pods, {len(checker.evicted)} evicted, {self.rejected} rejected, "
+            f"{self.did['volumes']} volumes made, {self._rival_writes} writes of a rival, "
             f"{len(self.faults)} faults, {self.did['lost bind reply']} lost bind replies, "
             f"quiet after {self.settle_seconds:.1f} s"
         )
+
+    @property
+    def _rival_writes(self) -> int:
+        return sum(count for what, count in self.did.items() if what.startswith("rival"))
 
     def text(self) -> str:
         """Figures alone where all is well; else everything that helps to find out why."""

@@ -21,11 +21,14 @@ from tests.chaos.controllers import Controllers
 from tests.chaos.faults import Fault
 from tests.chaos.follower import Follower
 from tests.chaos.line import Line, Write
+from tests.chaos.provisioner import Provisioner
 from tests.chaos.replicas import Member, member
 from tests.chaos.report import Report
+from tests.chaos.rival import Rival
 from tests.integration import grouping
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import eventually
+from tests.integration.making import Raw
 from tests.integration.proxying import HttpProxy
 
 SETTLE_SECONDS = 75.0
@@ -34,6 +37,8 @@ FIRST_BINDS = 20
 ENDS_WITH_REPLIES = 10
 """How many pods end when replies begin to be lost, so that there are bindings to lose."""
 PODS, NODES, GROUPS = "/api/v1/pods", "/api/v1/nodes", f"/apis/{grouping.CUSTOM}/podgroups"
+CLAIMS, VOLUMES = "/api/v1/persistentvolumeclaims", "/api/v1/persistentvolumes"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/moorage-chaos"
 
 
 def run(programs: Path, home: Path, seed: int, seconds: float) -> Report:
@@ -58,13 +63,21 @@ class _Run:
             Line(name, random.Random(f"{seed}/{name}"), writes) for name in ("one", "two")
         ]
         self._checker = Checker()
+        self._provisioner = Provisioner(self._controllers, random.Random(f"{seed}/volumes"))
+        self._rival = Rival(self._controllers, self._checker, random.Random(f"{seed}/rival"))
         self._report = Report(seed, time.monotonic(), self._checker, writes, home=str(home))
 
     async def main(self) -> Report:
         async with contextlib.AsyncExitStack() as stack:
             await self._controllers.create(*workload.world())
-            hears = ((NODES, self._checker.node), (GROUPS, self._checker.group), (PODS, self._pod))
-            for path, hear in hears:
+            hears = {
+                NODES: self._node,
+                GROUPS: self._checker.group,
+                VOLUMES: self._checker.volume,
+                CLAIMS: self._claim,
+                PODS: self._pod,
+            }
+            for path, hear in hears.items():
                 await stack.enter_async_context(Follower(self._plane, path, hear).following())
             self._members = [
                 await stack.enter_async_context(
@@ -77,7 +90,15 @@ class _Run:
             await self._settle()
         return self._finish()
 
-    def _pod(self, kind: str, raw: dict[str, object]) -> None:
+    def _node(self, kind: str, raw: Raw) -> None:
+        self._checker.node(kind, raw)
+        self._provisioner.node(kind, raw)
+
+    def _claim(self, kind: str, raw: Raw) -> None:
+        self._checker.claim(kind, raw)
+        self._provisioner.claim(kind, raw)
+
+    def _pod(self, kind: str, raw: Raw) -> None:
         self._checker.pod(kind, raw)
         self._controllers.pod(kind, raw)
 
@@ -86,9 +107,14 @@ class _Run:
         await self._controllers.create(*self._load.pop(0).objects)
         await eventually(self._has_begun, lambda: f"nothing is bound; see {self._home}")
         self._report.began = time.monotonic()
+        others = [asyncio.ensure_future(self._rival.write())]
+        others.append(asyncio.ensure_future(self._rival.count_budgets()))
         async with asyncio.TaskGroup() as both:
             both.create_task(self._bring_pods())
             both.create_task(self._do_harm())
+        for other in others:
+            other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
         for line in self._lines:
             line.end()
         for each in self._members:
@@ -168,6 +194,9 @@ class _Run:
         if fault.kind == "compact":
             with contextlib.suppress(OSError):
                 await asyncio.to_thread(plane.compact)
+        elif fault.kind == "steal-lease":
+            stolen = {"spec": {"holderIdentity": f"thief at {fault.at:.1f}"}}
+            await self._controllers.insist("PATCH", LEASE, stolen)
         elif fault.kind == "restart-api-server":
             await asyncio.to_thread(plane.end, "kube-apiserver", signal.SIGKILL)
             await asyncio.to_thread(plane.start_api_server)
@@ -183,6 +212,9 @@ class _Run:
         report = self._report
         report.violations[:0] = self._checker.violations
         report.rejected = self._controllers.rejected
+        report.did.update(self._rival.did)
+        report.did.update(volumes=self._provisioner.made)
+        report.did.update({"volumes given back": self._provisioner.given_back})
         for each in self._members:
             report.did.update(each.line.done)
             report.violations += [Violation(text, ()) for text in each.bad_exits]

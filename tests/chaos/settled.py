@@ -20,7 +20,10 @@ from tests.integration.making import Raw
 
 def problems(checker: Checker) -> list[Violation]:
     """What is not so, or not so yet."""
-    found = [_of_waiting(checker, raw) or _of_bound(raw) for raw in checker.pods.values()]
+    found = [
+        _of_waiting(checker, raw) or _of_bound(raw) or _of_volumes(checker, raw)
+        for raw in checker.pods.values()
+    ]
     return [each for each in found if each is not None] + checker.parts_left()
 
 
@@ -67,6 +70,20 @@ def _of_bound(raw: Raw) -> Violation | None:
     if not is_running(raw) or condition(raw, "PodScheduled").get("status") == "True":
         return None
     return _about(raw, f"is on a node and says {condition(raw, 'PodScheduled')}")
+
+
+def _of_volumes(checker: Checker, raw: Raw) -> Violation | None:
+    """A pod is in the zone of its volume."""
+    if not is_running(raw) or label(raw, KIND) != "volume":
+        return None
+    mounted = raw["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]
+    bound = checker.claims.get(mounted, {}).get("spec", {}).get("volumeName", "")
+    volume = checker.volumes.get(bound)
+    if volume is None:
+        return _about(raw, f"is on a node without the volume of {mounted}")
+    (term,) = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    zones, zone = term["matchExpressions"][0]["values"], checker.zone(node_of(raw))
+    return None if zone in zones else _about(raw, f"is in {zone} and its volume in {zones}")
 
 
 def _of_waiting(checker: Checker, raw: Raw) -> Violation | None:

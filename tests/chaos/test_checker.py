@@ -9,7 +9,7 @@ import pytest
 from tests.chaos import faults, settled, workload
 from tests.chaos.checker import Checker
 from tests.chaos.workload import KIND, SET, ZONE
-from tests.integration import grouping
+from tests.integration import grouping, storage
 from tests.integration.making import Raw, node, pod
 
 
@@ -92,6 +92,25 @@ def test_pods_that_are_spread_badly(checker: Checker) -> None:
 
     (found,) = settled.problems_with_room(checker)
     assert found.text.startswith("s is spread badly")
+
+
+@pytest.mark.parametrize(
+    ("zone", "wrong"),
+    [
+        pytest.param("a", [], id="beside its volume"),
+        pytest.param("b", ["v is in a and its volume in ['b']"], id="apart from it"),
+        pytest.param("", ["v is on a node without the volume of v"], id="without one"),
+    ],
+)
+def test_a_pod_is_in_the_zone_of_its_volume(checker: Checker, zone: str, wrong: list[str]) -> None:
+    raw = pod("v", labels={KIND: "volume"}, volumes=storage.mounting("v"))
+    claim = known(storage.claim("v", "made"))
+    claim["spec"]["volumeName"] = "pv" if zone else ""
+    checker.claim("ADDED", claim)
+    checker.volume("ADDED", known(storage.volume("pv", "made", zone)))
+    checker.pod("ADDED", on(raw, "n0"))
+
+    assert [each.text for each in settled.problems(checker)] == wrong
 
 
 def test_a_gang_that_is_evicted_in_part(checker: Checker) -> None:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from tests.integration import grouping
 from tests.integration.making import Raw, node, pod, priority_class
+from tests.integration.storage import PROVISIONER, claim, mounting, storage_class
 
 ZONE: Final = "topology.kubernetes.io/zone"
 ZONES: Final = ("a", "b", "c")
@@ -15,6 +16,9 @@ TENANT: Final = "tenant"
 QUOTA_CPU: Final = 4
 KIND: Final = "chaos/kind"
 SET: Final = "chaos/set"
+CLASS: Final = "made"
+BUDGET: Final = 10
+BUDGET_PATH: Final = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/plain"
 PRIORITIES: Final = {"middle": 100, "high": 1000}
 
 
@@ -34,7 +38,8 @@ def world() -> list[Raw]:
     ]
     classes = [priority_class(name, value) for name, value in PRIORITIES.items()]
     quota = grouping.quota(TENANT, {"cpu": "2"}, {"cpu": str(QUOTA_CPU)})
-    return [*nodes, *classes, grouping.namespace(TENANT), quota, _budget()]
+    disks = storage_class(CLASS, PROVISIONER)
+    return [*nodes, *classes, grouping.namespace(TENANT), quota, _budget(), disks]
 
 
 def spare_nodes() -> list[Raw]:
@@ -125,6 +130,19 @@ def _tenants(rng: random.Random, number: int) -> list[Raw]:
     ]
 
 
+def _volumes(rng: random.Random, number: int) -> list[Raw]:
+    """Pods with a volume each, which is made in the zone that their node is in."""
+    made = []
+    for index in range(rng.randint(1, 3)):
+        name = f"volume-{number}-{index}"
+        mounted = mounting(name)
+        made += [
+            claim(name, CLASS),
+            pod(name, cpu="250m", labels={KIND: "volume"}, volumes=mounted),
+        ]
+    return made
+
+
 def _huge(rng: random.Random, number: int) -> list[Raw]:
     return [pod(f"huge-{number}", cpu="500", labels={KIND: "huge"})]
 
@@ -138,7 +156,7 @@ def _budget() -> Raw:
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
         "metadata": {"name": "plain", "namespace": "default"},
-        "spec": {"minAvailable": 10, "selector": {"matchLabels": {KIND: "plain"}}},
+        "spec": {"minAvailable": BUDGET, "selector": {"matchLabels": {KIND: "plain"}}},
     }
 
 
@@ -150,6 +168,7 @@ MAKERS: Final[tuple[tuple[Callable[[random.Random, int], list[Raw]], int], ...]]
     (_apart, 2),
     (_spread, 2),
     (_tenants, 2),
+    (_volumes, 3),
     (_huge, 1),
 )
 """What is created, and how often."""
