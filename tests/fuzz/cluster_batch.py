@@ -4,20 +4,23 @@ import asyncio
 import contextlib
 import logging
 import random
+from collections.abc import Iterator
 from functools import cache
-from typing import Final
+from typing import Any, Final
+from unittest import mock
 
+from moorage.api.object_error import ObjectError
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
 from moorage.cache.consistency import validate_cache
-from moorage.cache.podinfo import PodError
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.config.types import SchedulerConfiguration
-from moorage.framework.verdicts import PluginError
-from moorage.observe.records import Attempt, Bound, Result
-from moorage.queue.transitions import QueueError
+from moorage.framework.verdicts import NoNodesError, ScoreRangeError
+from moorage.observe.records import Attempt, Bound
+from moorage.plugins.volume_binding.binder import BindingFailedError
+from moorage.scheduler.outcome import Outcome
 from moorage.scheduler.scheduler import Scheduler
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import RESOURCES
@@ -29,15 +32,14 @@ from tests.fuzz.time_limit import Hang, restart, time_limit
 START: Final = 1_767_225_600.0
 SETTLE_SECONDS: Final = 0.05
 LEFT_OUT: Final = logging.getLogger("moorage.kube.response_decoder")
-REFUSALS: Final = (PodError, QueueError, PluginError)
-"""Errors that name the object, or the plugin and the term, that is wrong."""
-NAMED: Final = (
-    "SelectorError",  # names the term and what is wrong in it
-    "scores must be 0 to 100",  # kube-scheduler's words, where what nodes offer overflows its sums
-    "selectedNode annotation reset",  # the server that answers here stores no claims
-    "is already on",  # two pods of one uid: the bytes of a name were changed
+REFUSALS: Final = (
+    ObjectError,  # names what is wrong in the object
+    ScoreRangeError,  # as kube-scheduler's, where what nodes offer overflows a score
+    BindingFailedError,  # the server that answers here stores no claims
+    ApiError,
+    NoNodesError,
 )
-"""Attempts that fail with a reason which the pod's author can read and act on."""
+"""What an attempt may fail with that the author of an object can read and act on."""
 CONFIG: Final = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
     "kind": "KubeSchedulerConfiguration",
@@ -71,26 +73,42 @@ class Watcher(logging.Handler):
 
     def attempted(self, attempt: Attempt) -> None:
         self._findings.attempts += 1
-        if attempt.result is not Result.ERROR:
-            return
-        said = next((words for words in NAMED if words in attempt.message), "")
-        if said:
-            self._findings.refused[said] += 1
-        else:
-            self._findings.add("failed attempt", attempt.message, self._batch)
 
     def bound(self, bound: Bound) -> None:
         self._findings.bound += 1
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
-        if isinstance(error, ApiError):
-            self._findings.refused["watch ended"] += 1
-        elif isinstance(error, REFUSALS):
-            self._findings.refused[type(error).__name__] += 1
-        else:
+        """Something failed beside attempts; unless a watch ended, it must name a pod."""
+        if not isinstance(error, ApiError) and not pod:
+            self._findings.add("unnamed refusal", repr(error), self._batch)
+        self.judge(error)
+
+    def judge(self, error: BaseException) -> None:
+        """An error that is no refusal is a crash, whatever it was made into on the way."""
+        refusal = refusal_of(error)
+        if refusal is None:
             self._findings.add("crash", error, self._batch)
-            if not pod:
-                self._findings.add("unnamed refusal", repr(error), self._batch)
+        else:
+            self._findings.refused[type(refusal).__name__] += 1
+
+    @contextlib.contextmanager
+    def hearing_attempts(self) -> Iterator[None]:
+        """Judge what every attempt fails with, before it becomes a message."""
+        failed = Outcome.failed
+
+        def heard(outcome: Outcome, queued: Any, cycle: Any, profile: Any, error: Any) -> None:
+            self.judge(error)
+            failed(outcome, queued, cycle, profile, error)
+
+        with mock.patch.object(Outcome, "failed", heard):
+            yield
+
+
+def refusal_of(error: BaseException | None) -> BaseException | None:
+    """The refusal that an error is, or was raised from."""
+    while error is not None and not isinstance(error, REFUSALS):
+        error = error.__cause__
+    return error
 
 
 def run(seed: int, batch: int, count: int) -> Findings:
@@ -100,7 +118,7 @@ def run(seed: int, batch: int, count: int) -> Findings:
     LEFT_OUT.addHandler(watcher)
     fed: list[Input] = []
     try:
-        with time_limit():
+        with time_limit(), watcher.hearing_attempts():
             _play(seed, batch, count, findings, watcher, fed)
     except Hang as hang:
         findings.add("hang", hang, batch)

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from moorage.api.decode import UNREADABLE
 from moorage.api.kinds import KINDS
 from moorage.explain.evaluator import KINDS as CASE_KINDS
 from moorage.watch.api_resources import RESOURCES, Resource
@@ -85,8 +86,18 @@ class ObjectStream:
             raw = {**raw, "metadata": {**meta, **self._servers_own(kind, meta)}}
         line = msgspec.json.encode({"type": type_, "object": raw})
         if self._rng.random() < 0.01:
-            line = mutated_bytes(line, self._rng)
+            line = self._with_own_uid(kind, mutated_bytes(line, self._rng))
         return Input(BY_KIND[kind], line)
+
+    def _with_own_uid(self, kind: str, line: bytes) -> bytes:
+        """Where the bytes of a name have changed it is another object, and has another uid."""
+        try:
+            event = msgspec.json.decode(line)
+            meta = event["object"]["metadata"]
+            meta.update(self._servers_own(kind, meta))
+        except (*UNREADABLE, LookupError, TypeError, AttributeError):
+            return line
+        return msgspec.json.encode(event)
 
     def _servers_own(self, kind: str, meta: Raw) -> Raw:
         """What the API server sets, whatever others write."""

@@ -12,6 +12,7 @@ from moorage.api.name_validation import (
     label_key_faults,
     label_value_faults,
 )
+from moorage.api.object_error import ObjectError
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
@@ -25,7 +26,7 @@ _COMPARISONS: Final = (GT, LT)
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 
 
-class SelectorError(ValueError):
+class SelectorError(ObjectError):
     """A selector that Kubernetes refuses."""
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.api.object_error import ObjectError
 from moorage.api.pod import Pod, PodSpec, PodStatus
 from moorage.api.resource_amounts import pod_nonzero_requests, pod_requests, pod_scoring_requests
 from moorage.api.resource_requests import is_resize_infeasible
@@ -147,7 +148,7 @@ def host_ports(pod: Pod) -> tuple[HostPort, ...]:
     )
 
 
-class PodError(ValueError):
+class PodError(ObjectError):
     """A pod that no API server would have stored."""
 
 

@@ -12,7 +12,14 @@ from moorage.cache.node_view import Nodes
 from moorage.cycle.profile import POINT_DISABLED, Profile, ScoreEntry
 from moorage.framework.cycle import Cycle, Random
 from moorage.framework.plugin_errors import as_plugin_error, attempt_error
-from moorage.framework.verdicts import MAX_SCORE, MIN_SCORE, SKIP, PluginError, Rejection
+from moorage.framework.verdicts import (
+    MAX_SCORE,
+    MIN_SCORE,
+    SKIP,
+    PluginError,
+    Rejection,
+    ScoreRangeError,
+)
 from moorage.kernels import compiled
 
 Scores = NDArray[np.int64]
@@ -230,7 +237,7 @@ def _check(entry: ScoreEntry, scores: Scores) -> None:
     wrong = (scores < MIN_SCORE) | (scores > MAX_SCORE)
     if wrong.any():
         found = int(scores[np.flatnonzero(wrong)[0]])
-        raise PluginError(
+        raise ScoreRangeError(
             entry.name,
             "Score",
             f"returned the score {found}; scores must be {MIN_SCORE} to {MAX_SCORE} "

@@ -111,3 +111,7 @@ class PluginError(SchedulingError):
         self.plugin = plugin
         self.point = point
         self.detail = detail
+
+
+class ScoreRangeError(PluginError):
+    """A score that is not 0 to 100 after normalisation; what nodes offer may have overflowed it."""

@@ -223,14 +223,17 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
                 lambda: binder.check_bindings(cycle, pod, node.name, written),
                 self.bind_timeout_seconds,
             )
-            problem = "" if done else TIMED_OUT
         except BindingFailedError as error:
-            problem = str(error)
-        if problem:
-            raise PluginError("VolumeBinding", "PreBind", f"binding volumes: {problem}")
+            raise _not_bound(str(error)) from error
+        if not done:
+            raise _not_bound(TIMED_OUT)
 
     def events(self) -> tuple[EventHint, ...]:
         return event_hints()
+
+
+def _not_bound(why: str) -> PluginError:
+    return PluginError("VolumeBinding", "PreBind", f"binding volumes: {why}")
 
 
 def _state(cycle: Cycle) -> BindingState:

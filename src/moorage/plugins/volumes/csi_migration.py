@@ -14,6 +14,7 @@ import msgspec
 from moorage.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.api.label_requirements import IN
 from moorage.api.node import BETA_REGION_LABEL, BETA_ZONE_LABEL, REGION_LABEL, ZONE_LABEL
+from moorage.api.object_error import ObjectError
 from moorage.api.storage import PersistentVolume
 from moorage.api.volumes import AWSElasticBlockStore, AzureDisk, VolumeSources
 from moorage.plugins.volumes.volume_affinity import Reach, compile_reach, reach_of
@@ -90,7 +91,7 @@ _UNSPECIFIED: Final = "UNSPECIFIED"
 _EBS_VOLUME: Final = re.compile(r"vol-[^/]*")
 
 
-class MigrationError(ValueError):
+class MigrationError(ObjectError):
     """An in-tree volume that has no CSI equivalent."""
 
 
