@@ -21,6 +21,7 @@ help:
 	@echo 'make bench-simulation  openb, a week of Philly, a million arrivals (ARRIVALS=1000000)'
 	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
 	@echo 'make bench-kube     both on a real API server: pods per second, CPU, memory'
+	@echo 'make bench-first-bind  how long each takes from its start to its first binding (FIRST_BIND=--nodes=5000)'
 	@echo 'make e2e            Kubernetes own end-to-end specs about scheduling, with both schedulers (GROUP=all FOCUS=)'
 	@echo 'make bench-perf     upstream scheduler_perf on a real API server, with both (CASE= LABELS=)'
 	@echo 'make fuzz           objects and configurations that nobody would write (INPUTS=10000 SEED=1)'

@@ -192,7 +192,7 @@ async def measure(
     running = Running(name, plane, profile)
     try:
         began = time.monotonic()
-        before, api_before = await _cpu_at_first(seen, running, began, plane.pids)
+        before, api_before = await cpu_at_first(seen, running, began, plane.pids)
         await _until_quiet(seen, pods, began)
         cpu = cpu_seconds(running.process.pid) - before
         api_cpu = cpu_seconds(*plane.pids) - api_before
@@ -218,7 +218,7 @@ async def measure(
     )
 
 
-async def _cpu_at_first(
+async def cpu_at_first(
     seen: Bindings, running: Running, began: float, api: list[int]
 ) -> tuple[float, float]:
     """What the scheduler, and its API server, had used by the first binding."""

@@ -31,6 +31,23 @@ def freeze() -> None:
 
 
 @contextmanager
+def importing() -> Iterator[None]:
+    """No collections while modules are imported: they stay, and are left out of all that follow.
+
+    A tenth of the time that `moorage run` takes to import, and most of its first collection.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@contextmanager
 def frozen() -> Iterator[None]:
     """The same for a while: what a command reads and builds stays until it is done."""
     threshold = gc.get_threshold()

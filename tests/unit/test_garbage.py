@@ -85,3 +85,25 @@ def test_what_is_left_out_for_a_while_is_looked_at_again() -> None:
 
     assert gc.get_threshold() == (700, 10, 10)
     assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.usefixtures("own_thresholds")
+def test_what_is_imported_is_left_out_of_collections() -> None:
+    before = gc.get_freeze_count()
+    with garbage.importing():
+        assert not gc.isenabled()
+        made: list[object] = [[] for _ in range(2000)]
+
+    assert gc.isenabled()
+    assert gc.get_freeze_count() >= before + len(made)
+
+
+@pytest.mark.usefixtures("own_thresholds")
+def test_who_has_switched_collections_off_keeps_them_off() -> None:
+    gc.disable()
+    try:
+        with garbage.importing():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

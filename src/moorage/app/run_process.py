@@ -129,6 +129,7 @@ class RunProcess:
 
     async def run(self) -> int:
         """Schedule until told to stop; the answer is the exit code."""
+        garbage.freeze()
         self._signals.install()
         try:
             return await self._until_stopped()

@@ -1,10 +1,14 @@
 """A click group whose commands are imported when they are run, and not before."""
 
+import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
+
+from moorage import garbage
 
 
 class LazyCommand(NamedTuple):
@@ -15,7 +19,8 @@ class LazyCommand(NamedTuple):
     short_help: str
 
     def load(self) -> click.Command:
-        command = getattr(import_module(self.module), self.attribute)
+        with garbage.importing() if self.module not in sys.modules else nullcontext():
+            command = getattr(import_module(self.module), self.attribute)
         assert isinstance(command, click.Command)
         return command
 

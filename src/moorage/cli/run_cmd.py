@@ -22,8 +22,6 @@ from moorage.cli.run_options import options_of, run_options
 from moorage.config import yaml_dump
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
-from moorage.explain.live_answers import LiveAnswers
-from moorage.explain.process_answers import ProcessAnswers, cluster_options
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
@@ -168,6 +166,11 @@ def _questions(
     process: services.ServedProcess, options: RunOptions, kubeconfig: str
 ) -> dict[str, Question]:
     """The questions that are answered: none, unless they are enabled."""
+    if not (options.enable_explain or options.enable_whatif):
+        return {}
+    from moorage.explain.live_answers import LiveAnswers  # few ask, and all would wait for it
+    from moorage.explain.process_answers import ProcessAnswers, cluster_options
+
     assert process.scheduler is not None
     beside = ProcessAnswers(
         cluster_options(kubeconfig, options.context, options.plugins),
