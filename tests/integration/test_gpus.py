@@ -1,0 +1,138 @@
+"""GPUs on a real API server: no device is ever promised twice, whatever happens meanwhile."""
+
+import asyncio
+import random
+import signal
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moorage.policies.gpu.devices.annotations import DEVICES, GPU_INDEX, MILLI, NODE
+from tests.integration.control_plane import ControlPlane
+from tests.integration.grouping import GROUPS, LABEL, group
+from tests.integration.harness import Running, replica, running
+from tests.integration.making import OURS, Raw, node, pod, priority_class
+from tests.integration.recording import Recorded, recorded
+
+pytestmark = pytest.mark.kube
+
+COUNT, ASKED = "alibabacloud.com/gpu-count", "alibabacloud.com/gpu-milli"
+GPUS = 4
+PROFILES = [
+    {
+        "schedulerName": OURS,
+        "plugins": {"multiPoint": {"enabled": [{"name": "GPUPacking", "weight": 50}]}},
+    }
+]
+GANGS = [
+    {
+        "schedulerName": OURS,
+        "plugins": {
+            "multiPoint": {
+                "enabled": [{"name": "GangScheduling"}, {"name": "GPUPacking", "weight": 50}]
+            }
+        },
+    }
+]
+
+
+def box(name: str) -> Raw:
+    made = node(name, cpu="64", memory="64Gi")
+    for amounts in (made["status"]["capacity"], made["status"]["allocatable"]):
+        amounts[COUNT] = str(GPUS)
+    return made
+
+
+def gpu_pod(name: str, milli: int, count: int = 1, **more: Any) -> Raw:
+    made = pod(name, **more)
+    made["metadata"]["annotations"] = {ASKED: str(milli), COUNT: str(count)}
+    return made
+
+
+def check_devices(seen: Recorded) -> None:
+    """Replay the watch: at no moment does a device carry more than 1000 milli."""
+    on: dict[str, Raw] = {}
+    for kind, changed in seen.changes:
+        uid = changed["metadata"]["uid"]
+        if kind == "DELETED" or not changed["spec"].get("nodeName"):
+            on.pop(uid, None)
+            continue
+        on[uid] = changed
+        used: dict[tuple[str, str], int] = defaultdict(int)
+        for one in on.values():
+            said, place = one["metadata"]["annotations"], one["spec"]["nodeName"]
+            assert said[NODE] == place
+            assert said[GPU_INDEX] == said[DEVICES]
+            devices = said[DEVICES].split("-")
+            assert len(set(devices)) == int(said[COUNT])
+            for device in devices:
+                assert int(device) < GPUS
+                used[place, device] += int(said[MILLI])
+        assert max(used.values()) <= 1000, (changed["metadata"]["name"], used)
+
+
+def workload(count: int, seed: int) -> list[Raw]:
+    """Pods that together need less than the cluster has, but not in any arrangement."""
+    chance = random.Random(seed)
+    shares = [gpu_pod(f"s{i}", chance.choice([160, 320, 470, 810])) for i in range(count)]
+    return [*shares, *(gpu_pod(f"w{i}", 1000, chance.choice([1, 2])) for i in range(count // 4))]
+
+
+def test_a_scheduler_that_is_killed_leaves_every_device_to_its_pod(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    pods = workload(48, 5)
+    plane.create(*(box(f"n{i}") for i in range(14)))
+    with recorded(plane) as seen:
+        with replica(tmp_path, "first", plane.kubeconfig, profiles=PROFILES) as first:
+            plane.create(*pods[:40])
+            seen.until(lambda now: len(now.placed) >= 15, "the first binds nothing", 60)
+            first.send(signal.SIGKILL)
+            first.wait()
+        plane.create(*pods[40:])
+        with replica(tmp_path, "second", plane.kubeconfig, profiles=PROFILES):
+            seen.until(lambda now: len(now.placed) == len(pods), "pods are lost", 90)
+    check_devices(seen)
+    assert len(seen.bindings) == len(pods)
+
+
+def test_whole_gpus_are_made_free_by_preemption(plane: ControlPlane) -> None:
+    async def scenario(under_test: Running) -> None:
+        await under_test.create(box("n0"), box("n1"), priority_class("high", 1000))
+        await under_test.create(*(gpu_pod(f"low-{i}", 600) for i in range(2 * GPUS)))
+        await under_test.placed(*(f"low-{i}" for i in range(2 * GPUS)))
+        high = gpu_pod("high", 1000, GPUS, priorityClassName="high")
+        await under_test.create(high)
+        await under_test.placed("high")
+        left = [name for name in await under_test.pods() if name.startswith("low")]
+        assert len(left) == GPUS
+
+    async def main() -> None:
+        with recorded(plane) as seen:
+            async with running(plane, profiles=PROFILES) as under_test:
+                await scenario(under_test)
+            check_devices(seen)
+
+    asyncio.run(main())
+
+
+def test_a_gang_of_large_pods_gets_whole_nodes_or_waits(groups: ControlPlane) -> None:
+    async def main() -> None:
+        with recorded(groups) as seen:
+            async with running(groups, profiles=GANGS) as under_test:
+                await under_test.create(*(box(f"n{i}") for i in range(3)))
+                await under_test.create(*(gpu_pod(f"s{i}", 470) for i in range(2)))
+                await under_test.placed("s0", "s1")
+                await under_test.request("POST", GROUPS, group("train", 2))
+                labels = {LABEL: "train"}
+                both = [gpu_pod(f"train-{i}", 1000, GPUS, labels=labels) for i in range(2)]
+                await under_test.create(*both)
+                placed = await under_test.placed("train-0", "train-1")
+                assert placed["train-0"] != placed["train-1"]
+                pods = await under_test.pods()
+                assert pods["s0"]["spec"]["nodeName"] == pods["s1"]["spec"]["nodeName"]
+            check_devices(seen)
+
+    asyncio.run(main())
