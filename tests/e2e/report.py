@@ -9,6 +9,7 @@ from tests.e2e.specs import Spec
 
 BEGIN: Final = "<!-- e2e: written by make e2e -->"
 END: Final = "<!-- /e2e -->"
+TITLES: Final = {"kube-scheduler": "kube-scheduler", "moorage": "Moorage"}
 Results = Mapping[str, Mapping[str, Spec]]
 """By scheduler, by name."""
 

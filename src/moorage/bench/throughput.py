@@ -12,7 +12,7 @@ import numpy as np
 
 from moorage import garbage
 from moorage.api.pod import Pod
-from moorage.bench import group_attempts, workload_kinds
+from moorage.bench import group_attempts, surroundings, workload_kinds
 from moorage.bench.group_attempts import GroupAttempts
 from moorage.cache.cache import Cache
 from moorage.cycle import attempt
@@ -75,6 +75,7 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
     if kind == "preemption":
         for index in range(4 * nodes):
             cache.put_pod(workload_kinds.resident(kind, index, f"node-{index // 4}"))
+    surroundings.furnish(kind, cache, nodes, pods)
     start_s = time.perf_counter() - began
     arriving = [workload_kinds.pod(kind, index) for index in range(pods)]
     groups = group_attempts.group_directory(profiles, arriving)
@@ -94,6 +95,7 @@ def measure_throughput(
     times: list[float] = []
     gangs = GroupAttempts(bench.cache, bench.queue, bench.profile, bench.groups)
     whole = decided = 0
+    surroundings.crowd(kind, bench.cache, bench.queue, pods)
     enqueued = _enqueue(bench)
     garbage.freeze()
     cpu = time.process_time()
@@ -107,6 +109,7 @@ def measure_throughput(
         decided += len(nodes_of)
         if kind == "churn" and decided % 10 == 0:
             _churn(bench, decided - 1)
+        surroundings.disturb(kind, bench.cache, bench.queue, bench.pods[decided - 1], decided)
     elapsed, cpu = time.perf_counter() - began, time.process_time() - cpu
     seconds, groups = np.array(times), len(bench.groups)
     return Throughput(

@@ -62,6 +62,13 @@ def resident(kind: str, index: int, node: str) -> Pod:
     return decode_as(raw, Pod)
 
 
+def bystander(index: int, spec: Raw, cpu: str = "1") -> Pod:
+    """A pod that is queued before the first arrives, and is not to be attempted."""
+    raw = _raw(index, {"cpu": cpu, "memory": "1Gi"}, spec)
+    raw["metadata"] |= {"name": f"bystander-{index}", "uid": f"bystander-{index}"}
+    return decode_as(raw, Pod)
+
+
 def _raw(index: int, requests: dict[str, str], spec: Raw | None = None) -> Raw:
     return {
         "metadata": {
@@ -147,6 +154,11 @@ def raw_group(name: str, members: int) -> Raw:
     }
 
 
+def _with_volume(index: int) -> Raw:
+    claim = {"persistentVolumeClaim": {"claimName": f"vol-{index}"}}
+    return _varied(index, {"volumes": [{"name": "data", **claim}]})
+
+
 def _never_fits(index: int) -> Raw:
     """Every other pod is too large for any node."""
     return _raw(index, {"cpu": "64", "memory": "1Gi"}) if index % 2 else _varied(index)
@@ -163,6 +175,9 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "churn": _varied,
     "gpu": _gpu,
     "unschedulable": _never_fits,
+    "volumes": _with_volume,
+    "gated": _varied,
+    "storm": _varied,
 }
 
 KINDS: Final = tuple(_POD)
