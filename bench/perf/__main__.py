@@ -26,6 +26,9 @@ def main() -> int:
     if programs is None:
         sys.exit(MISSING)
     chosen = [w for w in cases.read(module.scheduler_perf()) if _is_chosen(w, given)]
+    if given.resume:
+        done = {row["case"] for row in _kept() if all(_is_measured(row, n) for n in SCHEDULERS)}
+        chosen = [w for w in chosen if w.key not in done]
     if given.list:
         for workload in chosen:
             print(workload.topic, workload.key, ",".join(sorted(workload.labels)))
@@ -52,6 +55,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--profile", default="", help="write Moorage's profile to this file")
     parser.add_argument("--no-ceiling", dest="ceiling", action="store_false")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--resume", action="store_true", help="leave out what was run before")
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     given.label = given.label or ["integration-test"]
@@ -116,6 +120,10 @@ def _kept() -> list[dict[str, Any]]:
     if not KEPT.exists():
         return []
     return [json.loads(line) for line in KEPT.read_text().splitlines()]
+
+
+def _is_measured(row: dict[str, Any], scheduler: str) -> bool:
+    return scheduler in row and "fault" not in row[scheduler]
 
 
 def _page() -> list[str]:

@@ -120,3 +120,25 @@ CASES: Final = {
         placed=2,
     ),
 }
+
+
+def _unlike(*cpus: str) -> list[Raw]:
+    """Pods of one gang that ask for different amounts, in the order in which they come."""
+    found = members("g", len(cpus))
+    for made, cpu in zip(found, cpus, strict=True):
+        made["spec"]["containers"][0]["resources"]["requests"]["cpu"] = cpu
+    return found
+
+
+BEYOND: Final = {
+    "a small pod that comes first leaves the large node to the large pod": _case(
+        node("large", cpu="2"), node("small", cpu="1"), group("g", 2), _unlike("1", "2"), placed=2
+    ),
+    "of three sizes each finds its node": _case(
+        [node(f"n{cores}", cpu=str(cores)) for cores in (1, 2, 3)],
+        group("g", 3),
+        _unlike("1", "2", "3"),
+        placed=3,
+    ),
+}
+"""Gangs of unlike pods: for these upstream promises nothing, and places none of them."""

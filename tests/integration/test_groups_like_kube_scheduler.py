@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.integration.control_plane import ControlPlane
-from tests.integration.group_cases import API, CASES, SCHEDULER, Case
+from tests.integration.group_cases import API, BEYOND, CASES, SCHEDULER, Case
 from tests.integration.harness import configuration, replica, scheduled_condition, wait_for
 from tests.integration.making import Raw, pod
 
@@ -21,6 +21,7 @@ FLAGS: Final = (GATES, f"--runtime-config={API}=true")
 PODS: Final = "/api/v1/namespaces/default/pods"
 GROUPS: Final = f"/apis/{API}/namespaces/default/podgroups"
 STEADY_SECONDS: Final = 2.0
+PATIENCE_SECONDS: Final = 10.0
 PROFILES: Final = [{"schedulerName": SCHEDULER}]
 Outcomes = dict[str, dict[str, dict[str, Any]]]
 """By scheduler, by title."""
@@ -79,7 +80,7 @@ def outcome(plane: ControlPlane) -> dict[str, Any]:
 def steady(plane: ControlPlane, placed: int) -> dict[str, Any]:
     """The outcome once so many pods are placed and nothing has changed for a while."""
     seen, since = outcome(plane), time.monotonic()
-    deadline = since + 30
+    deadline = since + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         time.sleep(0.2)
         now = outcome(plane)
@@ -127,7 +128,8 @@ def outcomes(served: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> 
     for name in ("kube-scheduler", "moorage"):
         with scheduler(name, served, tmp_path_factory.mktemp(name)):
             _until_it_schedules(served)
-            found[name] = {title: play(served, case) for title, case in CASES.items()}
+            every = {**CASES, **BEYOND}.items()
+            found[name] = {title: play(served, case) for title, case in every}
     return found
 
 
@@ -138,3 +140,11 @@ def test_groups_come_out_alike(outcomes: Outcomes, title: str) -> None:
 
     assert len(peer["placed"]) == CASES[title].placed, f"kube-scheduler: {peer}"
     assert ours == peer
+
+
+@pytest.mark.parametrize("title", BEYOND)
+def test_unlike_pods_are_placed_where_kube_scheduler_places_none(
+    outcomes: Outcomes, title: str
+) -> None:
+    assert outcomes["kube-scheduler"][title]["placed"] == []
+    assert len(outcomes["moorage"][title]["placed"]) == BEYOND[title].placed
