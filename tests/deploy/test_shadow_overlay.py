@@ -4,29 +4,14 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from moorage.app.assembly import OPTIONAL
 from moorage.cli.main import main
-from moorage.scheduler.intake import FOLLOWED
-from tests.deploy.tools import DEPLOY, of_kind
+from tests.deploy.tools import DEPLOY, allowed_by, looking_on, of_kind
 
 OVERLAY = "overlays/shadow"
 
 
 def test_its_role_lists_and_watches_what_a_scheduler_follows_and_nothing_else() -> None:
-    [role] = of_kind(OVERLAY, "ClusterRole")
-    allowed = {
-        (group, resource, verb)
-        for rule in role["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
-
-    assert allowed == {
-        (resource.group, resource.plural, verb)
-        for resource in (*FOLLOWED, *(resource for versions in OPTIONAL for resource in versions))
-        for verb in ("list", "watch")
-    }
+    assert allowed_by(OVERLAY) == looking_on()
 
 
 def test_its_account_has_that_role_alone() -> None:

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from moorage.app.assembly import OPTIONAL
+from moorage.scheduler.intake import FOLLOWED
+
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 OVERLAYS = (
@@ -72,3 +75,21 @@ def templates(overlay: str) -> list[Raw]:
     """The pods that an overlay runs."""
     kinds = ("Deployment", "DaemonSet", "StatefulSet", "Job")
     return [obj["spec"]["template"] for kind in kinds for obj in of_kind(overlay, kind)]
+
+
+def allowed_by(overlay: str) -> set[tuple[str, str, str]]:
+    """What the one ClusterRole of an overlay allows: group, resource, verb."""
+    [role] = of_kind(overlay, "ClusterRole")
+    return {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def looking_on() -> set[tuple[str, str, str]]:
+    """What whoever follows a cluster as a scheduler does has to be allowed, and nothing else."""
+    followed = (*FOLLOWED, *(resource for versions in OPTIONAL for resource in versions))
+    return {(each.group, each.plural, verb) for each in followed for verb in ("list", "watch")}

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_cluster_options
 from moorage.cli.command_exit import FAILED
-from moorage.cli.common import exit_on_bad_input
+from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.clock import VirtualClock
 from moorage.config.field_errors import InputError
@@ -42,14 +42,7 @@ from moorage.watch.api_resources import PODS
     help="The node label that tells node groups apart.",
 )
 @with_cluster_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="A table to read, or data to process.",
-)
+@TABLE_OR_JSON
 @exit_on_bad_input
 def capacity_command(
     paths: tuple[str, ...],

@@ -63,6 +63,14 @@ PLUGIN: Final = click.option(
     metavar="FILE.py|MODULE:CLASS",
     help="A plugin to know besides the installed ones; may be repeated.",
 )
+TABLE_OR_JSON: Final = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table to read, or data to process.",
+)
 CERTIFICATE: Final = (
     click.option(
         "--tls-cert-file",

@@ -4,7 +4,7 @@ import click
 
 from moorage import __version__
 from moorage.cli import comparison_output
-from moorage.cli.common import PLUGIN, exit_on_bad_input
+from moorage.cli.common import PLUGIN, TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.comparison_output import write_report
 from moorage.cli.run_progress import RunProgress
 from moorage.cli.scenario_options import (
@@ -44,14 +44,7 @@ FAILED = 1
     "--results", metavar="FILE", help="Every run's KPIs, as .csv, .parquet or .json, too."
 )
 @click.option("--report", metavar="FILE.html", help="A page to read, print and pass on, too.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="A table to read, or data to process.",
-)
+@TABLE_OR_JSON
 @exit_on_bad_input
 def compare_command(
     scenario: str | None,

@@ -9,7 +9,7 @@ import click
 
 from moorage.app import inputs
 from moorage.cli import comparison_output
-from moorage.cli.common import CONTEXT, PLUGIN, PORT, exit_on_bad_input
+from moorage.cli.common import CONTEXT, PLUGIN, PORT, TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.scenario_options import CONFIGS, read_configurations
 from moorage.cli.shadow_text import print_findings, progress_line
 from moorage.clock import SystemClock
@@ -47,14 +47,7 @@ from moorage.simulate.report import page
     metavar="PORT",
     help="Serve /metrics and health on this port of 127.0.0.1.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Tables to read, or data to process.",
-)
+@TABLE_OR_JSON
 @exit_on_bad_input
 def shadow_command(
     context: str,

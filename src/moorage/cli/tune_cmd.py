@@ -7,7 +7,7 @@ import click
 
 from moorage import __version__
 from moorage.cli import comparison_output
-from moorage.cli.common import PLUGIN, exit_on_bad_input
+from moorage.cli.common import PLUGIN, TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.compare_cmd import INTERRUPTED
 from moorage.cli.comparison_output import write_report
 from moorage.cli.scenario_options import (
@@ -46,14 +46,7 @@ from moorage.simulate.search_space import Value, read_space
 @with_all(SEEDS, WORKERS, ON)
 @click.option("--write", metavar="FILE", help="Where to write the configuration that was found.")
 @click.option("--report", metavar="FILE.html", help="A page about given and tuned, too.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="A table to read, or data to process.",
-)
+@TABLE_OR_JSON
 @exit_on_bad_input
 def tune_command(
     scenario: str | None,

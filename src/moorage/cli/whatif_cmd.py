@@ -16,7 +16,7 @@ from moorage.cli.cluster_options import (
     with_cluster_options,
 )
 from moorage.cli.command_exit import FAILED
-from moorage.cli.common import exit_on_bad_input
+from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.server_question import RunningServer, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.cli.whatif_text import print_answers
@@ -39,14 +39,7 @@ from moorage.explain.what_if_changes import AddedNodes, Changes, asked, read_cha
 @click.option("--to-config", default="", metavar="FILE", help="Another configuration.")
 @with_server_options
 @with_cluster_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="A table to read, or data to process.",
-)
+@TABLE_OR_JSON
 @exit_on_bad_input
 def whatif_command(
     paths: tuple[str, ...],
