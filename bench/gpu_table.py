@@ -1,7 +1,7 @@
 """Every policy on every trace: bench/gpu.py for each cell, kept, and docs/gpu-results.md of them.
 
 usage: gpu_table.py --traces DIR [--seeds 42-51] [--kept build/bench-gpu]
-                    [--out docs/gpu-results.md]
+                    [--out docs/gpu-results.md] [--as-kept]
 """
 
 import argparse
@@ -43,9 +43,14 @@ CELLS = (
 )
 
 
+def file_of(cell: Cell, trace: str, given: argparse.Namespace) -> Path:
+    kept: Path = given.kept / f"{trace}-{cell.policy}-{cell.ties}-{cell.batch}.jsonl"
+    return kept
+
+
 def measured(cell: Cell, trace: str, given: argparse.Namespace) -> dict[str, Any]:
     """The last line of bench/gpu.py for a cell; measured once, and kept."""
-    kept = given.kept / f"{trace}-{cell.policy}-{cell.ties}-{cell.batch}.jsonl"
+    kept = file_of(cell, trace, given)
     if not kept.exists():
         command = [sys.executable, str(ROOT / "bench/gpu.py")]
         command += ["--nodes", str(given.traces / "openb_node_list_gpu_node.csv.gz")]
@@ -124,10 +129,12 @@ def main() -> None:
     parser.add_argument("--seeds", default="42-51")
     parser.add_argument("--kept", type=Path, default=ROOT / "build/bench-gpu")
     parser.add_argument("--out", type=Path, default=ROOT / "docs/gpu-results.md")
+    parser.add_argument("--as-kept", action="store_true", help="measure nothing anew")
     given = parser.parse_args()
     lines = ["# GPU packing: results", "", "Made by `make bench-gpu`; seeds " + given.seeds + "."]
     for trace in TRACES:
-        found = {cell: measured(cell, trace, given) for cell in CELLS}
+        cells = [c for c in CELLS if not given.as_kept or file_of(c, trace, given).exists()]
+        found = {cell: measured(cell, trace, given) for cell in cells}
         lines += table(trace, found)
         if trace == "default":
             given.out.with_name("gpu-curve.svg").write_text(curve(found))
