@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,16 @@ ZONE = "topology.kubernetes.io/zone"
 DEDICATED = [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]
 
 
-def reader(plane: ControlPlane, folder: Path) -> Path:
+EVERYTHING = ({"apiGroups": ["*"], "resources": ["*"], "verbs": VERBS},)
+
+
+def reader(plane: ControlPlane, folder: Path, rules: Sequence[Raw] = EVERYTHING) -> Path:
     """The kubeconfig of someone who may get, list and watch, and nothing else."""
-    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": VERBS}]
     role: Raw = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": {"name": READER},
-        "rules": rules,
+        "rules": list(rules),
     }
     subject = {"kind": "User", "name": READER, "apiGroup": "rbac.authorization.k8s.io"}
     reference = {"kind": "ClusterRole", "name": READER, "apiGroup": "rbac.authorization.k8s.io"}

@@ -25,8 +25,11 @@ from tests.integration.test_explain_live import READER, ZONE, reader
 
 pytestmark = pytest.mark.kube
 
-PODS = int(os.environ.get("SHADOW_PODS", "200"))
+PODS = int(os.environ.get("SHADOW_PODS", "100"))
 """How many pods are looked at; 2,000 for the figure in docs/shadow.md."""
+ROOT = Path(__file__).resolve().parents[2]
+WRITES = ("create", "update", "patch", "delete", "deletecollection")
+WRITTEN = (("pods", ""), ("pods", "binding"), ("pods", "status"), ("events", ""), ("nodes", ""))
 NODES = 25
 """Fewer than 100: of more kube-scheduler would look at a part only."""
 ROUND = 200
@@ -146,7 +149,7 @@ def test_a_shadow_of_kubes_configuration_agrees_with_kube_scheduler(
         *bound_volumes(PODS),
         *(node(f"n{number}", labels={ZONE: "abc"[number % 3]}) for number in range(NODES)),
     )
-    file = reader(plane, tmp_path)
+    file = reader(plane, tmp_path, shipped_rules())
     with kube_scheduler(plane, tmp_path), shadow(tmp_path, file) as running:
         begun(tmp_path, plane.home)
         for first in range(0, PODS, ROUND):
@@ -162,8 +165,31 @@ def test_a_shadow_of_kubes_configuration_agrees_with_kube_scheduler(
     assert tally["disagreements"] == []
     assert tally["counts"].keys() <= {"same", "tied", "both-pending", "preempts"}
     assert findings["unseen"]["pods"] == 0
-    verbs = {each.verb for each in auditing.asked(plane.home, READER)}
-    assert verbs <= {"list", "watch", "get"}
+    asked = list(auditing.asked(plane.home, READER))
+    assert {each.verb for each in asked} == {"list", "watch"}
+    assert [each for each in asked if each.status == auditing.FORBIDDEN] == []
+    written = [(verb, *what) for verb in WRITES for what in WRITTEN]
+    assert [each for each in written if _may(plane, *each)] == []
+
+
+def shipped_rules() -> list[Raw]:
+    """What the role of deploy/overlays/shadow allows."""
+    file = ROOT / "deploy" / "overlays" / "shadow" / "rights.yaml"
+    (role,) = (
+        each for each in yaml.safe_load_all(file.read_text()) if each["kind"] == "ClusterRole"
+    )
+    return list(role["rules"])
+
+
+def _may(plane: ControlPlane, verb: str, resource: str, subresource: str) -> bool:
+    attributes = {"verb": verb, "resource": resource, "subresource": subresource}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": READER, "resourceAttributes": {**attributes, "namespace": "default"}},
+    }
+    answer = plane.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+    return bool(answer["status"]["allowed"])
 
 
 def _wait_until_quiet(plane: ControlPlane) -> None:
