@@ -28,6 +28,10 @@ from moorage.framework.verdicts import Nominated, NoNodesError
 
 MIN_FEASIBLE = 100
 MIN_PERCENTAGE = 5
+RUNNERS_UP = 2
+"""How many nodes are told beside the chosen one."""
+RUNNERS_UP_SECONDS = 0.01
+"""How long ago they must have been told of last: at full speed not every attempt pays for it."""
 BEST_TOLD = 3
 """How many of the best nodes a detailed timer hears of."""
 
@@ -58,6 +62,10 @@ def sample_feasible(
     return kept
 
 
+Parts = tuple[tuple[str, int], ...]
+"""Points by plugin."""
+
+
 class Decision(NamedTuple):
     """The node an attempt chose, and by how much."""
 
@@ -66,8 +74,10 @@ class Decision(NamedTuple):
     feasible: int
     evaluated: int
     scoring: Scoring | None = None
-    parts: tuple[tuple[str, int], ...] = ()
+    parts: Parts = ()
     """What each plugin gave the node, weighted."""
+    runners_up: tuple[tuple[str, Parts], ...] = ()
+    """The next best nodes, and the same of them; not of every attempt."""
 
 
 class Unschedulable(NamedTuple):
@@ -157,7 +167,19 @@ def _choose(
         cycle.timer.scores(best_scores(scored))
     kept = scored if keep_scores else None
     parts = scored.shares_of(position)
-    return Decision(scored.nodes.node(position).name, score, found, len(table), kept, parts)
+    name = scored.nodes.node(position).name
+    others = _runners_up(profile, cycle, scored, position)
+    return Decision(name, score, found, len(table), kept, parts, others)
+
+
+def _runners_up(
+    profile: Profile, cycle: Cycle, scored: Scoring, position: int
+) -> tuple[tuple[str, Parts], ...]:
+    if cycle.now - profile.runners_up_told < RUNNERS_UP_SECONDS:
+        return ()
+    profile.runners_up_told = cycle.now
+    found = scoring.runners_up(scored, position, RUNNERS_UP)
+    return tuple((scored.nodes.node(each).name, scored.shares_of(each)) for each in found)
 
 
 def tell_verdicts(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:

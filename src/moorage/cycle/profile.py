@@ -1,6 +1,7 @@
 """A profile: which plugins run at which extension point."""
 
 import copy
+import math
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
@@ -85,6 +86,8 @@ class Profile:
         self.columns = ColumnCache()
         self.shared: dict[str, Any] = {}
         self.next_start = 0
+        self.runners_up_told = -math.inf
+        """When the nodes beside a chosen one were last told of."""
         self.guards = guards
         at = resolved.points
 

@@ -22,6 +22,7 @@ from moorage.framework.verdicts import (
 )
 from moorage.kernels import compiled
 
+_LOWEST = -(1 << 62)
 Scores = NDArray[np.int64]
 
 
@@ -249,6 +250,16 @@ def best_positions(scoring: Scoring) -> NDArray[np.intp]:
     """Positions of the nodes with the highest total."""
     totals = scoring.totals
     return np.flatnonzero(totals == totals.max())
+
+
+def runners_up(scoring: Scoring, position: int, count: int) -> list[int]:
+    """Positions of the best nodes beside one, the best first."""
+    totals, found = scoring.totals.copy(), list[int]()
+    for _ in range(min(count, len(totals) - 1)):
+        totals[position] = _LOWEST
+        position = int(totals.argmax())
+        found.append(position)
+    return found
 
 
 def select_host(scoring: Scoring, random: Random) -> tuple[int, int]:

@@ -17,6 +17,10 @@ from moorage.framework.verdicts import Rejection
 PluginEntry = TypeVar("PluginEntry", bound=tuple[Any, ...])
 
 
+Step = tuple[str, str, float, float]
+"""An extension point, how it ended, when it began, and the seconds it took."""
+
+
 class Timer(Protocol):
     """Hears of one attempt; never raises.
 
@@ -28,6 +32,10 @@ class Timer(Protocol):
     def detailed(self) -> bool: ...
     @property
     def trace_id(self) -> str: ...
+    @property
+    def trace(self) -> Sequence[Step]:
+        """The steps that have ended."""
+        ...
 
     def step(self, point: str, ended: str = "Success") -> None:
         """An extension point begins, or none does; `ended`: the status of the one before."""
@@ -48,6 +56,7 @@ class NoTimer:
 
     detailed = False
     trace_id = ""
+    trace: Sequence[Step] = ()
 
     def step(self, point: str, ended: str = "Success") -> None:
         pass

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from moorage.config.logging_policy import LogLevel
+from moorage.framework.cycle import Step
 from moorage.observe.decision_log import LogSink
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.observe.records import Attempt, Bound, Result
-from moorage.observe.step_timings import SLOW_SECONDS, Step, Timer
+from moorage.observe.step_timings import SLOW_SECONDS, Timer
 
 TRACE_VERBOSITY: Final = 5
 SAMPLED: Final = 0.001

@@ -12,7 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from moorage.observe.records import Attempt, Result
+from moorage.observe.records import Attempt, Bound, Result
+
+Parts = tuple[tuple[str, int], ...]
 
 CAPACITY: Final = 20_000
 PER_POD: Final = 5
@@ -22,6 +24,8 @@ _ENCODE: Final = msgspec.msgpack.Encoder().encode
 _RESULTS: Final = tuple(Result)
 _CODES: Final = {result: code for code, result in enumerate(_RESULTS)}
 _FREE: Final = b""
+NODES: Final = 65_536
+_BIND: Final = "Bind"
 
 
 class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,6 +43,12 @@ class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     score: int = 0
     scores: dict[str, int] = {}
     """What each plugin gave the chosen node, weighted."""
+    runners_up: dict[str, dict[str, int]] = {}
+    """The next best nodes, and the same of them; at full speed not of every attempt."""
+    steps: dict[str, float] = {}
+    """Milliseconds by extension point, binding included."""
+    bound_ms: float = 0.0
+    """From the beginning of the attempt until the API server took the binding."""
     feasible: int = 0
     evaluated: int = 0
     message: str = ""
@@ -80,6 +90,10 @@ class DecisionRecords:
         self._per_pod = per_pod
         self._slots: list[bytes] = []
         self._owners = array("q")
+        self._bound = array("q")
+        self._bind = array("q")
+        """Microseconds by slot: of the attempt until it was bound, and of Bind; 0 for none yet."""
+        self._nodes = Texts(NODES)
         self._by_pod: dict[int, int | tuple[int, ...]] = {}
         self._texts = Texts(TEXTS)
         self._next = 0
@@ -91,8 +105,7 @@ class DecisionRecords:
         self.count += 1
         owner = hash(attempt.pod)
         slot = self._slot(owner)
-        number = self._texts.number
-        parts = attempt.scores
+        number, parts, steps = self._texts.number, attempt.scores, attempt.steps
         self._slots[slot] = _ENCODE(
             (
                 self.count,
@@ -101,12 +114,12 @@ class DecisionRecords:
                 number(attempt.profile),
                 _CODES[attempt.result],
                 attempt.time,
-                round(attempt.seconds * 1e6),
+                int(attempt.seconds * 1e6 + 0.5),
                 attempt.attempts,
-                attempt.node,
+                self._nodes.number(attempt.node) if attempt.node else "",
                 attempt.score,
-                number(tuple(name for name, _ in parts)) if parts else 0,
-                [value for _, value in parts],
+                number(tuple([part[0] for part in parts])),
+                [part[1] for part in parts],
                 attempt.feasible,
                 attempt.evaluated,
                 number(attempt.message) if attempt.message else "",
@@ -114,10 +127,31 @@ class DecisionRecords:
                 attempt.victims,
                 attempt.generation,
                 attempt.trace,
+                number(tuple([step[0] for step in steps])),
+                [int(step[3] * 1e6) for step in steps],
+                [
+                    (self._nodes.number(name), _differing(parts, theirs))
+                    for name, theirs in attempt.runners_up
+                ]
+                if attempt.runners_up
+                else (),
             )
         )
+        self._bound[slot] = self._bind[slot] = 0
         if self._told is not None:
             self._told.set()
+
+    def bound(self, bound: Bound) -> None:
+        """The pod of the last attempt was bound."""
+        held = self._by_pod.get(hash(bound.pod))
+        if held is None:
+            return
+        slot = held[-1] if isinstance(held, tuple) else held
+        self._bound[slot] = int(bound.seconds * 1e6 + 0.5)
+        for step in reversed(bound.steps):
+            if step[0] == _BIND:
+                self._bind[slot] = int(step[3] * 1e6)
+                break
 
     def _slot(self, owner: int) -> int:
         """Where the next record of a pod goes: the oldest of its own, if it has its share."""
@@ -129,6 +163,8 @@ class DecisionRecords:
         if slot == len(self._slots):
             self._slots.append(_FREE)
             self._owners.append(owner)
+            self._bound.append(0)
+            self._bind.append(0)
         else:
             self._forget(self._owners[slot], slot)
             self._owners[slot] = owner
@@ -163,14 +199,14 @@ class DecisionRecords:
         """The last attempts at a pod, oldest first."""
         held = self._by_pod.get(hash(pod))
         slots = held if isinstance(held, tuple) else () if held is None else (held,)
-        found = [self._decoded(self._slots[slot]) for slot in slots]
+        found = [self._decoded(slot) for slot in slots]
         return sorted((each for each in found if each.pod == pod), key=lambda each: each.number)
 
     def since(self, number: int) -> Iterator[DecisionRecord]:
         """Every record after that number, oldest first."""
-        found = [(_number(each), each) for each in self._slots if each]
-        for _, each in sorted(pair for pair in found if pair[0] > number):
-            yield self._decoded(each)
+        found = [(_number(each), slot) for slot, each in enumerate(self._slots) if each]
+        for _, slot in sorted(pair for pair in found if pair[0] > number):
+            yield self._decoded(slot)
 
     async def more(self) -> None:
         """Return when there are more records than there are now."""
@@ -179,18 +215,40 @@ class DecisionRecords:
         self._told.clear()
         await self._told.wait()
 
-    def _decoded(self, raw: bytes) -> DecisionRecord:
+    def _decoded(self, slot: int) -> DecisionRecord:
         (
             number, attempt, pod, profile, result, time, micros, attempts, node, score, names,
             values, feasible, evaluated, message, nominated, victims, generation, trace,
-        ) = msgspec.msgpack.decode(raw)  # fmt: skip
+            points, took, others,
+        ) = msgspec.msgpack.decode(self._slots[slot])  # fmt: skip
         text = self._texts.text
+        own = dict(zip(text(names), values, strict=True))
+        steps = {name: each / 1000 for name, each in zip(text(points), took, strict=True)}
+        if self._bind[slot]:
+            steps[_BIND] = self._bind[slot] / 1000
         return DecisionRecord(
             number, attempt, pod, text(profile), _RESULTS[result].value, time, micros / 1000,
-            attempts, node, score,
-            dict(zip(text(names), values, strict=True)) if values else {},
+            attempts, self._nodes.text(node), score, own,
+            {self._nodes.text(name): _with(own, differs) for name, differs in others},
+            steps, self._bound[slot] / 1000,
             feasible, evaluated, text(message), nominated, victims, generation, trace,
         )  # fmt: skip
+
+
+def _differing(own: Parts, theirs: Parts) -> list[int]:
+    """Where a node has other points than the chosen one: the place of the plugin, and how many."""
+    found: list[int] = []
+    for place, (mine, other) in enumerate(zip(own, theirs, strict=True)):
+        if mine != other:
+            found += (place, other[1])
+    return found
+
+
+def _with(own: dict[str, int], differs: list[int]) -> dict[str, int]:
+    names, found = list(own), dict(own)
+    for place, points in zip(differs[::2], differs[1::2], strict=True):
+        found[names[place]] = points
+    return found
 
 
 def _number(raw: bytes) -> int:

@@ -1,6 +1,7 @@
 """Records that observers receive: attempts, bindings, reloads and canary rollbacks."""
 
 import enum
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -46,6 +47,10 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     trace: str = ""
     scores: tuple[tuple[str, int], ...] = ()
     """What each plugin gave the chosen node, weighted; nothing where there was no choice."""
+    runners_up: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
+    """The next best nodes, and the same of them; not told of every attempt."""
+    steps: Sequence[tuple[str, str, float, float]] = ()
+    """Each extension point, how it ended, when it began, and the seconds it took."""
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):
@@ -69,6 +74,7 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
     flushed: bool = False
     generation: int = 0
     version: str = ""
+    steps: Sequence[tuple[str, str, float, float]] = ()
 
 
 Outcome = Literal["success", "refused", "unchanged"]

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from prometheus_client.core import Metric as Family
 
+from moorage.framework.cycle import Step
 from moorage.observe import catalogue
 from moorage.observe.catalogue import ALGORITHM_DURATION, FINE, PERMIT_WAIT, PLUGIN_DURATION
 from moorage.observe.metric_families import Tallies, Tally, counter, histogram, unlabelled
@@ -24,9 +25,6 @@ COUNTED: Final = frozenset({"PreFilter", "Filter", "PostFilter", "PreScore", "Sc
 SLOW_SECONDS: Final = 0.1
 """From when on deciding is slow: kube-scheduler's own measure."""
 SLOW_KEPT: Final = 256
-
-Step = tuple[str, str, float, float]
-"""An extension point, how it ended, when it began, and the seconds it took."""
 
 _name = itemgetter(0)
 T = TypeVar("T", bound=tuple[Any, ...])

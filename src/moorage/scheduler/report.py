@@ -53,6 +53,7 @@ class Reporter:
                 generation=cycle.generation,
                 version=self._profiles.version_of(profile),
                 trace=cycle.timer.trace_id,
+                steps=cycle.timer.trace,
                 **more,
             )
         )
@@ -70,6 +71,7 @@ class Reporter:
             feasible=decision.feasible,
             evaluated=decision.evaluated,
             scores=decision.parts,
+            runners_up=decision.runners_up,
         )
 
     def bound(self, placement: Placement) -> None:
@@ -93,6 +95,7 @@ class Reporter:
                 flushed=queued.flushed,
                 generation=cycle.generation,
                 version=self._profiles.version_of(profile),
+                steps=cycle.timer.trace,
             )
         )
 

@@ -5,8 +5,11 @@ import asyncio
 import pytest
 
 from moorage.observe.decision_records import DecisionRecord, DecisionRecords
-from moorage.observe.records import Attempt, Result
+from moorage.observe.prometheus_metrics import Metrics
+from moorage.observe.records import Attempt, Bound, Result
 from moorage.serve.decisions import DecisionFilter, DecisionPages
+from moorage.testing import node, pod
+from tests.unit.scheduler.changing_world import ChangingWorld, configuration, profile
 
 
 def attempt(pod: str, number: int = 1, result: Result = Result.SCHEDULED) -> Attempt:
@@ -26,7 +29,30 @@ def attempt(pod: str, number: int = 1, result: Result = Result.SCHEDULED) -> Att
         evaluated=5,
         attempts=number,
         message="" if placed else "0/5 nodes are available: 5 Insufficient cpu.",
+        runners_up=RUNNERS_UP if placed else (),
+        steps=(("Filter", "Success", 5.0, 0.000_2), ("Score", "Success", 5.1, 0.000_05)),
         generation=2,
+    )
+
+
+RUNNERS_UP = (
+    ("node-2", (("NodeResourcesFit", 70), ("ImageLocality", 40))),
+    ("node-3", (("NodeResourcesFit", 70), ("ImageLocality", 0))),
+)
+
+
+def bound(pod: str, number: int = 1) -> Bound:
+    return Bound(
+        attempt=f"{number:x}",
+        pod=f"default/{pod}",
+        uid=f"uid-{pod}",
+        profile="default-scheduler",
+        node="node-1",
+        time=1_800_000_000.6,
+        attempts=1,
+        since_added=1.0,
+        seconds=0.004,
+        steps=(("Score", "Success", 5.1, 0.000_05), ("Bind", "Success", 5.2, 0.003_5)),
     )
 
 
@@ -52,10 +78,28 @@ def test_a_record_says_what_the_attempt_said() -> None:
         node="node-1",
         score=120,
         scores={"NodeResourcesFit": 80, "ImageLocality": 40},
+        runners_up={
+            "node-2": {"NodeResourcesFit": 70, "ImageLocality": 40},
+            "node-3": {"NodeResourcesFit": 70, "ImageLocality": 0},
+        },
+        steps={"Filter": 0.2, "Score": 0.05},
         feasible=3,
         evaluated=5,
         generation=2,
     )
+
+
+def test_a_record_says_when_its_pod_was_bound() -> None:
+    records = filled(3)
+    records.bound(bound("p2"))
+    records.bound(bound("nobody"))
+    first, second, _ = records.since(0)
+
+    assert (second.bound_ms, second.steps["Bind"]) == (4.0, 3.5)
+    assert (first.bound_ms, "Bind" in first.steps) == (0.0, False)
+    for number in range(4, 8):
+        records.attempted(attempt("p2", number, Result.UNSCHEDULABLE))
+    assert [each.bound_ms for each in records.of_pod("default/p2")] == [4.0, 0, 0, 0, 0]
 
 
 def test_the_oldest_are_forgotten_first() -> None:
@@ -121,3 +165,25 @@ def test_whoever_waits_for_more_is_told() -> None:
         return True
 
     assert asyncio.run(main())
+
+
+def test_a_scheduler_tells_the_next_best_nodes_and_the_times_of_its_steps() -> None:
+    records = DecisionRecords()
+
+    async def story(world: ChangingWorld) -> None:
+        world.scheduler.observers.add(Metrics())
+        world.scheduler.observers.add(records)
+        for number in range(3):
+            world.apply(pod(f"p{number}").requesting(cpu="1"))
+            await world.clock.sleep(1)
+
+    nodes = [
+        node(name).offering(cpu=cores) for name, cores in (("a", "8"), ("b", "9"), ("c", "10"))
+    ]
+    ChangingWorld(*nodes, config=configuration(profile("default-scheduler"))).run(story)
+
+    for record in records.since(0):
+        assert set(record.runners_up) == {*"abc"} - {record.node}
+        best, *others = record.scores, *record.runners_up.values()
+        assert sum(best.values()) == record.score >= max(sum(each.values()) for each in others)
+        assert {"PreFilter", "Filter", "Score", "Bind"} <= record.steps.keys()
