@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from moorage.config import yaml_documents
 from moorage.config.field_errors import ConfigError
+from moorage.config.plain_blocks import BlockReader
 from moorage.config.plain_yaml import NOT_PLAIN, PlainReader
 
 SAMPLES = r"""
@@ -67,6 +68,56 @@ def test_fast_and_slow_are_one(text: str) -> None:
         found = None
 
     assert same(found, want), text
+
+
+NESTED = st.recursive(
+    WORDS.map(lambda word: [word]) | st.just([""]),
+    lambda inner: st.lists(
+        st.tuples(st.sampled_from(["a:", "b:", "c.d:", "- a:", "- b:", "- ", "a: "]), inner)
+    ).map(
+        lambda pairs: (
+            [""]
+            + [
+                f"  {head}{line}" if i == 0 else f"    {line}"
+                for head, lines in pairs
+                for i, line in enumerate(lines)
+            ]
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=600)
+@given(
+    st.lists(TEXTS | NESTED.map(lambda lines: "\n".join(line[2:] for line in lines)), max_size=4)
+)
+@example(["a:\n- b: 1\n  c:\n  - d: 2\n- b: 1\n  c:\n  - d: 2\ne:\n  f: 1\n  g:\n    h: 1"])
+@example(["a:\n  b: 1\na:\n  b: 1"])
+@example(["a:\n  b: 1\n c: 2"])
+@example(["a b:\n  c: 1"])
+@example(["a:\n  - b: 1\n  c: 2"])
+@example(["a:\n- b: 1\n- - c: 2\n- d"])
+@example(["a:\nb:\n- c: 1\n-  d: 2"])
+def test_blocks_and_lines_are_one(texts: list[str]) -> None:
+    """However finely a document is divided; and what was read before does not matter."""
+    blocks, lines = (
+        BlockReader(yaml_documents._resolve, large=0),
+        PlainReader(yaml_documents._resolve),
+    )
+    for text in (*texts, "\n".join(texts), *texts):
+        found, want = blocks.read(text), lines.read(text)
+
+        assert found is NOT_PLAIN or same(found, want), text
+
+
+def test_equal_blocks_are_read_once() -> None:
+    pod = "- spec:\n    containers:\n    - name: c\n      image: x\n  metadata:\n    name: p{}\n"
+    text = "items:\n" + "".join(pod.format(i) for i in range(3)) + "kind: List"
+    found = BlockReader(str, large=0).read(text)["items"]
+
+    assert [each["metadata"]["name"] for each in found] == ["p0", "p1", "p2"]
+    assert found[0]["spec"] is found[2]["spec"]
 
 
 def test_what_kubectl_writes_is_plain() -> None:

@@ -3,6 +3,7 @@
     loader                    from a document to a completed, checked configuration
     yaml_documents            YAML and JSON read strictly, with line numbers
     plain_yaml                the plain YAML that most manifests are, read fast
+    plain_blocks              the same, equal blocks of it once
     strict_decoder            plain values into structs; every field that does not fit is reported
     field_errors              errors and warnings about fields: path, line, wording
     conversion                older versions of the configuration, and misplaced settings, to v1

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from moorage.config.field_errors import ConfigError, Path, Problem, SourceMap
-from moorage.config.plain_yaml import NOT_PLAIN, PlainReader
+from moorage.config.plain_blocks import BlockReader
+from moorage.config.plain_yaml import NOT_PLAIN
 
 try:
     from yaml import CSafeLoader as _Base
@@ -76,15 +77,18 @@ _Loader.add_implicit_resolver(
 
 
 _SEPARATOR: Final = re.compile(r"^---[ ]*\n", re.MULTILINE)
-_NOT_SPLIT: Final = re.compile(r"^(?:%|\.\.\.)|[\r\ufeff\x85\u2028\u2029]", re.MULTILINE)
+_NOT_SPLIT: Final = ("\n%", "\n...", "\r", "\ufeff", "\x85", "\u2028", "\u2029")
 """Directives and ends of documents; line breaks that only YAML knows."""
 
 
 def read_values(text: bytes, *, source: str = "") -> list[Any]:
-    """The values of a text's documents, without their lines: plain ones are read fast."""
+    """The values of a text's documents, without their lines: plain ones are read fast.
+
+    They are not to be changed: equal parts of them may be one object.
+    """
     try:
         written = text.decode("utf-8")
-        if not _NOT_SPLIT.search(written):
+        if not (written.startswith(("%", "...")) or any(each in written for each in _NOT_SPLIT)):
             return _values(written)
     except (UnicodeDecodeError, ConfigError):
         pass  # said below, with the right line
@@ -92,8 +96,10 @@ def read_values(text: bytes, *, source: str = "") -> list[Any]:
 
 
 def _values(text: str) -> list[Any]:
-    first, *others = _SEPARATOR.split(text if text.endswith("\n") else f"{text}\n")
-    reader = PlainReader(_resolve)
+    text = text if text.endswith("\n") else f"{text}\n"
+    has_several = text.startswith("---") or "\n---" in text
+    first, *others = _SEPARATOR.split(text) if has_several else [text]
+    reader = BlockReader(_resolve)
     found: list[Any] = []
     for number, part in enumerate((first, *others)):
         value = reader.read(part.removesuffix("\n"))
@@ -106,6 +112,10 @@ def _values(text: str) -> list[Any]:
 
 
 def _resolve(word: str) -> Any:
+    """What a plain word is: a number, say, or text; all that is in doubt is left to libyaml."""
+    patterns = _Loader.yaml_implicit_resolvers.get(word[0], ())
+    if word[0].isdigit() and not any(pattern.match(word) for _, pattern in patterns):
+        return word
     return read_yaml(f"- {word}", lines=False)[0].value[0]
 
 
