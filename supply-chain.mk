@@ -10,7 +10,7 @@ BUILDER ?= python:3.11
 BASE    ?= python:3.11-slim
 ALLOWED := Apache Software License;Apache-2.0;BSD License;BSD-2-Clause;BSD-3-Clause;MIT;MIT License;ISC;PSF-2.0;Python Software Foundation License;0BSD;Zlib;CC0-1.0;BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0;Apache-2.0 AND BSD-2-Clause;Apache-2.0 AND MIT;Mozilla Public License 2.0;MPL-2.0
 
-.PHONY: lock wheel sbom licences audit release-image
+.PHONY: lock wheel sbom licences audit pin-base release-image
 
 $(AUDIT)/.ready: requirements/audit.lock
 	test -x $(AUDIT)/bin/python || $(PYTHON) -m venv $(AUDIT)
@@ -57,3 +57,11 @@ release-image:
 	    echo "release-image: $$image names no digest: give BUILDER= and BASE= as image@sha256:..., which" \
 	         "docker buildx imagetools inspect $$image --format '{{.Manifest.Digest}}' tells" >&2; exit 2; }; done
 	docker build --build-arg BUILDER=$(BUILDER) --build-arg BASE=$(BASE) --build-arg SOURCE_DATE_EPOCH=$(EPOCH) -t $(IMAGE) .
+
+# Writes the digests that the two tags mean today into the Dockerfile; it needs a network.
+pin-base:
+	@for image in python:3.11 python:3.11-slim; do \
+	    digest=$$(docker buildx imagetools inspect $$image --format '{{.Manifest.Digest}}') && \
+	    echo "$$digest" | grep -Eq '^sha256:[0-9a-f]{64}$$' || { echo "pin-base: no digest of $$image" >&2; exit 2; }; \
+	    sed -i -E "s#^(ARG (BUILDER|BASE)=$$image)(@sha256:[0-9a-f]{64})?\$$#\1@$$digest#" Dockerfile || exit 2; done
+	@grep -E '^ARG (BUILDER|BASE)=' Dockerfile

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.chaos.run import SETTLE_SECONDS
 from tests.chaos.seed_run import Run, play
 from tests.integration.control_plane import MISSING, assets
 
@@ -21,7 +22,8 @@ def main() -> int:
     started, runs = time.monotonic(), list[Run]()
     seeds = range(options.seed, options.seed + options.runs)
     with concurrent.futures.ProcessPoolExecutor(options.parallel, max_tasks_per_child=1) as pool:
-        tasks = [pool.submit(play, programs, seed, options.seconds) for seed in seeds]
+        lasts = (options.seconds, options.patience)
+        tasks = [pool.submit(play, programs, seed, *lasts) for seed in seeds]
         for task in concurrent.futures.as_completed(tasks):
             done = task.result()
             runs.append(done)
@@ -55,6 +57,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=1, help="how many seeds")
     parser.add_argument("--parallel", type=int, default=1, help="how many of them at a time")
     parser.add_argument("--seconds", type=float, default=40.0, help="how long faults go on")
+    parser.add_argument(
+        "--patience", type=float, default=SETTLE_SECONDS, help="how long all may take to settle"
+    )
     parser.add_argument("--results", type=Path, help="a file that gets a line of JSON for each run")
     return parser.parse_args()
 

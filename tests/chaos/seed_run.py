@@ -18,10 +18,10 @@ class Run(NamedTuple):
     counts: Counter[str]
 
 
-def play(programs: Path, seed: int, seconds: float) -> Run:
+def play(programs: Path, seed: int, seconds: float, patience: float) -> Run:
     """Run a seed in a folder of its own, which is kept where something was violated."""
     home = Path(tempfile.mkdtemp(prefix=f"chaos-{seed}-"))
-    report = run(programs, home, seed, seconds)
+    report = run(programs, home, seed, seconds, patience)
     counts = Counter(report.did)
     counts.update(binds=report.checker.binds, pods=len(report.checker.story))
     counts.update(faults=len(report.faults), evicted=len(report.checker.evicted))

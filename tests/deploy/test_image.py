@@ -160,6 +160,26 @@ def test_a_release_stands_on_digests() -> None:
     assert "names no digest" in made.stderr
 
 
+def test_the_base_images_can_be_pinned_by_digest(tmp_path: Path) -> None:
+    """`make pin-base` writes what a registry says into the Dockerfile, again and again."""
+    for file in (ROOT / "Makefile", ROOT / "Dockerfile", *ROOT.glob("*.mk")):
+        shutil.copy(file, tmp_path)
+    docker = tmp_path / "docker"
+    docker.write_text('#!/bin/sh\necho "sha256:$(printf %064d "$DIGIT")"\n')
+    docker.chmod(0o755)
+    for digit in ("7", "8"):
+        path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "DIGIT": digit}
+        made = ["make", "--no-print-directory", "pin-base"]
+        subprocess.run(made, cwd=tmp_path, check=True, env={**os.environ, **path})
+
+    pinned = re.findall(r"^ARG (\w+)=(\S+)", (tmp_path / "Dockerfile").read_text(), re.M)[:2]
+    digest = f"@sha256:{8:064d}"
+    assert dict(pinned) == {
+        "BUILDER": f"python:3.11{digest}",
+        "BASE": f"python:3.11-slim{digest}",
+    }
+
+
 @pytest.mark.parametrize("lock", ["run", "build", "test", "audit"])
 def test_a_lock_file_pins_every_package_with_a_hash_and_names_no_host(lock: str) -> None:
     text = (ROOT / f"requirements/{lock}.lock").read_text().replace("\\\n", " ")

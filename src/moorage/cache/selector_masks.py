@@ -39,6 +39,8 @@ def all_labels_match(requirements: Iterable[Requirement], nodes: Nodes) -> Mask:
 def labels_match(requirement: Requirement, nodes: Nodes) -> Mask:
     """bool (node): the node's labels meet the requirement."""
     key = requirement.key
+    if not nodes.table.has_label(key):
+        return np.full(nodes.count, requirement.matches({}))
 
     def holds(value: str | None) -> bool:
         return requirement.matches({} if value is None else {key: value})
@@ -50,6 +52,8 @@ def has_labels(wanted: Iterable[tuple[str, str]], nodes: Nodes) -> Mask:
     """bool (node): the node carries all of these labels (spec.nodeSelector)."""
     mask = np.ones(nodes.count, dtype=bool)
     for key, value in wanted:
+        if not nodes.table.has_label(key):
+            return np.zeros(nodes.count, dtype=bool)
         known = nodes.table.label(key).values.find(value)
         if known is None:
             return np.zeros(nodes.count, dtype=bool)

@@ -107,6 +107,8 @@ class NodeTable(Columns):
         """What others derive from the logs and keep as long as the table, under their own key."""
         self._free: list[int] = []
         self._labels: dict[str, LabelColumn] = {}
+        self._label_keys: set[str] = set()
+        """Every label key that a node has had; pods may ask for any others."""
         self._allocate(_INITIAL_ROWS)
 
     def _allocate(self, capacity: int) -> None:
@@ -156,13 +158,23 @@ class NodeTable(Columns):
         return [PodChange(row, pod, 1) for row, pods in by_row for pod in pods.values()]
 
     def label(self, key: str) -> LabelColumn:
-        """The column of a label key, filled on first use and kept fresh from then on."""
+        """The column of a label key, filled on first use and kept fresh from then on.
+
+        Of a key that no node has nothing is kept: pods may make up as many as they like.
+        """
         column = self._labels.get(key)
         if column is None:
-            column = self._labels[key] = LabelColumn(key, len(self.alive))
+            column = LabelColumn(key, len(self.alive))
+            if not self.has_label(key):
+                return column
+            self._labels[key] = column
             for row in self.row_of.values():
                 column.set(row, self.node(row).labels.get(key))
         return column
+
+    def has_label(self, key: str) -> bool:
+        """Whether a node has, or has had, a label of that key."""
+        return key in self._label_keys
 
     def has_everywhere(self, amounts: Iterable[tuple[int, int]]) -> bool:
         """Whether every node surely takes one more pod, and has so much of each resource free.
@@ -280,6 +292,7 @@ class NodeTable(Columns):
         own.alive[row] = True
         own.unschedulable[row] = node.spec.unschedulable
         own.taint_set[row] = self.taint_sets.intern(node.taints)
+        self._label_keys.update(node.labels)
         for key, column in self._labels.items():
             column.set(row, node.labels.get(key))
         self.images.put(row, node)

@@ -38,6 +38,8 @@ class NodeInclusion(msgspec.Struct, frozen=True, cache_hash=True):
 
     def mask(self, nodes: Nodes) -> NDArray[np.bool_]:
         """bool (node)"""
+        if not all(map(nodes.table.has_label, self.keys)):
+            return np.zeros(nodes.count, dtype=bool)
         counted = selector_masks.has_labels(self.labels, nodes)
         for key in self.keys:
             counted &= nodes.label(key) != MISSING
