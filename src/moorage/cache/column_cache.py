@@ -89,9 +89,8 @@ class ColumnCache:
             column = self._start(key, table.rows, rule.dtype)
         else:
             self._columns.move_to_end(key)
-        changed = column.follower.missed(log)
-        if changed is None or changed:
-            self._refresh(rule, column, changed, table, cycle, pod)
+        if column.follower.version != log.version:
+            self._refresh(rule, column, column.follower.missed(log), table, cycle, pod)
         return column
 
     def clear(self) -> None:

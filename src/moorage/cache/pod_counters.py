@@ -59,12 +59,13 @@ class PodCounters:
         table = self.table
         if self._capacity != len(table.alive):
             self._grow_rows(len(table.alive))
-        changes = self._pods.missed(table.pod_log)
-        if changes is None:
-            self._clear()
-            changes = table.placed_pods()
-        for row, pod, sign in changes:
-            self.census.count(row, pod, sign)
+        if self._pods.version != table.pod_log.version:
+            changes = self._pods.missed(table.pod_log)
+            if changes is None:
+                self._clear()
+                changes = table.placed_pods()
+            for row, pod, sign in changes:
+                self.census.count(row, pod, sign)
         self.topologies.catch_up()
 
     def selected(self, selection: PodSelection) -> Tally:

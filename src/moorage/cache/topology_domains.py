@@ -265,9 +265,10 @@ class TopologyIndex:
 
     def catch_up(self) -> None:
         """Look again at the nodes that changed since the last time."""
-        changed = self._nodes.missed(self.table.node_log)
-        if changed is not None and not changed:
+        log = self.table.node_log
+        if self._nodes.version == log.version:
             return
+        changed = self._nodes.missed(log)
         rows = None if changed is None else sorted(set(changed))
         for domains in self._topologies_first():
             if rows is None or len(rows) * _FULL_PASS_SHARE > self.table.rows:

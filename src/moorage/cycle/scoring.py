@@ -34,7 +34,7 @@ class Scoring:
     up when someone asks for `totals`; `own` are those of the feasible nodes.
     """
 
-    __slots__ = ("columns", "constant", "nodes", "own", "parts", "shares")
+    __slots__ = ("columns", "constant", "nodes", "own", "parts", "said", "said_by_row", "said_here")
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
@@ -42,8 +42,10 @@ class Scoring:
         self.own: Scores | None = None
         self.constant = 0
         self.parts: dict[str, Scores | int] = {}
-        self.shares: dict[str, int | tuple[Scores, int] | Scores] = {}
-        """What each plugin said: of all nodes alike, of all rows with a weight, of these nodes."""
+        self.said: dict[str, int] = {}
+        """Plugins in order, with what each said of all nodes alike; the rest is read when asked."""
+        self.said_by_row: list[tuple[str, Scores, int]] = []
+        self.said_here: list[tuple[str, Scores]] = []
 
     @property
     def totals(self) -> Scores:
@@ -63,27 +65,26 @@ class Scoring:
     def add_column(self, name: str, column: Column, weight: int) -> None:
         """Add a plugin's scores of all rows."""
         if column.is_zero or column.is_uniform:
-            alike = self.shares[name] = column.values.item(0) * weight
+            alike = self.said[name] = column.values.item(0) * weight
             self.constant += alike
         else:
-            weighted = self.shares[name] = (column.values, weight)
-            self.columns.append(weighted)
+            self.said[name] = 0
+            self.said_by_row.append((name, column.values, weight))
+            self.columns.append((column.values, weight))
 
     def total(self, position: int) -> int:
         return int(self.totals[position]) + self.constant
 
     def shares_of(self, position: int) -> tuple[tuple[str, int], ...]:
         """What each plugin gave one node, weighted; read before anything changes."""
-        rows = self.nodes.rows
-        row = position if isinstance(rows, slice) else rows.item(position)
-        found = {}
-        for name, share in self.shares.items():
-            if isinstance(share, int):
-                found[name] = share
-            elif isinstance(share, tuple):
-                found[name] = share[0].item(row) * share[1]
-            else:
-                found[name] = share.item(position)
+        found = self.said
+        if self.said_by_row:
+            rows = self.nodes.rows
+            row = position if isinstance(rows, slice) else rows.item(position)
+            for name, values, weight in self.said_by_row:
+                found[name] = values.item(row) * weight
+        for name, part in self.said_here:
+            found[name] = part.item(position)
         return tuple(found.items())
 
     def of(self, position: int) -> dict[str, int]:
@@ -116,10 +117,12 @@ def run(
             outcome.add_column(entry.name, column, entry.weight)
             continue
         part = _weighted(profile, cycle, entry, nodes)
-        outcome.shares[entry.name] = part
         if isinstance(part, int):
+            outcome.said[entry.name] = part
             outcome.constant += part
         else:
+            outcome.said[entry.name] = 0
+            outcome.said_here.append((entry.name, part))
             outcome.add(part)
         if keep:
             outcome.parts[entry.name] = part if isinstance(part, int) else part.copy()

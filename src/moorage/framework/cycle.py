@@ -135,6 +135,7 @@ class Cycle:
         "incoming",
         "listeners",
         "now",
+        "pod",
         "random",
         "refuses",
         "shared",
@@ -159,7 +160,7 @@ class Cycle:
     ) -> None:
         self.cache = cache
         self.table: NodeTable = cache.table
-        self.incoming = incoming
+        self.consider(incoming)
         self.random = random
         self.now = now
         self.attempt = attempt
@@ -174,10 +175,10 @@ class Cycle:
         self.refuses: RowFilter = NOBODY
         """For PostFilter: who refuses a row as things stand now, a trial's changes included."""
 
-    @property
-    def pod(self) -> Pod:
-        """The pod this attempt is about."""
-        return self.incoming.pod
+    def consider(self, incoming: PodInfo) -> None:
+        """Decide about this pod from now on: `pod`, and what was worked out about it."""
+        self.incoming = incoming
+        self.pod: Pod = incoming.pod
 
     @contextmanager
     def trial(self) -> Iterator[None]:

@@ -91,7 +91,7 @@ class SchedulingPolicies(PreFilter, Filter, Score, frozen=True):
         if found is None:
             return unresolvable(NO_SUCH_POLICY.format(name))
         if found.tolerations:
-            cycle.incoming = cycle.cache.info(_tolerating(cycle.pod, found))
+            cycle.consider(cycle.cache.info(_tolerating(cycle.pod, found)))
         return None if found.required is not None else SKIP
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
