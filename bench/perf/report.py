@@ -11,6 +11,8 @@ HEAD: Final = (
     "| case | nodes, pods | kube-scheduler pods/s | Moorage pods/s | ratio | p50, p90, p99 of both"
     " | attempt p99 ms | CPU ms/pod | MB | upstream's threshold |"
 )
+ENOUGH: Final = 100
+"""Fewer pods than that are over before anything can be said of a ratio."""
 Row = dict[str, Any]
 """One workload: its `case`, and by scheduler the figures or a fault."""
 
@@ -48,7 +50,7 @@ def _line(row: Row) -> str:
         f"{row['nodes']:,}, {row['pods']:,}",
         f"{peer['average']:.0f}",
         f"{ours['average']:.0f}",
-        f"{ratio(row):.1f}",
+        f"{ratio(row):.1f}" if min(peer["pods"], ours["pods"]) >= ENOUGH else "",
         percentiles,
         pair("attempt_p99", 1),
         pair("cpu_per_pod", 2),

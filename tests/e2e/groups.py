@@ -23,7 +23,7 @@ GROUPS: Final = {
 """Specs that run commands in containers, or want volumes provisioned, are in none of them."""
 SHORT: Final = Group(
     "a short selection",
-    "GangScheduling|WorkloadAwarePreemption|NodeSelector is respected|validates basic preemption"
-    "|pod overhead|PodTopologySpread Filtering|taints-tolerations|schedulingGates|PVC has node-aff",
+    "GangScheduling|WorkloadAwarePreemption|NodeSelector is respected|pod overhead|PVC has node-aff"
+    "|PodTopologySpread Filtering|taints-tolerations|schedulingGates|LimitRange with defaults",
 )
 """What `make test` runs: one of each kind, in a few minutes."""

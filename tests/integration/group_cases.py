@@ -49,8 +49,12 @@ def _case(*first: Raw | list[Raw], then: list[Raw] | None = None, placed: int) -
 
 IN_ONE_ZONE: Final = {"schedulingConstraints": {"topology": [{"key": ZONE}]}}
 GATES: Final = {"schedulingGates": [{"name": "example.com/wait"}]}
-LOW, HIGH = "low", "high"
-CLASSES: Final = [priority_class(LOW, 100), priority_class(HIGH, 1000)]
+LOW, HIGH, POLITE = "low", "high", "polite"
+CLASSES: Final = [
+    priority_class(LOW, 100),
+    priority_class(HIGH, 1000),
+    {**priority_class(POLITE, 1000), "preemptionPolicy": "Never"},
+]
 
 
 def _preempted(mode: str, minimum: int) -> Case:
@@ -106,6 +110,16 @@ CASES: Final = {
         then=[
             group("important", 2, priorityClassName=HIGH),
             *members("important", 2, priorityClassName=HIGH),
+        ],
+        placed=2,
+    ),
+    "a gang that may not preempt waits": _case(
+        *CLASSES,
+        nodes(2),
+        [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
+        then=[
+            group("polite", 2, priorityClassName=POLITE, preemptionPolicy="Never"),
+            *members("polite", 2, priorityClassName=POLITE),
         ],
         placed=2,
     ),

@@ -16,11 +16,14 @@ from tests.integration.making import Raw, pod
 
 pytestmark = pytest.mark.kube
 
-GATES: Final = "--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+GATES: Final = "--feature-gates=" + ",".join(
+    f"{gate}=true"
+    for gate in ("GenericWorkload", "TopologyAwareWorkloadScheduling", "PodGroupPreemptionPolicy")
+)
 FLAGS: Final = (GATES, f"--runtime-config={API}=true")
 PODS: Final = "/api/v1/namespaces/default/pods"
 GROUPS: Final = f"/apis/{API}/namespaces/default/podgroups"
-STEADY_SECONDS: Final = 2.0
+STEADY_SECONDS: Final = 1.5
 PATIENCE_SECONDS: Final = 10.0
 PROFILES: Final = [{"schedulerName": SCHEDULER}]
 Outcomes = dict[str, dict[str, dict[str, Any]]]

@@ -86,11 +86,18 @@ oracle() { program oracle tests/kube ./oracle; }
 bench-peer() { program bench-peer bench/peer .; }
 kubectl() { program kubectl tests/kube k8s.io/kubernetes/cmd/kubectl; }
 
+# e2e: made anew where the release or our part of it has changed since; .e2e-stamp says what it was made of.
 e2e() {
-	holds "$bin" e2e.test || echo "building kube-controller-manager and the specs of $version: about five minutes on two cores"
+	local made_of
+	made_of="$version $(cd "$root/tests/e2e" && cat go.mod ./*/*.go | sha256sum)"
+	if holds "$bin" kube-controller-manager fake-kubelet e2e.test && [[ $(cat "$bin/.e2e-stamp" 2>/dev/null) == "$made_of" ]]; then
+		return
+	fi
+	echo "building kube-controller-manager, a fake kubelet and the specs of $version: about five minutes on two cores"
 	program kube-controller-manager tests/e2e k8s.io/kubernetes/cmd/kube-controller-manager
 	program fake-kubelet tests/e2e ./kubelet
 	how="test -c -vet=off" program e2e.test tests/e2e ./suite
+	echo "$made_of" >"$bin/.e2e-stamp"
 }
 
 target=${1:-kube}

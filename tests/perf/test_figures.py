@@ -64,6 +64,7 @@ def test_what_came_before_is_taken_off() -> None:
 
 
 FIGURES = {
+    "pods": 10_000,
     "average": 100.0,
     "p50": 90.0,
     "p90": 110.0,
@@ -87,6 +88,14 @@ def test_a_workload_is_a_line_with_both_and_their_ratio() -> None:
 
     assert line.startswith("| SchedulingBasic/5Nodes | 5,000, 11,000 | 100 | 250 | 2.5 |")
     assert line.endswith("| 680 |")
+
+
+def test_of_a_handful_of_pods_no_ratio_is_told() -> None:
+    few = {**FIGURES, "pods": 10}
+
+    (line,) = report.table([{**ROW, "kube-scheduler": few, "moorage": few}])[2:]
+
+    assert "| 100 | 100 |  |" in line
 
 
 def test_a_fault_is_listed_and_not_in_the_table() -> None:
