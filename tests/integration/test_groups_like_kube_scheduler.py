@@ -24,6 +24,8 @@ FLAGS: Final = (GATES, f"--runtime-config={API}=true")
 PODS: Final = "/api/v1/namespaces/default/pods"
 GROUPS: Final = f"/apis/{API}/namespaces/default/podgroups"
 STEADY_SECONDS: Final = 1.5
+SILENT_SECONDS: Final = 4.0
+"""A pod of which nothing was said yet is given longer."""
 PATIENCE_SECONDS: Final = 10.0
 PROFILES: Final = [{"schedulerName": SCHEDULER}]
 Outcomes = dict[str, dict[str, dict[str, Any]]]
@@ -89,7 +91,8 @@ def steady(plane: ControlPlane, placed: int) -> dict[str, Any]:
         now = outcome(plane)
         if now != seen:
             seen, since = now, time.monotonic()
-        if len(seen["placed"]) == placed and time.monotonic() - since > STEADY_SECONDS:
+        quiet = STEADY_SECONDS if all(seen["waiting"].values()) else SILENT_SECONDS
+        if len(seen["placed"]) == placed and time.monotonic() - since > quiet:
             break
     return seen
 
