@@ -4,6 +4,7 @@
     filtering         PreFilter, then Filter over all nodes; who refused whom
     extender_calls    extenders filter what plugins left, and add scores
     scoring           PreScore, Score, NormalizeScore, weights; the best node
+    verdict_amounts   numbers beside "Insufficient cpu", for logs and traces
     profile           which plugins run at which point, with which weights
     profile_handover  what a profile leaves to the one that replaces it
 

@@ -20,6 +20,7 @@ from moorage.cycle import extender_calls, filtering, scoring
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import Profile
 from moorage.cycle.scoring import Scoring
+from moorage.cycle.verdict_amounts import with_amounts
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.extenders import ExtenderError
@@ -117,7 +118,7 @@ def run(profile: Profile, cycle: Cycle, keep_scores: bool = False) -> Decision |
     diagnosis = filtering.diagnose(profile, cycle, outcome)
     cycle.timer.step("PostFilter", "Success" if refused is None else refused.code.value)
     if cycle.timer.detailed:
-        cycle.timer.verdicts(folded(diagnosis))
+        cycle.timer.verdicts(with_amounts(cycle, folded(diagnosis)))
     return Unschedulable(diagnosis, post_filter(profile, cycle, diagnosis, outcome))
 
 

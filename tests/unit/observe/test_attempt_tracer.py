@@ -1,13 +1,17 @@
 """Traces of attempts: which are told, and what they tell."""
 
 import asyncio
+import gzip
+import http.server
 import io
 import random
+import threading
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
-import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from moorage import Cycle, Filter, Node, Pod, Rejection
 from moorage.app import built_in_plugins
@@ -20,7 +24,7 @@ from moorage.config.logging_policy import LoggingRule, LoggingSettings, LogLevel
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe import logs
 from moorage.observe.attempt_tracer import MESSAGE, AttemptTracer, SpanExporter, TraceTerms
-from moorage.observe.otel_spans import OtelSpans
+from moorage.observe.otel_spans import OtelSpans, otlp_spans
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.testing import node, pod
 from moorage.watch.api_resources import EVENTS, PODS
@@ -87,6 +91,7 @@ def traces(
 
 
 def test_a_slow_attempt_is_always_told_with_its_steps() -> None:
+    traces()  # the first attempts of a process take longer than any other
     told, _ = traces(terms=TraceTerms(slow_seconds=SLOW, sampled=0.0))
 
     assert TraceTerms().slow_seconds == 0.1, "kube-scheduler's own measure"
@@ -111,7 +116,9 @@ def test_at_verbosity_5_every_attempt_is_told_with_verdicts_and_scores() -> None
     assert web["scores"].startswith(("a ", "b "))
     assert "NodeResourcesFit" in web["scores"]
     assert len(web["scores"].split("; ")) == 2
-    assert huge["verdicts"] == "3 NodeResourcesFit: Insufficient cpu"
+    assert huge["verdicts"] == (
+        "3 NodeResourcesFit: Insufficient cpu (cpu: 99 asked, 8 free at most)"
+    )
     assert "PostFilter" in huge["steps"]
     assert "Filter/" in web["plugins"]
 
@@ -147,10 +154,6 @@ def test_being_traced_changes_no_decision() -> None:
 
 
 def test_spans_are_exported_one_per_step_and_events_name_the_trace() -> None:
-    pytest.importorskip("opentelemetry.sdk")
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
     kept = InMemorySpanExporter()
     told, cluster = traces(
         terms=TraceTerms(sampled=1.0), exporter=OtelSpans(SimpleSpanProcessor(kept))
@@ -170,3 +173,39 @@ def test_spans_are_exported_one_per_step_and_events_name_the_trace() -> None:
     for span in spans:
         assert roots["web"].resource.attributes["service.name"] == "moorage"
         assert span.start_time <= span.end_time
+
+
+class _Collector(http.server.BaseHTTPRequestHandler):
+    """Takes what is sent to it."""
+
+    received: ClassVar[list[tuple[str, bytes]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        self.received.append((self.path, body))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """In silence."""
+
+
+def test_spans_arrive_at_a_collector() -> None:
+    server = http.server.HTTPServer(("127.0.0.1", 0), _Collector)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        exporter = otlp_spans(f"http://127.0.0.1:{server.server_address[1]}")
+        traces(terms=TraceTerms(sampled=1.0), exporter=exporter)
+        exporter.close()
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    paths = {path for path, _ in _Collector.received}
+    sent = b"".join(body for _, body in _Collector.received)
+
+    assert paths == {"/v1/traces"}
+    assert all(name in sent for name in (b"Scheduling", b"Filter/NodeResourcesFit", b"huge"))
