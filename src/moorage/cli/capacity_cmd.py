@@ -11,7 +11,7 @@ from rich.table import Table
 
 from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_cluster_options
 from moorage.cli.command_exit import FAILED
-from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
+from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input, warn
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.clock import VirtualClock
 from moorage.config.field_errors import InputError
@@ -82,8 +82,7 @@ def _shape(file: str, validate: bool) -> dict[str, Any]:
     found = select_readable(manifest_files.read_manifests([file], said), said)
     clock, rng = VirtualClock(), random.Random(0)
     cluster = load_cluster(found, clock, rng, validate=validate, warnings=said)
-    for line in said:
-        click.echo(f"warning: {line}", err=True)
+    warn(said)
     manager, _ = standard_controllers(cluster)
     manager.settle()
     pods = pods_in(cluster)

@@ -1,6 +1,5 @@
 """The cluster that `simulate`, `explain`, `capacity` and `whatif` are about: files, a live one."""
 
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import click
@@ -9,7 +8,7 @@ import msgspec
 from moorage.app import inputs, plugin_files
 from moorage.app.inputs import read_configuration
 from moorage.cli import no_effect
-from moorage.cli.common import PLUGIN, F, with_options
+from moorage.cli.common import PLUGIN, F, warn, with_options
 from moorage.clock import SystemClock
 from moorage.config.field_errors import InputError
 from moorage.config.loader import Loaded
@@ -104,20 +103,20 @@ class ClusterChoice(NamedTuple):
         """Everything that was named; what was left out, or has no effect, is said."""
         known = plugin_files.load_plugins(self.plugins)
         loaded = read_configuration(self.config, known)
-        _say(no_effect.unused_plugins(self.plugins, loaded.configuration))
+        warn(no_effect.unused_plugins(self.plugins, loaded.configuration))
         skipped: list[str] = []
         found = self._found(skipped)
         policies = manifest_policies.manifest_policies(found)
         objects = (each for each in found if not manifest_policies.is_policy(each))
         kept = select_readable(objects, skipped, strict=self.strict)
-        _say([*skipped, *no_effect.unread_quotas(kept, loaded.configuration)])
+        warn([*skipped, *no_effect.unread_quotas(kept, loaded.configuration)])
         return Given(kept, _with_policies(loaded, policies), known, policies)
 
     def objects(self) -> list[Manifest]:
         """Every object of the cluster, as it is written; what was left out is said."""
         skipped: list[str] = []
         found = select_readable(self._found(skipped), skipped)
-        _say(skipped)
+        warn(skipped)
         return found
 
     def namespace(self) -> str:
@@ -139,7 +138,7 @@ class ClusterChoice(NamedTuple):
         if not self.paths or self.as_is:
             now, said = SystemClock().now(), list[str]()
             source = as_it_stands(*given[:3], now, validate=self.validate, warnings=said)
-            _say(said)
+            warn(said)
             return source
         ran = self.simulated(given)
         say_of_run(ran)
@@ -160,15 +159,10 @@ class ClusterChoice(NamedTuple):
 def say_of_run(ran: Simulation) -> None:
     """Warn of what is odd about manifests, and of what went wrong while they were scheduled."""
     refused = (f"{whose}: {why}" for whose, why in ran.refused)
-    _say([*ran.warnings, *refused, *ran.notes, *dict.fromkeys(ran.errors)])
+    warn([*ran.warnings, *refused, *ran.notes, *dict.fromkeys(ran.errors)])
 
 
 def _with_policies(loaded: Loaded, policies: list[SchedulingPolicy]) -> Loaded:
     configuration, said = manifest_policies.apply_policies(loaded.configuration, policies)
-    _say(said)
+    warn(said)
     return msgspec.structs.replace(loaded, configuration=configuration)
-
-
-def _say(lines: Iterable[str]) -> None:
-    for line in lines:
-        click.echo(f"warning: {line}", err=True)

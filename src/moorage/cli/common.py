@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -33,6 +33,12 @@ def exit_on_bad_input(command: Callable[P, R]) -> Callable[P, R]:
             sys.exit(FAILED)
 
     return run
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Say what the user should know, on standard error, each in one line."""
+    for line in lines:
+        click.echo(f"warning: {' '.join(line.split())}", err=True)
 
 
 F = TypeVar("F", bound=Callable[..., Any])

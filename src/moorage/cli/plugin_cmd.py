@@ -165,7 +165,13 @@ def check_command(plugin: str, args: str | None) -> None:
     for line in found.lines:
         click.echo(line)
     if found.problems:
-        raise InputError([f"{plugin}: {problem}" for problem in found.problems])
+        raise InputError([f"{plugin}{_given(args)}: {problem}" for problem in found.problems])
+
+
+def _given(args: str | None) -> str:
+    """Which arguments a plugin was made of, where a file holds them."""
+    in_file = args is not None and not args.lstrip().startswith("{")
+    return f" with --args {args}" if in_file else ""
 
 
 def _args(given: str | None) -> dict[str, Any] | None:

@@ -139,8 +139,7 @@ def simulate_command(
         objects = what_if.scale_workloads(objects, scaled)
         objects = what_if.drain_nodes(objects, drained)
         told = build_report(choice.simulated(given._replace(objects=objects), progress))
-    for warning in (*told.warnings, *told.refused, *told.notes):
-        click.echo(f"warning: {warning}", err=True)
+    common.warn((*told.warnings, *told.refused, *told.notes))
     if not told.nodes:
         click.echo("warning: there is no Node in the input, so no pod can be placed", err=True)
     _write(_selected(told, only, namespace, node), output)

@@ -25,7 +25,7 @@ from moorage.cli.scenario_options import (
 from moorage.config.field_errors import InputError
 from moorage.simulate import tuning
 from moorage.simulate.report import page
-from moorage.simulate.search_space import Value, read_space
+from moorage.simulate.search_space import Value, check_places, read_space
 
 
 @click.command("tune", short_help="Search weights and arguments for a scenario.")
@@ -81,6 +81,7 @@ def tune_command(
     searched, wanted = read_space(space), tuning.read_objectives(objectives)
     played = read_scenario(scenario, nodes, pods)
     base = read_configurations([config] if config else [], plugins)[0]
+    check_places(searched, base, space)
     listed = read_seeds(seeds)
     with executor_for(on, min(workers, len(listed)), played) as executor:
         tuner = tuning.Tuner(played, base, searched, wanted, executor)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 import yaml
 
+from moorage.api import mismatch
 from moorage.clock import Clock
 from moorage.feeds.readings import FeedError, Latencies
 from moorage.policies.telemetry.metric_sources import LatencyConfigMap, LatencyFile
@@ -37,9 +38,15 @@ class LatencyDocument(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 def parse_latencies(text: str, place: str) -> LatencyDocument:
     """One document, in YAML or JSON."""
     try:
-        return msgspec.convert(_plain(yaml.safe_load(text)), LatencyDocument)
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        document = _plain(yaml.safe_load(text))
+    except yaml.YAMLError as error:
         said = " ".join(str(error).split())
+        raise FeedError(f"{place}: not a table of latencies: {said}") from None
+    try:
+        return msgspec.convert(document, LatencyDocument)
+    except msgspec.ValidationError as error:
+        misfit = mismatch.explain_mismatch(str(error), document)
+        said = f"{misfit.path}: {misfit.problem}" if misfit.path else misfit.problem
         raise FeedError(f"{place}: not a table of latencies: {said}") from None
 
 

@@ -88,10 +88,18 @@ class Access:
 
 def _base(selected: SelectedContext) -> str:
     server = selected.cluster.server.rstrip("/")
-    if not server.startswith(("https://", "http://")):
+    if not _is_url(server):
         place = f"cluster {selected.cluster_name!r}: server"
         raise KubeconfigError(selected.file, place, f"not a URL: {server!r}")
     return server
+
+
+def _is_url(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an IPv6 address, a port that is no number
+        return False
 
 
 def _headers(selected: SelectedContext) -> CIMultiDict[str]:

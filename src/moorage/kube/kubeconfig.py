@@ -11,6 +11,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 import yaml
 
+from moorage.api import mismatch
+
 PATH_FIELDS: Final = ("certificate_authority", "client_certificate", "client_key", "token_file")
 
 
@@ -207,11 +209,13 @@ def _adopt(
 
 
 def _convert(value: Any, struct: type[Entry], file: str, place: str) -> Entry:
+    cleaned = _cleaned(value or {})
     try:
-        made = msgspec.convert(_cleaned(value or {}), struct)
+        made = msgspec.convert(cleaned, struct)
     except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
-        raise KubeconfigError(file, f"{place}{path.rstrip('`')}", problem) from None
+        misfit = mismatch.explain_mismatch(str(error), cleaned)
+        inside = f".{misfit.path}" if misfit.path else ""
+        raise KubeconfigError(file, f"{place}{inside}", misfit.problem) from None
     paths = {
         field: str(Path(file).parent / Path(given).expanduser())
         for field in PATH_FIELDS

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from moorage.api import mismatch
 from moorage.api.decode import KINDS, DecodeError, decode_object
 from moorage.api.meta import KubeObject
 from moorage.memory import error_messages
@@ -91,7 +92,8 @@ def _decode_metadata(raw: Raw) -> KubeObject:
     try:
         return msgspec.convert(raw, KubeObject)
     except msgspec.ValidationError as error:
-        raise DecodeError(str(raw.get("kind")), "", "", str(error)) from None
+        misfit = mismatch.explain_mismatch(str(error), raw)
+        raise DecodeError(str(raw.get("kind")), "", misfit.path, misfit.problem) from None
 
 
 def _decode_error(raw: Raw, resource: Resource, error: DecodeError) -> ApiError:

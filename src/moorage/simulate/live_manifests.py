@@ -9,7 +9,7 @@ from typing import Any, Final
 from moorage.app.assembly import OPTIONAL
 from moorage.config.field_errors import InputError
 from moorage.kube.kube_api_server import KubeApiServer
-from moorage.kube.kubeconfig import SelectedContext
+from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 from moorage.memory.cluster_resources import KEPT_RESOURCES
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.private_fields import remove_private_fields
@@ -27,7 +27,10 @@ def read_cluster(selected: SelectedContext, skipped: list[str]) -> list[Manifest
 
 
 async def _read(selected: SelectedContext, skipped: list[str]) -> list[Manifest]:
-    server = KubeApiServer(selected, qps=0, selectors={})
+    try:
+        server = KubeApiServer(selected, qps=0, selectors={})
+    except KubeconfigError as error:
+        raise InputError([str(error)]) from None
     try:
         lists = [_first_served(server, versions, skipped) for versions in _wanted()]
         return [each for found in await asyncio.gather(*lists) for each in found]

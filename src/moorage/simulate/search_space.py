@@ -6,12 +6,12 @@ A place is written as `moorage config check` writes it, and an item of a list ma
 
 import copy
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import yaml
 
+from moorage.app import input_files
 from moorage.config import field_errors, strict_decoder, yaml_documents
 from moorage.config.field_errors import ConfigError, InputError, Problem, Report
 from moorage.config.types import API_VERSION as CONFIG_VERSION
@@ -47,11 +47,9 @@ class SearchSpace(ConfigStruct, frozen=True):
 
 def read_space(path: str) -> SearchSpace:
     """The search space of a file; everything that is wrong with it at once."""
-    file = Path(path)
-    if not file.is_file():
-        raise InputError([f"--space {path}: no such file"])
-    found = yaml_documents.find_only_document(file.read_bytes(), KIND, path)
-    report = Report(path, found.places, found.within)
+    title = input_files.title_of(path)
+    found = yaml_documents.find_only_document(input_files.read_input(path, "--space"), KIND, title)
+    report = Report(title, found.places, found.within)
     space = strict_decoder.decode(found.value, SearchSpace, report)
     if space is not None:
         if not space.parameters:
@@ -65,10 +63,26 @@ def read_space(path: str) -> SearchSpace:
 
 def _check(parameter: Parameter, report: Report, path: tuple[str | int, ...]) -> None:
     low, high = parameter.low, parameter.high
+    if len(field_errors.parse_path(parameter.path)) < 2:
+        report.problem((*path, "path"), f"not a place in a configuration: {parameter.path!r}")
     if bool(parameter.choices) == (low is not None and high is not None):
         report.problem(path, "needs either low and high, or choices")
     elif low is not None and high is not None and low >= high:
         report.problem((*path, "low"), f"{low:g} is not below high, {high:g}")
+
+
+def check_places(space: SearchSpace, base: Candidate, source: str) -> None:
+    """Raise an InputError that names the places where no value can stand."""
+    problems = []
+    for i, each in enumerate(space.parameters):
+        value: Value = each.choices[0] if each.choices else int(each.low or 0)
+        try:
+            with_values(base, {each.path: value}, base.name).load()
+        except ConfigError as error:
+            where = f"{source}: parameters[{i}].path: {each.path!r}"
+            problems += [f"{where}: {problem}" for problem in error.problems]
+    if problems:
+        raise InputError(problems)
 
 
 def with_values(base: Candidate, values: Mapping[str, Value], name: str) -> Candidate:

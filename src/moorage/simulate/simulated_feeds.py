@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.api import mismatch
 from moorage.clock import Clock
 from moorage.config.field_errors import InputError
 from moorage.feeds import metrics_server
@@ -52,8 +53,11 @@ def split_measurements(manifests: Iterable[Manifest]) -> tuple[list[Manifest], l
         if is_measurement(manifest.raw):
             try:
                 measured.append(_node_metrics(manifest.raw))
-            except (msgspec.ValidationError, FeedError) as error:
-                problems.append(f"{manifest.place}: {error}")
+            except msgspec.ValidationError as error:
+                misfit = mismatch.explain_mismatch(str(error), manifest.raw)
+                problems.append(f"{manifest.place}: NodeMetrics: {misfit.path}: {misfit.problem}")
+            except FeedError as error:
+                problems.append(f"{manifest.place}: NodeMetrics: {error}")
         else:
             objects.append(manifest)
     if problems:

@@ -105,7 +105,8 @@ class ControllerManager:
             controller.reconcile(key)
         except stored_objects.MALFORMED as error:
             what = f"{controller.watches[0].kind} {key}"
-            self._client.refused[what, f"it is malformed: {error}"] += 1
+            said = str(error) if isinstance(error, ApiError) else "an API server would refuse it"
+            self._client.refused[what, f"it is malformed: {said}"] += 1
 
     def _keys(
         self, controller: Controller, notes: list[tuple[Resource, Record]]
