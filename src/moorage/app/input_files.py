@@ -55,7 +55,7 @@ def _read_stdin() -> bytes:
 
 
 def walk_folder(folder: Path, problems: list[str]) -> Iterator[Path]:
-    """Every file below a folder, in order; what is hidden is left out.
+    """Every file below a folder, in order; what is hidden is left out, and so are pipes.
 
     Hidden are `.git` and the like, and how a ConfigMap is mounted.
     """
@@ -65,4 +65,5 @@ def walk_folder(folder: Path, problems: list[str]) -> Iterator[Path]:
 
     for place, folders, files in os.walk(folder, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(place, name) for name in sorted(files) if not name.startswith("."))
+        found = (Path(place, name) for name in sorted(files) if not name.startswith("."))
+        yield from (file for file in found if file.is_file() or not file.exists())

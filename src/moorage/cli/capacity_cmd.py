@@ -18,7 +18,9 @@ from moorage.config.field_errors import InputError
 from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
 from moorage.memory.controllers.standard_controllers import standard_controllers
 from moorage.simulate import manifest_files
+from moorage.simulate.manifest_policies import is_policy
 from moorage.simulate.manifest_selection import select_readable
+from moorage.simulate.simulated_feeds import split_measurements
 from moorage.simulate.simulation import load_cluster, pods_in
 from moorage.watch.api_resources import PODS
 
@@ -81,7 +83,8 @@ def _shape(file: str, validate: bool) -> dict[str, Any]:
     said: list[str] = []
     found = select_readable(manifest_files.read_manifests([file], said), said)
     clock, rng = VirtualClock(), random.Random(0)
-    cluster = load_cluster(found, clock, rng, validate=validate, warnings=said)
+    objects, _ = split_measurements(each for each in found if not is_policy(each))
+    cluster = load_cluster(objects, clock, rng, validate=validate, warnings=said)
     warn(said)
     manager, _ = standard_controllers(cluster)
     manager.settle()

@@ -104,9 +104,17 @@ def _load_and_run(options: RunOptions, log: Logs) -> int:
     known = sources.plugins.load()
     whole = None if options.config_maps else inputs.load_sources(sources, known)
     if whole is not None and options.write_config_to:
-        Path(options.write_config_to).write_text(yaml_dump.dump_all(whole.loaded))
+        _write_config(options.write_config_to, yaml_dump.dump_all(whole.loaded))
         return STOPPED
     return asyncio.run(_run(options, sources, whole, known, log))
+
+
+def _write_config(file: str, text: str) -> None:
+    try:
+        Path(file).write_text(text)
+    except OSError as error:
+        said = (error.strerror or str(error)).lower()
+        raise InputError([f"--write-config-to {file}: {said}"]) from None
 
 
 async def _run(

@@ -22,6 +22,8 @@ from moorage.simulate.simulation_report import Report, build_report
 
 _WIDTH = 160
 """Of tables that go to a file or a pipe."""
+_NARROWEST = 40
+"""A terminal that says it is narrower folds lines by itself; a table would lose columns."""
 
 
 @click.command(
@@ -177,4 +179,6 @@ def _write(told: Report, output: str) -> None:
         click.echo(csv_text(told).encode(), nl=False)
     else:
         wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH
-        print_report(told, Console(width=wide), wide=output == "wide")
+        console = Console(width=wide)
+        console.width = max(console.width, _NARROWEST)
+        print_report(told, console, wide=output == "wide")

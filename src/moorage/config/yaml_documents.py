@@ -314,5 +314,6 @@ def _mapping(value: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _kinds(text: str | bytes | Mapping[str, Any]) -> str:
     values = [text] if isinstance(text, Mapping) else [each.value for each in read_yaml(text)]
-    kinds = [str(v.get("kind", "none")) for v in values if isinstance(v, Mapping)]
+    named = (v.get("kind", "none") for v in values if isinstance(v, Mapping))
+    kinds = [kind if isinstance(kind, str) else "none" for kind in named]
     return f"; found kinds: {', '.join(kinds)}" if kinds else ""

@@ -1,11 +1,12 @@
 """Traces as tables: CSV, also compressed, or Parquet; columns checked by name, cells by type."""
 
+import codecs
 import csv
 import gzip
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from moorage.api import quantity
 from moorage.config.field_errors import InputError
@@ -15,6 +16,9 @@ T = TypeVar("T")
 
 MOST_PROBLEMS = 10
 """How many faults of one table are told; more of the same help nobody."""
+NO_FILE: Final = "no such file"
+NOT_UTF_8: Final = "not in UTF-8: save it as CSV in UTF-8"
+_SEPARATORS: Final = frozenset(";\t|")
 
 
 class Row:
@@ -102,7 +106,8 @@ def read_table(
     """
     file = Path(path)
     if not file.is_file():
-        raise InputError([f"{file}: no such file"])
+        is_pipe = file.exists() and not file.is_dir()
+        raise InputError([f"{file}: {'a pipe: save it to a file first' * is_pipe or NO_FILE}"])
     header, rows = _parquet(file) if file.suffix == ".parquet" else _csv(file)
     if names is not None:
         return _renamed(file, header, rows, names)
@@ -154,11 +159,15 @@ def _csv(file: Path) -> tuple[list[str], Iterator[Row]]:
     try:
         with _open(file) as stream:
             header = next(csv.reader(stream), None)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError:
+        raise InputError([f"{file}: {NOT_UTF_8}"]) from None
+    except (OSError, csv.Error) as error:
         raise InputError([f"{file}: not a CSV file: {error}"]) from None
     if not header:
         raise InputError([f"{file}: is empty; its first line names the columns"])
     names = [name.strip().removeprefix("\ufeff") for name in header]
+    if len(names) == 1 and (found := sorted(_SEPARATORS & set(names[0]))):
+        raise InputError([f"{file}: columns are separated by {found[0]!r}: use commas"])
     return names, _csv_rows(file, names)
 
 
@@ -175,14 +184,18 @@ def _csv_rows(file: Path, header: list[str]) -> Iterator[Row]:
                 if len(cells) > width:
                     raise InputError([f"{place}: {len(cells)} cells for {width} columns"])
                 yield Row(dict(zip(header, cells, strict=False)), place)
-        except (UnicodeDecodeError, csv.Error, OSError, EOFError) as error:
+        except UnicodeDecodeError:
+            raise InputError([f"{file}:{reader.line_num}: {NOT_UTF_8}"]) from None
+        except (csv.Error, OSError, EOFError) as error:
             raise InputError([f"{file}:{reader.line_num}: not CSV: {error}"]) from None
 
 
 def _open(file: Path) -> Any:
     if file.suffix == ".gz":
         return gzip.open(file, "rt", encoding="utf-8", newline="")
-    return file.open(encoding="utf-8", newline="")
+    with file.open("rb") as stream:
+        is_utf_16 = stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return file.open(encoding="utf-16" if is_utf_16 else "utf-8", newline="")
 
 
 def _parquet(file: Path) -> tuple[list[str], Iterator[Row]]:

@@ -170,9 +170,14 @@ SCENARIO = """
 apiVersion: moorage/v1
 kind: Scenario
 metadata: {name: s}
-nodes: [{name: n, count: 2, cpu: "4", memory: 8Gi, pricePerHour: 0.2}]
-pods:
-- {name: p, count: 5, cpu: 500m, memory: 1Gi, duration: 60s, arrivals: {poisson: {perHour: 600}}}
+question: Does it work?
+cluster:
+  nodes: [{name: n, count: 2, cpu: "4", memory: 8Gi, pricePerHour: 0.2, zones: [a, b]}]
+arrivals:
+  generators:
+  - seconds: 600
+    perHour: 60
+    pods: [{name: p, weight: 3, cpu: 500m, memory: 1Gi, labels: {app: p}, runs: {meanSeconds: 60}}]
 """
 WHAT_IF = """
 apiVersion: moorage/v1
