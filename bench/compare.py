@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 PEER = ROOT / ".kube-assets" / "bin" / "bench-peer"
 MOORAGE = Path(sys.executable).with_name("moorage")
 KINDS = ("basic", "varied", "spread", "antiaffinity", "affinity")
+DEVICE_KINDS = ("claims", "claims-match", "claims-shared")
 
 
 def measure(command: list[str]) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, nargs="+", default=[1000, 5000])
     parser.add_argument("--pods", type=int, default=3000)
-    parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
+    parser.add_argument("--kinds", nargs="+", default=KINDS, choices=(*KINDS, *DEVICE_KINDS))
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the best counts")
     given = parser.parse_args()
     if not PEER.exists():

@@ -28,7 +28,7 @@ type report struct {
 }
 
 func main() {
-	kind := flag.String("kind", "basic", "workload: basic, varied, spread, antiaffinity or affinity")
+	kind := flag.String("kind", "basic", "workload: basic, varied, spread, antiaffinity, affinity, claims, claims-match or claims-shared")
 	nodes := flag.Int("nodes", 1000, "nodes in the cluster")
 	pods := flag.Int("pods", 3000, "pods to place")
 	scoreAll := flag.Bool("score-all", false, "set percentageOfNodesToScore to 100 instead of sampling nodes")
@@ -49,7 +49,7 @@ func measure(kind string, nodes, pods int, scoreAll bool) (*report, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	p, err := newPeer(ctx, scoreAll)
+	p, err := newPeer(ctx, scoreAll, deviceObjects(kind, nodes, pods))
 	if err != nil {
 		return nil, err
 	}

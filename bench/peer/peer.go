@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -23,8 +24,9 @@ type peer struct {
 	snapshot *cache.Snapshot
 }
 
-func newPeer(ctx context.Context, scoreAll bool) (*peer, error) {
-	client := fake.NewSimpleClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}})
+func newPeer(ctx context.Context, scoreAll bool, objects []runtime.Object) (*peer, error) {
+	namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}}
+	client := fake.NewSimpleClientset(append(objects, namespace)...)
 	informers := scheduler.NewInformerFactory(client, 0, nil)
 	snapshot := cache.NewEmptySnapshot()
 	options := []scheduler.Option{scheduler.WithNodeInfoSnapshot(snapshot)}
@@ -39,6 +41,11 @@ func newPeer(ctx context.Context, scoreAll bool) (*peer, error) {
 	}
 	informers.StartWithContext(ctx)
 	informers.WaitForCacheSyncWithContext(ctx)
+	if len(objects) > 0 {
+		if err := sched.WaitForHandlersSync(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return &peer{Scheduler: sched, snapshot: snapshot}, nil
 }
 
@@ -87,9 +94,18 @@ func (p *peer) cycle(ctx context.Context) (string, error) {
 	if err := p.Cache.UpdateSnapshot(logger, p.snapshot); err != nil {
 		return "", err
 	}
-	result, err := p.SchedulePod(ctx, p.Profiles[info.Pod.Spec.SchedulerName], framework.NewCycleState(), info)
+	fw, state := p.Profiles[info.Pod.Spec.SchedulerName], framework.NewCycleState()
+	result, err := p.SchedulePod(ctx, fw, state, info)
 	if err != nil {
 		return "", err
+	}
+	if len(info.Pod.Spec.ResourceClaims) > 0 {
+		if status := fw.RunReservePluginsReserve(ctx, state, info.Pod, result.SuggestedHost); !status.IsSuccess() {
+			return "", status.AsError()
+		}
+		if err := completeClaims(fw.SharedDRAManager(), info.Pod); err != nil {
+			return "", err
+		}
 	}
 	assumed := info.Pod.DeepCopy()
 	assumed.Spec.NodeName = result.SuggestedHost

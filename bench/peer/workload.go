@@ -50,6 +50,10 @@ func newPod(kind string, i int) (*v1.Pod, error) {
 		v1.ResourceCPU:    *resource.NewMilliQuantity(milliCPU, resource.DecimalSI),
 		v1.ResourceMemory: *resource.NewQuantity(mebibytes<<20, resource.BinarySI),
 	}
+	if name := claimName(kind, i); name != "" {
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "devices", ResourceClaimName: &name}}
+		return pod, nil
+	}
 	return pod, constrain(kind, &pod.Spec, &metav1.LabelSelector{MatchLabels: app})
 }
 
@@ -70,7 +74,7 @@ func constrain(kind string, spec *v1.PodSpec, own *metav1.LabelSelector) error {
 			PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{Weight: 10, PodAffinityTerm: near}},
 		}}
 	default:
-		return fmt.Errorf("no such workload: %q (basic, varied, spread, antiaffinity or affinity)", kind)
+		return fmt.Errorf("no such workload: %q (basic, varied, spread, antiaffinity, affinity, claims, claims-match or claims-shared)", kind)
 	}
 	return nil
 }

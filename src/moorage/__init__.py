@@ -10,6 +10,7 @@
     clock       clocks, real and virtual
     config      KubeSchedulerConfiguration and SchedulingPolicy
     cycle       one attempt: where does this pod go?
+    devices     devices and claims: what is offered, taken, and to be had on a node
     explain     why, why not, and what would help
     extender    kube-scheduler's extender protocol, both ways
     feeds       measurements that no watch delivers

@@ -41,6 +41,7 @@ def differences(want: Json, got: Json) -> list[Difference]:
         *_rejected(want.get("rejected") or {}, got.get("rejected") or {}),
         *_scores(want.get("scores") or {}, got.get("scores") or {}),
         *_preemption(want.get("preemption"), got.get("preemption") or {}),
+        *_allocations(want.get("allocations") or {}, got.get("allocations") or {}),
     ]
 
 
@@ -89,6 +90,21 @@ def _preemption(want: Json | None, got: Json) -> Iterator[Difference]:
     chosen = set(got.get("chosen") or ())
     if bool(want["chosen"]) != bool(chosen) or not chosen <= set(want["chosen"]):
         yield Difference("chosen", plugin, "", want["chosen"], sorted(chosen))
+
+
+def _allocations(want: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Difference]:
+    """Down to the device; an empty list and none are the same."""
+    for node in sorted(set(want) | set(got)):
+        a, b = _without_empty(want.get(node) or {}), _without_empty(got.get(node) or {})
+        if a != b:
+            yield Difference("allocations", "DynamicResources", node, a, b)
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {key: _without_empty(each) for key, each in value.items()}
+        return {key: each for key, each in kept.items() if each not in (None, [], {}, "")}
+    return [_without_empty(each) for each in value] if isinstance(value, list) else value
 
 
 def _verdict(verdict: Json | None) -> tuple[str, str, tuple[str, ...]] | None:

@@ -34,6 +34,10 @@ THEMES = (
     ("extended", "starved", "fit"),
     ("podlevel", "sidecars", "overhead", "resize"),
     ("profiles", "arguments"),
+    ("devices",),
+    ("devices", "taints", "nodeselector"),
+    ("devices", "priorities"),
+    ("devices", "extended"),
 )
 """Features that meet in one rule, and are therefore often drawn together."""
 

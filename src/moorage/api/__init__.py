@@ -9,6 +9,8 @@
     node                nodes
     storage             PersistentVolumes, claims, storage classes, CSINodes
     cluster_objects     namespaces, services, controllers, disruption budgets, priority classes
+    resource_slices     devices: ResourceSlices, DeviceClasses, DeviceTaintRules
+    resource_claims     ResourceClaims and their templates
     podgroup            PodGroups and ElasticQuotas
     kinds               every kind that is read: its group, its path, its struct
 

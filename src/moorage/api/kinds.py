@@ -16,6 +16,8 @@ from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.podgroup import ElasticQuota, PodGroup
+from moorage.api.resource_claims import ResourceClaim, ResourceClaimTemplate
+from moorage.api.resource_slices import DeviceClass, DeviceTaintRule, ResourceSlice
 from moorage.api.storage import (
     CSIDriver,
     CSINode,
@@ -70,6 +72,11 @@ KINDS: Final = {
         _kind(CSIDriver, "storage.k8s.io/v1", "csidrivers", namespaced=False),
         _kind(CSIStorageCapacity, "storage.k8s.io/v1", "csistoragecapacities"),
         _kind(VolumeAttachment, "storage.k8s.io/v1", "volumeattachments", namespaced=False),
+        _kind(ResourceSlice, "resource.k8s.io/v1", "resourceslices", namespaced=False),
+        _kind(DeviceClass, "resource.k8s.io/v1", "deviceclasses", namespaced=False),
+        _kind(DeviceTaintRule, "resource.k8s.io/v1", "devicetaintrules", namespaced=False),
+        _kind(ResourceClaim, "resource.k8s.io/v1", "resourceclaims"),
+        _kind(ResourceClaimTemplate, "resource.k8s.io/v1", "resourceclaimtemplates"),
         _kind(PodGroup, "scheduling.x-k8s.io/v1alpha1", "podgroups", "scheduling.k8s.io"),
         _kind(ElasticQuota, "scheduling.x-k8s.io/v1alpha1", "elasticquotas"),
     )

@@ -6,6 +6,7 @@ The order is the order of their effects at every hook (`moorage.scheduler.featur
     Gangs               count pods into groups first of all, and are the first to try a pod
     Preemption          believes budgets without what its victims have spent
     ElasticQuotas       tell what namespaces use
+    ResourceClaims      follow claims and devices, and write what plugins could not wait for
     KubeletRejections   let nodes rest that rejected pods
     PlacementOutcomes   tell policies what became of pods
     ScalingHints        tell what an autoscaler should add
@@ -61,12 +62,13 @@ from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.kubelet_rejections import KubeletRejections
 from moorage.scheduler.ports import Evictions, Ports
 from moorage.scheduler.queue_order import QueueOrder
+from moorage.scheduler.resource_claims import ResourceClaims
 from moorage.scheduler.scheduler import Scheduler
 from moorage.tenancy.feature import ElasticQuotas
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import ApiServer
 
-OPTIONAL: Final = (*Gangs.optional, *ElasticQuotas.optional)
+OPTIONAL: Final = (*Gangs.optional, *ElasticQuotas.optional, *ResourceClaims.optional)
 """Resources that are followed where they are served, each in the first version that is."""
 
 
@@ -122,6 +124,7 @@ def all_features(
         gangs_for(ports, preemption),
         preemption,
         quotas_for(ports),
+        claims_for(ports),
         rejections_for(ports),
         PlacementOutcomes(ports.profiles),
         ScalingHints(ports.cache, ports.queue, ports.reporter),
@@ -245,6 +248,20 @@ def quotas_for(ports: Ports) -> ElasticQuotas:
         ports.recorder,
         ports.observers,
         ports.start,
+    )
+
+
+def claims_for(ports: Ports) -> ResourceClaims:
+    """Pods get devices, where the API server knows of devices."""
+    return ResourceClaims(
+        ports.cache,
+        ports.queue,
+        ports.clock,
+        ports.server,
+        ports.observers,
+        ports.start,
+        ports.later,
+        ports.wake,
     )
 
 

@@ -10,7 +10,7 @@ from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.framework.points import points_of
 from moorage.gang.plugin import Coscheduling, GangScheduling
 from moorage.plugins.default_binder import DefaultBinder
-from moorage.plugins.dynamic_resources import DynamicResources
+from moorage.plugins.dynamic_resources.plugin import DynamicResources
 from moorage.plugins.image_locality import ImageLocality
 from moorage.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from moorage.plugins.node_affinity import NodeAffinity

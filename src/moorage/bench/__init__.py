@@ -1,10 +1,11 @@
 """Throughput of the decision itself: pop, filter, score, choose, assume, for every pod.
 
-    group_attempts  attempts at whole groups of pods, for the gang workload
-    surroundings    what happens beside attempts: volumes, gated pods, storms of updates
-    startup         from the first byte of the lists to the first decision
-    throughput      the loop, timed
-    workload_kinds  the workloads that throughput is measured on
+    device_workloads  workloads with claims for devices
+    group_attempts    attempts at whole groups of pods, for the gang workload
+    surroundings      what happens beside attempts: volumes, gated pods, storms of updates
+    startup           from the first byte of the lists to the first decision
+    throughput        the loop, timed
+    workload_kinds    the workloads that throughput is measured on
 
 Law of the package: no API server, no binding, no events; the queue, the cache and the plugins are
 the real ones.

@@ -13,6 +13,7 @@ import numpy as np
 from moorage import garbage
 from moorage.api.pod import Pod
 from moorage.bench import group_attempts, surroundings, workload_kinds
+from moorage.bench.device_workloads import DEVICE_KINDS, complete_claims, device_objects
 from moorage.bench.group_attempts import GroupAttempts
 from moorage.cache.cache import Cache
 from moorage.cycle import attempt
@@ -72,6 +73,9 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
     began = time.perf_counter()
     for node in workload_kinds.nodes(kind, nodes):
         cache.put_node(node)
+    if kind in DEVICE_KINDS:
+        for obj in device_objects(kind, nodes, pods):
+            cache.objects.put(obj)
     if kind == "preemption":
         for index in range(4 * nodes):
             cache.put_pod(workload_kinds.resident(kind, index, f"node-{index // 4}"))
@@ -152,6 +156,7 @@ def _decide(bench: Bench, rng: random.Random) -> str:
     if isinstance(outcome, Decision):
         placed = place(bench.profile, cycle, queued, outcome)
         if isinstance(placed, Placement):
+            complete_claims(bench.cache, cycle)
             bench.queue.done(queued.info.uid)
             return outcome.node
         return ""

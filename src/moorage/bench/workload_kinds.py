@@ -5,12 +5,14 @@ app = a(i mod 10); in gangs, eight pods in a row make a group.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.podgroup import POD_GROUP_LABEL
+from moorage.bench.device_workloads import DEVICE_KINDS, claim_name
 
 Raw = dict[str, Any]
 
@@ -159,6 +161,12 @@ def _with_volume(index: int) -> Raw:
     return _varied(index, {"volumes": [{"name": "data", **claim}]})
 
 
+def _claiming(kind: str, index: int) -> Raw:
+    """A claim of its own, or one of which several pods make use."""
+    entry = {"name": "devices", "resourceClaimName": claim_name(kind, index)}
+    return _varied(index, {"resourceClaims": [entry]})
+
+
 def _never_fits(index: int) -> Raw:
     """Every other pod is too large for any node."""
     return _raw(index, {"cpu": "64", "memory": "1Gi"}) if index % 2 else _varied(index)
@@ -178,6 +186,7 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "volumes": _with_volume,
     "gated": _varied,
     "storm": _varied,
+    **{kind: partial(_claiming, kind) for kind in DEVICE_KINDS},
 }
 
 KINDS: Final = tuple(_POD)

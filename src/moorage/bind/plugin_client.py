@@ -1,35 +1,55 @@
 """The API client that Reserve, PreBind and Bind plugins are given."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from moorage.clock import Clock
-from moorage.watch.api_server import RESOURCES, ApiServer
+from moorage.watch.api_server import RESOURCES, ApiServer, Resource
 
 _LOOK_EVERY: Final = 0.1
 """Seconds between two looks."""
 
 
 class PluginClient:
-    """The API server by resource name, in plain objects."""
+    """The API server by resource name, in plain objects.
 
-    def __init__(self, server: ApiServer, clock: Clock) -> None:
+    `served` are resources that are served in another version than the usual one.
+    """
+
+    def __init__(
+        self, server: ApiServer, clock: Clock, served: Mapping[str, Resource] | None = None
+    ) -> None:
         self._server = server
         self._clock = clock
+        self._served = {} if served is None else served
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         await self._server.bind(namespace, name, uid, node)
 
     async def get(self, resource: str, namespace: str, name: str) -> dict[str, Any]:
-        return await self._server.get(RESOURCES[resource], namespace, name)
+        return await self._server.get(self._resource(resource), namespace, name)
 
     async def patch(
-        self, resource: str, namespace: str, name: str, patch: dict[str, Any]
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        patch: dict[str, Any],
+        *,
+        subresource: str = "",
     ) -> dict[str, Any]:
-        return await self._server.patch(RESOURCES[resource], namespace, name, patch)
+        where = self._resource(resource)
+        return await self._server.patch(where, namespace, name, patch, subresource=subresource)
+
+    async def create(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]:
+        return await self._server.create(self._resource(resource), obj)
 
     async def update(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]:
-        return await self._server.update(RESOURCES[resource], obj)
+        return await self._server.update(self._resource(resource), obj)
+
+    def _resource(self, plural: str) -> Resource:
+        """The resource in the version that is served."""
+        return self._served.get(plural) or RESOURCES[plural]
 
     async def wait_until(self, check: Callable[[], bool], seconds: float) -> bool:
         """Look again and again whether something has come true; False when the time is over."""

@@ -1,6 +1,6 @@
 """The store of other objects that plugins read: claims, classes, services, namespaces."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from moorage.api.meta import KubeObject
@@ -14,16 +14,27 @@ class ObjectStore:
     def __init__(self) -> None:
         self._objects: dict[type[Any], dict[str, Any]] = {}
         self._versions: dict[type[Any], int] = {}
+        self._followers: dict[type[Any], tuple[Callable[[Any], None], Callable[[Any], None]]] = {}
+
+    def follow(self, kind: type[T], put: Callable[[T], None], remove: Callable[[T], None]) -> None:
+        """Tell somebody of every object of a type, and from now on of each change."""
+        self._followers[kind] = (put, remove)
+        for obj in list(self.all(kind)):
+            put(obj)
 
     def put(self, obj: KubeObject) -> None:
         kind = type(obj)
         self._objects.setdefault(kind, {})[obj.key] = obj
         self._versions[kind] = self.version(kind) + 1
+        if kind in self._followers:
+            self._followers[kind][0](obj)
 
     def remove(self, obj: KubeObject) -> None:
         kind = type(obj)
         if self._objects.get(kind, {}).pop(obj.key, None) is not None:
             self._versions[kind] = self.version(kind) + 1
+            if kind in self._followers:
+                self._followers[kind][1](obj)
 
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
         key = f"{namespace}/{name}" if namespace else name

@@ -32,6 +32,8 @@ class Feature:
     POD_AFFINITY = 32
     KUBELET = 64
     """Settings of containers that may need a feature of the kubelet."""
+    EXTENDED = 128
+    """A request for a resource that is not the node's own, such as a GPU."""
     ANYTHING = -1
 
 
@@ -81,7 +83,8 @@ class PodClass:
             not _resized(sample) or _are_ordinary(pod_requests(sample).values())
         )
         self.ports = host_ports(sample)
-        self.features = features_of(sample)
+        extended = any("/" in name for name in self.named_requests)
+        self.features = features_of(sample) | Feature.EXTENDED * extended
         self.memo: dict[str, Any] = {}
 
 

@@ -124,6 +124,9 @@ def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
         else:
             refused = codes(profile, cycle, entry)
             if refused is not None:
+                broken = entry.plugin.broken_code
+                if broken and bool((feasible & (refused == broken)).any()):
+                    _decoder(cycle, entry)(broken)
                 feasible &= refused == 0
     if len(vector) < len(outcome.active):
         scalar = [entry for entry in outcome.active if not (entry.vector or entry.unprepared)]

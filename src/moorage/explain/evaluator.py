@@ -1,7 +1,10 @@
 """Decides one case in full, for `moorage evaluate` and the parity tests."""
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+import msgspec
 
 from moorage.api.decode import decode_as, decode_object
 from moorage.api.node import Node
@@ -38,6 +41,10 @@ KINDS = {
     "statefulSets": "StatefulSet",
     "podDisruptionBudgets": "PodDisruptionBudget",
     "priorityClasses": "PriorityClass",
+    "deviceClasses": "DeviceClass",
+    "resourceSlices": "ResourceSlice",
+    "deviceTaintRules": "DeviceTaintRule",
+    "resourceClaims": "ResourceClaim",
 }
 
 _NO_PREEMPTION = {"eligible": False, "candidates": {}, "chosen": []}
@@ -56,7 +63,7 @@ def evaluate(
     pod = decode_as(case["pod"], Pod)
     name = pod.spec.scheduler_name or SCHEDULER_NAME
     chosen = _profile(case.get("config"), known, name)
-    cycle = Cycle(cache, cache.info(pod), random=random, shared=chosen.shared)
+    cycle = Cycle(cache, cache.info(pod), random=random, now=time.time(), shared=chosen.shared)
     return {"id": case.get("id"), **_outcome(chosen, cycle)}
 
 
@@ -107,7 +114,8 @@ def _outcome(chosen: Profile, cycle: Cycle) -> dict[str, Any]:
         outcome["rejected"] = _rejected(diagnosis)
         outcome["feasible"] = _names(cycle, found)
     if outcome["feasible"]:
-        return outcome | _scores(chosen, cycle, found)
+        scores = _scores(chosen, cycle, found)
+        return outcome | scores | _allocations(chosen, cycle, outcome["feasible"])
     outcome["message"] = diagnosis.message()
     outcome["preemption"] = _preemption(chosen, cycle, found, diagnosis)
     return outcome
@@ -122,6 +130,39 @@ def _scores(chosen: Profile, cycle: Cycle, found: Filtering) -> dict[str, Any]:
         "totals": {name: scored.total(position) for position, name in enumerate(names)},
         "best": sorted(names[position] for position in scoring.best_positions(scored)),
     }
+
+
+def _allocations(chosen: Profile, cycle: Cycle, names: list[str]) -> dict[str, Any]:
+    """The devices that the pod's claims would get on each node, where it has claims."""
+    state = cycle.state.get("DynamicResources")
+    plugin = dict(chosen.reserve).get("DynamicResources")
+    if state is None or plugin is None:
+        return {}
+    found = {}
+    for name in names:
+        node = cycle.table.node(cycle.table.row_of[name])
+        plugin.reserve(cycle, cycle.pod, node)
+        found[name] = _allocated(state)
+        plugin.unreserve(cycle, cycle.pod, node)
+    return {"allocations": found}
+
+
+def _allocated(state: Any) -> dict[str, Any]:
+    """The allocation of each claim that has a name, and all devices; shares have no ids here."""
+    claims, devices = {}, []
+    for position, allocation in state.allocations.items():
+        results = [
+            msgspec.structs.replace(each, share_id="share") if each.share_id else each
+            for each in allocation.devices.results
+        ]
+        plain = msgspec.structs.replace(allocation.devices, results=tuple(results))
+        if state.claims[position] is not state.extended:
+            whole = msgspec.structs.replace(allocation, devices=plain)
+            claims[state.claims[position].key] = msgspec.json.decode(msgspec.json.encode(whole))
+        devices += [
+            f"{each.driver}/{each.pool}/{each.device}" for each in results if not each.admin_access
+        ]
+    return {"claims": claims, "devices": sorted(devices)}
 
 
 def _rejected(diagnosis: Diagnosis) -> dict[str, Any]:

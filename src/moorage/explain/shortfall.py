@@ -3,12 +3,31 @@
 from collections.abc import Iterator
 
 from moorage.api.resource_amounts import format_amount
+from moorage.devices.device_cache import device_cache
+from moorage.devices.reasons import unmet_claim
 from moorage.explain.world import Question
+from moorage.plugins.dynamic_resources.pod_claims import ClaimsError, pod_claims
 
 
 def shortfalls(question: Question) -> list[str]:
-    """One sentence for each resource that no node which is otherwise right has enough of."""
-    return list(_sentences(question))
+    """One sentence for each resource that no node which is otherwise right has enough of, and for
+    each request of a claim that devices do not meet."""
+    return [*_sentences(question), *_claims(question)]
+
+
+def _claims(question: Question) -> Iterator[str]:
+    cycle = question.cycle
+    if not cycle.pod.spec.resource_claims or not cycle.table.rows:
+        return
+    devices = device_cache(cycle.cache)
+    try:
+        claims = pod_claims(cycle.pod, devices.claims)
+    except ClaimsError as error:
+        yield str(error)
+        return
+    for claim in claims:
+        if claim.status.allocation is None:
+            yield from unmet_claim(devices, claim)
 
 
 def _sentences(question: Question) -> Iterator[str]:

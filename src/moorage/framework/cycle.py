@@ -91,8 +91,16 @@ class Client(Protocol):
     async def get(self, resource: str, namespace: str, name: str) -> dict[str, Any]: ...
 
     async def patch(
-        self, resource: str, namespace: str, name: str, patch: dict[str, Any]
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        patch: dict[str, Any],
+        *,
+        subresource: str = "",
     ) -> dict[str, Any]: ...
+
+    async def create(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]: ...
 
     async def update(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]: ...
 

@@ -150,9 +150,13 @@ class Handle:
         found.reject(self.plugin, reason)
         return True
 
-    def record(self, pod: Pod, reason: str, note: str, type_: EventType = "Normal") -> None:
-        """Send an event about a pod, in the name of its scheduler."""
-        self._recorder.record(pod.spec.scheduler_name, pod, type_, reason, self.plugin, note)
+    def record(
+        self, pod: Pod, reason: str, note: str, type_: EventType = "Normal", action: str = ""
+    ) -> None:
+        """Send an event about a pod, in the name of its scheduler; the action is the plugin's name
+        where none is given."""
+        scheduler, action = pod.spec.scheduler_name, action or self.plugin
+        self._recorder.record(scheduler, pod, type_, reason, action, note)
 
     def counter(self, name: str, help: str, labels: tuple[str, ...] = ()) -> PluginCounter:
         """A counter of this plugin's, served as `moorage_plugin_<plugin>_<name>_total`."""

@@ -68,7 +68,13 @@ class PreFilter(Plugin, frozen=True):
 
 
 class Filter(Plugin, frozen=True):
-    """Rules nodes out."""
+    """Rules nodes out.
+
+    `broken_code`: where `filter_all` writes this code on a node that nobody before has refused, the
+    attempt fails with what `rejection` raises for it, whatever other nodes there are.
+    """
+
+    broken_code: ClassVar[int] = 0
 
     def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
         """Called for each node that no vector rule has refused. `None`: it fits."""

@@ -32,6 +32,11 @@ def fill_object_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw)
         raw = {**raw, "spec": _filled(raw.get("spec") or {}, fields)}
     if resource.plural == "persistentvolumeclaims":
         raw = _with_class(registry, raw)
+    if resource.plural == "resourceclaims":
+        raw = {**raw, "spec": _with_request_defaults(raw.get("spec") or {})}
+    if resource.plural == "resourceclaimtemplates":
+        spec = raw.get("spec") or {}
+        raw = {**raw, "spec": {**spec, "spec": _with_request_defaults(spec.get("spec") or {})}}
     if resource.plural == "nodes":
         raw = _with_allocatable(raw)
     if resource.plural == "namespaces":
@@ -49,6 +54,26 @@ def _with_allocatable(node: Raw) -> Raw:
     if status.get("allocatable") or not status.get("capacity"):
         return node
     return {**node, "status": {**status, "allocatable": status["capacity"]}}
+
+
+def _with_request_defaults(spec: Raw) -> Raw:
+    """A claim's spec with the mode and the count of each request."""
+    devices = spec.get("devices") or {}
+    requests = [_with_count(request) for request in devices.get("requests") or ()]
+    return {**spec, "devices": {**devices, "requests": requests}} if requests else spec
+
+
+def _with_count(request: Raw) -> Raw:
+    if request.get("exactly"):
+        return {**request, "exactly": _counted(request["exactly"])}
+    if request.get("firstAvailable"):
+        return {**request, "firstAvailable": [_counted(e) for e in request["firstAvailable"]]}
+    return _counted(request)
+
+
+def _counted(request: Raw) -> Raw:
+    counted = _filled(request, {"allocationMode": "ExactCount"})
+    return _filled(counted, {"count": 1}) if counted["allocationMode"] == "ExactCount" else counted
 
 
 def _filled(raw: Raw, fields: dict[str, Any]) -> Raw:

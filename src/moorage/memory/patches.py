@@ -51,6 +51,7 @@ MERGE_KEYS: Final[dict[str, str]] = {
     "podIPs": "ip",
     "resourceClaims": "name",
     "resourceClaimStatuses": "name",
+    "reservedFor": "uid",
     "schedulingGates": "name",
     "topologySpreadConstraints": "topologyKey",
     "volumeDevices": "devicePath",

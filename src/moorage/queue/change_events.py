@@ -14,7 +14,9 @@ from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.podgroup import ElasticQuota, PodGroup
+from moorage.api.resource_claims import ResourceClaim
 from moorage.api.resource_requests import is_resize_infeasible, total_requests
+from moorage.api.resource_slices import DeviceClass, DeviceTaintRule, ResourceSlice
 from moorage.api.storage import (
     CSIDriver,
     CSINode,
@@ -37,6 +39,10 @@ RESOURCES: Final[Mapping[type, Resource]] = {
     CSIDriver: Resource.CSI_DRIVER,
     CSIStorageCapacity: Resource.CSI_STORAGE_CAPACITY,
     VolumeAttachment: Resource.VOLUME_ATTACHMENT,
+    ResourceClaim: Resource.RESOURCE_CLAIM,
+    ResourceSlice: Resource.RESOURCE_SLICE,
+    DeviceTaintRule: Resource.RESOURCE_SLICE,
+    DeviceClass: Resource.DEVICE_CLASS,
     PodGroup: Resource.POD_GROUP,
     ElasticQuota: Resource.ELASTIC_QUOTA,
 }
@@ -53,7 +59,8 @@ def events_of_change(old: KubeObject | None, new: KubeObject | None) -> Events:
         return ()
     if isinstance(old, Node) and isinstance(new, Node):
         return _node(old, new)
-    return (ClusterEvent(resource, _action(old, new)),)
+    action = Action.UPDATE if isinstance(either, DeviceTaintRule) else _action(old, new)
+    return (ClusterEvent(resource, action),)
 
 
 def events_of_pod_update(old: Pod, new: Pod) -> Events:

@@ -31,7 +31,16 @@ FOLLOWED = tuple(
     resource
     for plural, resource in RESOURCES.items()
     if plural not in {"events", "leases", "configmaps", "podgroups", "elasticquotas"}
+    and resource.group != "resource.k8s.io"
 )
+
+
+def has_own_dice(resource: Resource) -> bool:
+    """Whether the times at which a resource is watched anew are drawn by themselves.
+
+    What a seed gives must not change because one more resource is followed.
+    """
+    return resource.group == "resource.k8s.io"
 
 
 class KnownObjects:
@@ -71,6 +80,7 @@ class Intake:
         gate: AttemptGate,
         wake: Wake,
         followed: Iterable[Resource],
+        served: dict[str, Resource] | None = None,
     ) -> None:
         self._server = server
         self._clock = clock
@@ -80,6 +90,8 @@ class Intake:
         self._features = features
         self._gate = gate
         self._wake = wake
+        self._served = {} if served is None else served
+        """Resources that the server need not have, in the version in which it has them."""
         self._hooks: dict[str, tuple[Hook, Hook, Hook]] = {}
         self.reflectors = {resource.plural: self._reflector(resource) for resource in followed}
         self.optional_reflectors: list[Reflector] = []
@@ -169,6 +181,7 @@ class Intake:
 
     def _optional_reflector(self, resource: Resource) -> Reflector:
         made = self._reflector(resource)
+        self._served[resource.plural] = resource
         self.optional_reflectors.append(made)
         return made
 
@@ -177,7 +190,7 @@ class Intake:
             self._server,
             resource,
             clock=self._clock,
-            rng=self._rng,
+            rng=random.Random(resource.plural) if has_own_dice(resource) else self._rng,
             on_error=partial(self._failed, resource),
         )
 

@@ -101,12 +101,13 @@ class Scheduler:
             self._plugin_failed,
             max_in_unschedulable,
         )
+        served: dict[str, Resource] = {}
         self._cycles = Cycles(
             self.cache,
             clock,
             rng,
             self.in_force,
-            PluginClient(server, clock),
+            PluginClient(server, clock, served),
             self.observers,
             extenders,
         )
@@ -120,6 +121,7 @@ class Scheduler:
             self.gate,
             self.wake,
             followed,
+            served,
         )
         outcome = Outcome(
             self.cache,

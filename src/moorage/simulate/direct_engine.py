@@ -35,7 +35,7 @@ from moorage.guard.guards import is_custom
 from moorage.queue.backoff import Backoff
 from moorage.scheduler.event_handlers import EventHandlers
 from moorage.scheduler.handles import Handles
-from moorage.scheduler.intake import FOLLOWED
+from moorage.scheduler.intake import FOLLOWED, has_own_dice
 from moorage.scheduler.placement import Placement, place
 from moorage.scheduler.queue_order import queue_for
 from moorage.simulate.quick_attempt import QuickAttempts
@@ -52,7 +52,7 @@ OPEN_GATES: Final = frozenset(
     {"SchedulingGates", "DefaultPreemption", "DynamicResources", "GangScheduling"}
 )
 """PreEnqueue plugins that let in pods without gates, claims, groups and victims."""
-WATCHES: Final = len(FOLLOWED) + len(OPTIONAL)
+WATCHES: Final = len(FOLLOWED) + sum(not has_own_dice(each[0]) for each in OPTIONAL)
 """How many resources the whole scheduler watches."""
 
 

@@ -4,6 +4,7 @@ from tests.differential.draft import Feature
 from tests.differential.features.affinity import NodeAffinity, NodeSelector
 from tests.differential.features.amounts import Extended, Quantities, Starved
 from tests.differential.features.declared import DeclaredFeatures
+from tests.differential.features.devices import Devices
 from tests.differential.features.images import Images
 from tests.differential.features.limits import Disks, Limits
 from tests.differential.features.lives import Lives
@@ -46,6 +47,7 @@ FEATURES: dict[str, Feature] = {
         Volumes(),
         Disks(),
         Limits(),
+        Devices(),
         Priorities(),
         Budgets(),
         Nominated(),

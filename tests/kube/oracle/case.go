@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,6 +41,10 @@ type testCase struct {
 	CSINodes               []*storagev1.CSINode            `json:"csiNodes"`
 	CSIDrivers             []*storagev1.CSIDriver          `json:"csiDrivers"`
 	CSIStorageCapacities   []*storagev1.CSIStorageCapacity `json:"csiStorageCapacities"`
+	DeviceClasses          []*resourceapi.DeviceClass      `json:"deviceClasses"`
+	ResourceSlices         []*resourceapi.ResourceSlice    `json:"resourceSlices"`
+	DeviceTaintRules       []*resourceapi.DeviceTaintRule  `json:"deviceTaintRules"`
+	ResourceClaims         []*resourceapi.ResourceClaim    `json:"resourceClaims"`
 }
 
 // decode reads a case as the API machinery would read its objects. What the API server always fills in and the
@@ -84,7 +89,11 @@ func (c *testCase) objects() []runtime.Object {
 	all = add(all, c.StorageClasses)
 	all = add(all, c.CSINodes)
 	all = add(all, c.CSIDrivers)
-	return add(all, c.CSIStorageCapacities)
+	all = add(all, c.CSIStorageCapacities)
+	all = add(all, c.DeviceClasses)
+	all = add(all, c.ResourceSlices)
+	all = add(all, c.DeviceTaintRules)
+	return add(all, c.ResourceClaims)
 }
 
 func add[T runtime.Object](all []runtime.Object, some []T) []runtime.Object {

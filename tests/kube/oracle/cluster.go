@@ -61,7 +61,7 @@ func (cl *cluster) fill(ctx context.Context, sched *scheduler.Scheduler, c *test
 	logger := klog.FromContext(ctx)
 	cl.informers.StartWithContext(ctx)
 	cl.informers.WaitForCacheSyncWithContext(ctx)
-	if len(c.Nominated) > 0 {
+	if len(c.Nominated) > 0 || len(c.ResourceClaims) > 0 || len(c.ResourceSlices) > 0 || len(c.DeviceClasses) > 0 {
 		if err := sched.WaitForHandlersSync(ctx); err != nil {
 			return err
 		}

@@ -36,7 +36,9 @@ func evaluate(ctx context.Context, c *testCase) (outcome, error) {
 		return o, err
 	}
 	if len(feasible) > 0 {
-		return o, cl.score(ctx, state, c.Pod, feasible, &o)
+		err := cl.score(ctx, state, c.Pod, feasible, &o)
+		o.Allocations = cl.allocations(ctx, state, c, feasible)
+		return o, err
 	}
 	fit := framework.FitError{Pod: c.Pod, NumAllNodes: cl.snapshot.NumNodesInPlacement(), Diagnosis: *diagnosis}
 	o.Message = fit.Error()

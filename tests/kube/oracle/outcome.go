@@ -8,16 +8,17 @@ import (
 
 // outcome is the shape of `expect` in the conformance vectors.
 type outcome struct {
-	ID         json.RawMessage             `json:"id"`
-	Error      string                      `json:"error,omitempty"`
-	PreFilter  *verdict                    `json:"preFilter,omitempty"`
-	Rejected   map[string]verdict          `json:"rejected,omitzero"`
-	Feasible   []string                    `json:"feasible,omitzero"`
-	Scores     map[string]map[string]int64 `json:"scores,omitempty"`
-	Totals     map[string]int64            `json:"totals,omitempty"`
-	Best       []string                    `json:"best,omitempty"`
-	Message    string                      `json:"message,omitempty"`
-	Preemption *preemptionOutcome          `json:"preemption,omitempty"`
+	ID          json.RawMessage             `json:"id"`
+	Error       string                      `json:"error,omitempty"`
+	PreFilter   *verdict                    `json:"preFilter,omitempty"`
+	Rejected    map[string]verdict          `json:"rejected,omitzero"`
+	Feasible    []string                    `json:"feasible,omitzero"`
+	Scores      map[string]map[string]int64 `json:"scores,omitempty"`
+	Totals      map[string]int64            `json:"totals,omitempty"`
+	Best        []string                    `json:"best,omitempty"`
+	Allocations map[string]nodeAllocation   `json:"allocations,omitempty"`
+	Message     string                      `json:"message,omitempty"`
+	Preemption  *preemptionOutcome          `json:"preemption,omitempty"`
 }
 
 type verdict struct {

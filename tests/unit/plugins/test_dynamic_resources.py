@@ -1,58 +1,257 @@
-"""DynamicResources: pods without claims pass, pods with claims are refused."""
+"""DynamicResources: pods get devices, and no device is given away twice."""
 
 import asyncio
+from typing import Any
 
+import msgspec
 import numpy as np
+import pytest
 
+from moorage.api.decode import decode_as
+from moorage.api.resource_claims import ResourceClaim
+from moorage.api.resource_slices import DeviceClass, ResourceSlice
 from moorage.cache.node_view import Nodes
+from moorage.devices.device_cache import device_cache
+from moorage.devices.errands import ErrandKind
+from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.handle import Handle
 from moorage.framework.verdicts import SKIP, unresolvable
-from moorage.plugins.dynamic_resources import UNSUPPORTED, DynamicResources
-from moorage.testing import Cluster, node, pod
+from moorage.plugins.dynamic_resources.plugin import DynamicResources
+from moorage.testing import Cluster, PodBuilder, node, pod
 
-RULE = DynamicResources()
+DRIVER = "gpu.example.com"
 PLAIN = pod("web")
-CLAIMING = pod("web").with_spec(resourceClaims=[{"name": "gpu", "resourceClaimName": "g"}])
+GPU_CLASS: dict[str, Any] = {
+    "metadata": {"name": "gpu"},
+    "spec": {"selectors": [{"cel": {"expression": f"device.driver == '{DRIVER}'"}}]},
+}
+
+
+def offered(where: str, *models: str) -> ResourceSlice:
+    devices = [
+        {"name": f"gpu-{index}", "attributes": {"model": {"string": model}}}
+        for index, model in enumerate(models)
+    ]
+    spec = {
+        "driver": DRIVER,
+        "pool": {"name": where, "generation": 1, "resourceSliceCount": 1},
+        "nodeName": where,
+        "devices": devices,
+    }
+    return decode_as({"metadata": {"name": f"slice-{where}"}, "spec": spec}, ResourceSlice)
+
+
+def claimed(name: str, model: str = "", count: int = 1, **status: Any) -> ResourceClaim:
+    exactly: dict[str, Any] = {
+        "deviceClassName": "gpu",
+        "allocationMode": "ExactCount",
+        "count": count,
+    }
+    if model:
+        chosen = f"device.attributes['{DRIVER}'].model == '{model}'"
+        exactly["selectors"] = [{"cel": {"expression": chosen}}]
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "resourceVersion": "1"}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    return decode_as({"metadata": metadata, "spec": spec, "status": status}, ResourceClaim)
+
+
+def using(*claims: str, name: str = "web") -> PodBuilder:
+    entries = [{"name": each, "resourceClaimName": each} for each in claims]
+    return pod(name).with_spec(resourceClaims=entries)
+
+
+def cluster(*objects: Any) -> Cluster:
+    made = Cluster(node("a"), node("b"))
+    for obj in (decode_as(GPU_CLASS, DeviceClass), *objects):
+        made.add(obj)
+    return made
+
+
+def rule(made: Cluster) -> DynamicResources:
+    plugin = DynamicResources()
+    handle = Handle("DynamicResources", made.cache, lambda: 1_000_000.0, {})
+    plugin.__dict__["handle"] = handle
+    return plugin
+
+
+def filtered(plugin: DynamicResources, cycle: Cycle) -> list[str]:
+    """What each node is refused for; nothing where it fits."""
+    refused = plugin.pre_filter(cycle, cycle.pod)
+    assert refused is None, refused
+    nodes = Nodes.all(cycle.table)
+    out = np.zeros(nodes.count, dtype=np.int32)
+    plugin.filter_all(cycle, cycle.pod, nodes, out)
+    return [
+        "" if not code else plugin.rejection(cycle, cycle.pod, int(code)).message for code in out
+    ]
+
+
+def reserved(made: Cluster, wanted: PodBuilder, where: str) -> tuple[DynamicResources, Cycle]:
+    plugin, cycle = rule(made), made.cycle(wanted)
+    filtered(plugin, cycle)
+    assert plugin.reserve(cycle, cycle.pod, node(where).build()) is None
+    return plugin, cycle
+
+
+class Server:
+    """An API server that keeps claims; `lost` replies never arrive."""
+
+    def __init__(self, *claims: ResourceClaim, lost: bool = False) -> None:
+        self.claims = {claim.name: msgspec.to_builtins(claim) for claim in claims}
+        self.lost = lost
+
+    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        raise NotImplementedError
+
+    async def get(self, resource: str, namespace: str, name: str) -> dict[str, Any]:
+        return dict(self.claims[name])
+
+    async def create(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    async def update(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    async def wait_until(self, check: Any, seconds: float) -> bool:
+        return bool(check())
+
+    async def patch(
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        patch: dict[str, Any],
+        *,
+        subresource: str = "",
+    ) -> dict[str, Any]:
+        known = self.claims[name]
+        if patch["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
+            raise ConflictingError
+        version = str(int(known["metadata"]["resourceVersion"]) + 1)
+        metadata = {**known["metadata"], **patch["metadata"], "resourceVersion": version}
+        status = {**known.get("status", {}), **patch.get("status", {})}
+        self.claims[name] = {**known, "metadata": metadata, "status": status}
+        if self.lost and subresource:
+            raise ConnectionError("the reply was lost")
+        return dict(self.claims[name])
+
+
+class ConflictingError(Exception):
+    status = 409
+    reason = "Conflict"
 
 
 def test_a_pod_without_claims_is_neither_filtered_nor_preferred() -> None:
-    cluster = Cluster(node("a"), node("b"))
-    cycle = cluster.cycle(PLAIN)
-    scores = np.ones(2, dtype=np.int64)
+    made = Cluster(node("a"), node("b"))
+    plugin, cycle = rule(made), made.cycle(PLAIN)
+    scores = np.zeros(2, dtype=np.int64)
 
-    RULE.score_all(cycle, cycle.pod, Nodes.all(cluster.cache.table), scores)
+    plugin.score_all(cycle, cycle.pod, Nodes.all(made.cache.table), scores)
 
-    assert RULE.pre_enqueue(cycle.pod) is None
-    assert RULE.pre_filter(cycle, cycle.pod) is SKIP
+    assert plugin.pre_enqueue(cycle.pod) is None
+    assert plugin.pre_filter(cycle, cycle.pod) is SKIP
+    assert plugin.pre_bind_pre_flight(cycle, cycle.pod, node("a").build()) is SKIP
     assert scores.tolist() == [0, 0]
 
 
-def test_a_pod_with_claims_is_refused_on_every_node_for_good() -> None:
-    cluster = Cluster(node("a"))
-    cycle = cluster.cycle(CLAIMING)
+def test_a_pod_fits_where_the_devices_are_that_its_claim_selects() -> None:
+    made = cluster(offered("a", "old", "new"), offered("b", "old"), claimed("c", "new"))
 
-    assert RULE.pre_filter(cycle, cycle.pod) == unresolvable(UNSUPPORTED)
-    assert cluster.why_not(CLAIMING).startswith(f"0/1 nodes are available: {UNSUPPORTED}.")
+    assert filtered(rule(made), made.cycle(using("c"))) == ["", "cannot allocate all claims"]
 
 
-def test_a_filter_without_pre_filter_refuses_it_as_well() -> None:
-    cluster = Cluster(node("a"))
-    cycle, out = cluster.cycle(CLAIMING), np.zeros(1, dtype=np.int32)
+def test_a_claim_that_is_missing_keeps_its_pod_out_of_the_queue() -> None:
+    made = cluster()
 
-    RULE.filter_all(cycle, cycle.pod, Nodes.all(cluster.cache.table), out)
+    said = rule(made).pre_enqueue(using("c").build())
 
-    assert RULE.rejection(cycle, cycle.pod, int(out[0])) == unresolvable(UNSUPPORTED)
-
-
-def test_there_is_nothing_to_take_back_and_nothing_to_say_about_it() -> None:
-    cluster = Cluster(node("a"))
-    cycle = cluster.cycle(PLAIN)
-
-    assert RULE.post_filter(cycle, cycle.pod, Diagnosis(cluster.cache.table)).reasons == ()
+    assert said == unresolvable('could not find ResourceClaim "default/c"')
 
 
-def test_nothing_is_done_before_binding() -> None:
-    cycle, here = Cluster(node("a")).cycle(PLAIN), node("a").build()
+def test_a_class_that_is_missing_refuses_the_pod_everywhere() -> None:
+    made = Cluster(node("a"))
+    made.add(claimed("c"))
 
-    assert RULE.pre_bind_pre_flight(cycle, cycle.pod, here) is SKIP
-    asyncio.run(RULE.pre_bind(cycle, cycle.pod, here))
+    said = rule(made).pre_filter(made.cycle(using("c")), using("c").build())
+
+    assert said == unresolvable("request r: device class gpu does not exist")
+
+
+def test_what_one_pod_has_reserved_no_other_pod_gets_until_it_is_given_back() -> None:
+    made = cluster(offered("a", "new"), claimed("c"), claimed("d"))
+    plugin, cycle = reserved(made, using("c"), "a")
+    other = made.cycle(using("d", name="other"))
+
+    taken = filtered(plugin, other)
+    plugin.unreserve(cycle, cycle.pod, node("a").build())
+
+    assert taken == ["cannot allocate all claims"] * 2
+    assert filtered(plugin, made.cycle(using("d", name="other")))[0] == ""
+
+
+def test_a_claim_that_is_being_allocated_is_waited_for() -> None:
+    made = cluster(offered("a", "new"), claimed("c"))
+    plugin, _ = reserved(made, using("c"), "a")
+
+    said = plugin.pre_filter(made.cycle(using("c", name="x")), using("c", name="x").build())
+
+    assert said == unresolvable("resource claim default/c is in the process of being allocated")
+
+
+def test_before_binding_the_claim_is_allocated_and_reserved_in_the_api_server() -> None:
+    claim = claimed("c")
+    made = cluster(offered("a", "new"), claim)
+    plugin, cycle = reserved(made, using("c"), "a")
+    cycle.client = server = Server(claim)
+
+    asyncio.run(plugin.pre_bind(cycle, cycle.pod, node("a").build()))
+
+    written = server.claims["c"]
+    assert written["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
+    assert written["status"]["allocation"]["devices"]["results"][0]["device"] == "gpu-0"
+    assert written["status"]["reservedFor"][0]["uid"] == cycle.pod.uid
+    assert filtered(plugin, made.cycle(using("c", name="x"))) == [
+        "",
+        "resourceclaim not available on the node",
+    ]
+
+
+def test_a_lost_reply_leaves_the_device_taken_until_it_is_known_what_was_written() -> None:
+    claim = claimed("c")
+    made = cluster(offered("a", "new"), claim, claimed("d"))
+    plugin, cycle = reserved(made, using("c"), "a")
+    cycle.client = Server(claim, lost=True)
+
+    with pytest.raises(ConnectionError):
+        asyncio.run(plugin.pre_bind(cycle, cycle.pod, node("a").build()))
+    plugin.unreserve(cycle, cycle.pod, node("a").build())
+
+    assert [errand.kind for errand in device_cache(made.cache).errands] == [ErrandKind.SETTLE]
+    assert filtered(plugin, made.cycle(using("d")))[0] == "cannot allocate all claims"
+
+
+def test_an_idle_claim_that_is_in_the_way_is_deallocated() -> None:
+    result = {"request": "r", "driver": DRIVER, "pool": "z", "device": "gpu-0"}
+    field = {"key": "metadata.name", "operator": "In", "values": ["gone"]}
+    allocation = {
+        "devices": {"results": [result]},
+        "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]},
+    }
+    made = cluster(offered("a", "new"), claimed("c", allocation=allocation))
+    plugin, cycle = rule(made), made.cycle(using("c"))
+
+    assert filtered(plugin, cycle) == ["resourceclaim not available on the node"] * 2
+    said = plugin.post_filter(cycle, cycle.pod, Diagnosis(made.cache.table))
+
+    assert said.reasons == ("deallocation of ResourceClaim completed",)
+    assert [errand.kind for errand in device_cache(made.cache).errands] == [ErrandKind.DEALLOCATE]
+
+
+def test_nothing_is_allocated_before_everything_was_listed() -> None:
+    made = cluster(offered("a", "new"), claimed("c"))
+    device_cache(made.cache).unlisted = frozenset({"resourceclaims"})
+
+    said = rule(made).pre_filter(made.cycle(using("c")), using("c").build())
+
+    assert said == unresolvable("claims and devices are not known yet")

@@ -34,8 +34,17 @@ class Server:
         self.waited: list[float] = []
         self._controller = list(controller)
 
+    async def create(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
     async def patch(
-        self, resource: str, namespace: str, name: str, patch: dict[str, Any]
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        patch: dict[str, Any],
+        *,
+        subresource: str = "",
     ) -> dict[str, Any]:
         if name == self.refuses:
             raise RuntimeError("409 Conflict")

@@ -11,6 +11,7 @@
     jobs                  Jobs: as many pods as are to run at a time
     volume_binder         the PersistentVolume controller: claims and volumes find each other
     volume_provisioner    makes volumes for claims that none suits
+    resource_claims       claims for devices, made from templates
     ephemeral_volumes     claims of generic ephemeral volumes
 
 Law of the package: a controller reads and writes the cluster as anybody does, is called with what

@@ -7,6 +7,7 @@ from moorage.memory.controllers.deployments import DeploymentController
 from moorage.memory.controllers.ephemeral_volumes import EphemeralVolumeController
 from moorage.memory.controllers.jobs import JobController
 from moorage.memory.controllers.replica_sets import ReplicaSetController
+from moorage.memory.controllers.resource_claims import ResourceClaimController
 from moorage.memory.controllers.stateful_sets import StatefulSetController
 from moorage.memory.controllers.volume_binder import VolumeBinder
 from moorage.memory.controllers.volume_provisioner import VolumeProvisioner
@@ -24,6 +25,7 @@ def standard_controllers(cluster: MemoryCluster) -> tuple[ControllerManager, Con
         DaemonSetController(client),
         JobController(client),
         EphemeralVolumeController(client),
+        ResourceClaimController(client),
         VolumeBinder(client),
         VolumeProvisioner(client),
     )

@@ -1,7 +1,7 @@
 """NodeResourcesFit: a node must have free what the pod requests; scores by what is left or used."""
 
 from collections.abc import Hashable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from moorage.api.pod import Pod
 from moorage.api.resource_amounts import is_extended, node_allocatable, pod_requests
 from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
-from moorage.cache.podinfo import PodClass
+from moorage.cache.podinfo import Feature, PodClass
 from moorage.cache.table import NodeTable
 from moorage.config.plugin_args import CPU_AND_MEMORY, LEAST_ALLOCATED, ScoringStrategy
+from moorage.devices.device_cache import backing_class
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.plugin import Needs
@@ -25,6 +26,8 @@ from moorage.plugins.node_resources.scoring_strategies import strategy_of
 
 TOO_MANY_PODS = "Too many pods"
 INSUFFICIENT = "Insufficient {}"
+
+NO_RESOURCES: Final[frozenset[int]] = frozenset()
 
 _TOO_MANY_PODS = 1
 _NEVER = 1 << 30
@@ -42,7 +45,10 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
     scores_in_range = True
 
     def sign(self, cycle: Cycle) -> Hashable:
-        return cycle.incoming.requests, cycle.incoming.nonzero, _scoring_sign(cycle.incoming.cls)
+        incoming = cycle.incoming
+        sign = incoming.requests, incoming.nonzero, _scoring_sign(incoming.cls)
+        backed = backed_by_devices(cycle)
+        return (*sign, backed) if backed else sign
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
         return None
@@ -66,15 +72,20 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         checked = self.checked(cycle)
         if len(checked) > _MOST_RESOURCES:
             raise ValueError(f"a pod that requests more than {_MOST_RESOURCES} resources")
+        backed = backed_by_devices(cycle)
         if nodes.count == 1:
-            out[0] = code_of(checked, cycle.table, nodes.first)
+            out[0] = code_of(checked, cycle.table, nodes.first, backed)
             return
         crowded = nodes.pod_count >= nodes.allowed_pods
         if crowded.any():
             out[crowded] = _TOO_MANY_PODS
         free, offered = nodes.free, nodes.allocatable
         for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
-            if index >= len(free):
+            if index in backed:
+                if index < len(free):
+                    plugged = np.where(offered[index] > 0, free[index], amount)
+                    mark_short(out, plugged, offered[index], amount, 1 << bit)
+            elif index >= len(free):
                 out |= np.int32(1 << bit | _NEVER)
             elif compiled is not None and nodes.is_contiguous:
                 compiled.mark(out, free[index], offered[index], amount, 1 << bit, _NEVER)
@@ -127,10 +138,31 @@ def mark_short(
         out[short & (offered < amount)] |= np.int32(_NEVER)
 
 
-def code_of(checked: list[tuple[int, int]], table: NodeTable, row: int) -> int:
+def backed_by_devices(cycle: Cycle) -> frozenset[int]:
+    """Requested resources that device classes stand for: a node that offers none of them may have
+    devices instead, and DynamicResources is to say so."""
+    incoming = cycle.incoming
+    if not incoming.cls.features & Feature.EXTENDED:
+        return NO_RESOURCES
+    names = cycle.table.resources.values
+    asked = (index for index, _ in incoming.requests)
+    found = (index for index in asked if backing_class(cycle.cache, names[index]) is not None)
+    return frozenset(found)
+
+
+def code_of(
+    checked: list[tuple[int, int]],
+    table: NodeTable,
+    row: int,
+    backed: frozenset[int] = NO_RESOURCES,
+) -> int:
     """What `filter_all` writes, for one row."""
     code = _TOO_MANY_PODS if table.pod_count.item(row) >= table.allowed_pods.item(row) else 0
     for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
+        if index in backed and (
+            index >= len(table.free) or table.allocatable.item(index, row) <= 0
+        ):
+            continue
         if index >= len(table.free):
             code |= 1 << bit | _NEVER
         elif table.free.item(index, row) < amount:

@@ -1,0 +1,104 @@
+"""Workloads with claims for devices.
+
+Every node has eight devices, in a pool of its own: GPUs, or, where two kinds are to be on one PCIe
+root, four GPUs and four NICs. The claims are there before the first pod arrives.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from moorage.api.decode import decode_as
+from moorage.api.meta import KubeObject
+from moorage.api.resource_claims import ResourceClaim
+from moorage.api.resource_slices import DeviceClass, ResourceSlice
+from moorage.cache.cache import Cache
+from moorage.devices.device_cache import device_cache
+from moorage.framework.cycle import Cycle
+
+Raw = dict[str, Any]
+
+DEVICE_KINDS: Final = ("claims", "claims-match", "claims-shared")
+GPU, NIC = "gpu.example.com", "nic.example.com"
+ROOT: Final = "resource.kubernetes.io/pcieRoot"
+SHARERS: Final = 8
+"""How many pods use a claim that is shared."""
+
+
+def claim_name(kind: str, index: int) -> str:
+    """The claim of the index-th pod."""
+    return f"claim-{index // SHARERS if kind == 'claims-shared' else index}"
+
+
+def device_objects(kind: str, nodes: int, pods: int) -> Iterator[KubeObject]:
+    """Classes, slices and claims."""
+    for driver in (GPU, NIC):
+        yield decode_as(_device_class(driver), DeviceClass)
+    for index in range(nodes):
+        for raw in _slices(kind, f"node-{index}"):
+            yield decode_as(raw, ResourceSlice)
+    for name in dict.fromkeys(claim_name(kind, index) for index in range(pods)):
+        yield decode_as(_claim(kind, name), ResourceClaim)
+
+
+def complete_claims(cache: Cache, cycle: Cycle) -> None:
+    """Take the claims that an attempt has reserved as written, as PreBind would."""
+    state = cycle.state.get("DynamicResources")
+    if state is None:
+        return
+    tracker = device_cache(cache).claims
+    for position, allocation in state.allocations.items():
+        claim = state.claims[position]
+        status = msgspec.structs.replace(claim.status, allocation=allocation)
+        metadata = msgspec.structs.replace(claim.metadata, resource_version="2")
+        tracker.assume(msgspec.structs.replace(claim, metadata=metadata, status=status))
+        tracker.end_allocation(claim.uid, claim.key)
+
+
+def _device_class(driver: str) -> Raw:
+    selectors = [{"cel": {"expression": f"device.driver == '{driver}'"}}]
+    return {"metadata": {"name": driver}, "spec": {"selectors": selectors}}
+
+
+def _slices(kind: str, node: str) -> Iterator[Raw]:
+    both = kind == "claims-match"
+    for driver, count in ((GPU, 4), (NIC, 4)) if both else ((GPU, 8),):
+        devices = [_device(driver, index) for index in range(count)]
+        spec = {
+            "driver": driver,
+            "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+            "nodeName": node,
+            "devices": devices,
+        }
+        yield {"metadata": {"name": f"{node}-{driver}"}, "spec": spec}
+
+
+def _device(driver: str, index: int) -> Raw:
+    turned = index if driver == GPU else 3 - index
+    attributes = {"model": {"string": "a100"}, ROOT: {"string": f"root-{turned}"}}
+    return {
+        "name": f"dev-{index}",
+        "attributes": attributes,
+        "capacity": {"memory": {"value": "80Gi"}},
+    }
+
+
+def _claim(kind: str, name: str) -> Raw:
+    devices: Raw = {"requests": [_request("gpu", GPU)]}
+    if kind == "claims-match":
+        devices["requests"].append(_request("nic", NIC))
+        devices["constraints"] = [{"matchAttribute": ROOT}]
+    metadata = {"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"}
+    return {"metadata": metadata, "spec": {"devices": devices}}
+
+
+def _request(name: str, driver: str) -> Raw:
+    selectors = [{"cel": {"expression": f"device.attributes['{driver}'].model == 'a100'"}}]
+    exactly = {
+        "deviceClassName": driver,
+        "allocationMode": "ExactCount",
+        "count": 1,
+        "selectors": selectors,
+    }
+    return {"name": name, "exactly": exactly}

@@ -1,0 +1,58 @@
+"""The devices of a cluster, kept up to date from the objects that are believed.
+
+It is made when a pod first needs devices, and lives as long as the node table: all profiles see the
+same devices taken.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from moorage.api.resource_claims import ResourceClaim
+from moorage.api.resource_slices import DeviceClass, DeviceTaintRule, ResourceSlice
+from moorage.cache.cache import Cache
+from moorage.devices.claim_tracker import ClaimTracker
+from moorage.devices.classes import Classes
+from moorage.devices.errands import Errand
+from moorage.devices.inventory import Inventory
+from moorage.devices.node_pools import PoolIndex
+
+KEY: Final = "devices"
+
+
+class DeviceCache:
+    """Slices, classes, and what claims hold of them."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.inventory = Inventory()
+        self.classes = Classes()
+        self.claims = ClaimTracker(self.inventory)
+        self.pools = PoolIndex(self.inventory)
+        self.columns: dict[Any, Any] = {}
+        """What plugins have found for pods that ask for the same, under their own keys."""
+        self.errands: list[Errand] = []
+        """What is to be written outside of attempts."""
+        self.unlisted: frozenset[str] = frozenset()
+        """Resources of which not everything is known yet: until then nothing may be allocated."""
+        follow: tuple[tuple[type, Callable[[Any], None], Callable[[Any], None]], ...] = (
+            (DeviceTaintRule, self.inventory.put_rule, self.inventory.remove_rule),
+            (ResourceSlice, self.inventory.put_slice, self.inventory.remove_slice),
+            (DeviceClass, self.classes.put, self.classes.remove),
+            (ResourceClaim, self.claims.put, self.claims.remove),
+        )
+        for kind, put, remove in follow:
+            cache.objects.follow(kind, put, remove)
+
+
+def device_cache(cache: Cache) -> DeviceCache:
+    """The devices of the cluster that a cache believes in."""
+    found: DeviceCache | None = cache.table.derived.get(KEY)
+    if found is None:
+        found = cache.table.derived[KEY] = DeviceCache(cache)
+    return found
+
+
+def backing_class(cache: Cache, resource: str) -> DeviceClass | None:
+    """The class whose devices an extended resource stands for; None, at once, without classes."""
+    if not cache.objects.version(DeviceClass):
+        return None
+    return device_cache(cache).classes.of_resource(resource)

@@ -1,0 +1,146 @@
+"""Which devices the selectors of a class or a request choose.
+
+A list of selectors is asked about a device once; the answer is kept with the slice until it
+changes. What cannot be evaluated is kept as well, and raised wherever the search comes across it.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+from moorage.api.resource_slices import DeviceAttribute
+from moorage.devices.cel.environment import CompileError
+from moorage.devices.cel.program import Program
+from moorage.devices.cel.values import (
+    CelError,
+    CostLimitError,
+    DefaultMap,
+    Semver,
+    parse_quantity,
+)
+from moorage.devices.inventory import PoolDevice
+
+_UNKNOWN: Final = 0
+_MATCHES: Final = 1
+_DIFFERS: Final = 2
+_FAILS: Final = 3
+_HINT: Final = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check "
+    "with has() for optional fields"
+)
+
+Selectors = tuple[str, ...]
+
+
+class SelectionError(Exception):
+    """A selector that does not compile, or cannot be evaluated for a device."""
+
+    def __init__(self, position: int, problem: str, device: str = "") -> None:
+        super().__init__(problem)
+        self.position = position
+        self.problem = problem
+        self.device = device
+
+    def told(self, owner: str) -> str:
+        """The error in kube-scheduler's words; the owner is `class x` or `claim x`."""
+        if not self.device:
+            return f"{owner}: selector #{self.position}: CEL compile error: {self.problem}"
+        where = f"selector #{self.position} on device {self.device}"
+        return f"{owner}: {where}: CEL runtime error: {self.problem}"
+
+
+def matches(selectors: Selectors, device: PoolDevice) -> bool:
+    """Whether all selectors hold for a device."""
+    if not selectors:
+        return True
+    entry = device.entry
+    verdicts = entry.verdicts.get(selectors)
+    if verdicts is None:
+        verdicts = entry.verdicts[selectors] = bytearray(len(entry.devices))
+    known = verdicts[device.index]
+    if known == _UNKNOWN:
+        known = verdicts[device.index] = _verdict(selectors, device)
+    if known == _FAILS:
+        position, problem, at_run_time = entry.errors[selectors, device.index]
+        raise SelectionError(position, problem, str(device.id) if at_run_time else "")
+    return known == _MATCHES
+
+
+def first_failing(selectors: Selectors, device: PoolDevice) -> int | None:
+    """The position of the first selector that does not hold for a device; None where all do."""
+    for position, expression in enumerate(selectors):
+        try:
+            if not matches((expression,), device):
+                return position
+        except SelectionError:
+            return position
+    return None
+
+
+def _verdict(selectors: Selectors, device: PoolDevice) -> int:
+    for position, expression in enumerate(selectors):
+        program = _program(expression)
+        try:
+            if isinstance(program, CompileError):
+                raise program
+            if not program.matches(_variables(device)):
+                return _DIFFERS
+        except (CompileError, CelError, CostLimitError) as error:
+            hint = _HINT if "no such key:" in str(error) else ""
+            at_run_time = not isinstance(error, CompileError)
+            device.entry.errors[selectors, device.index] = (
+                position,
+                str(error) + hint,
+                at_run_time,
+            )
+            return _FAILS
+    return _MATCHES
+
+
+@lru_cache(maxsize=1024)
+def _program(expression: str) -> Program | CompileError:
+    try:
+        return Program(expression)
+    except CompileError as error:
+        return error
+
+
+def _variables(device: PoolDevice) -> dict[str, Any]:
+    if device.variables is None:
+        own = device.device
+        device.variables = {
+            "device": {
+                "driver": device.id.driver,
+                "allowMultipleAllocations": device.is_shared,
+                "attributes": _by_domain(own.attributes, device.id.driver, _attribute),
+                "capacity": _by_domain(
+                    own.capacity, device.id.driver, lambda _, each: parse_quantity(each.value)
+                ),
+            }
+        }
+    return device.variables
+
+
+def _by_domain(values: dict[str, Any], driver: str, read: Any) -> DefaultMap:
+    domains = DefaultMap()
+    for name, value in values.items():
+        domain, slash, identifier = name.partition("/")
+        if not slash:
+            domain, identifier = driver, name
+        domains.setdefault(domain, {})[identifier] = read(name, value)
+    return domains
+
+
+def _attribute(name: str, value: DeviceAttribute) -> Any:
+    for plain in (value.ints, value.bools, value.strings):
+        if plain is not None:
+            return list(plain)
+    try:
+        if value.versions is not None:
+            return [Semver(text) for text in value.versions]
+        if value.version is not None and value.scalar == ("version", value.version):
+            return Semver(value.version)
+    except CelError as error:
+        raise CelError(f"attribute {name}: parse semantic version: {error}") from None
+    if value.scalar is None:
+        raise CelError(f"attribute {name}: unsupported attribute value")
+    return value.scalar[1]

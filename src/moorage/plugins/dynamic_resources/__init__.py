@@ -1,0 +1,15 @@
+"""DynamicResources: pods get the devices that their claims ask for.
+
+    plugin              the extension points
+    pod_claims          the claims of a pod: which they are, and whether they are fit to be used
+    claim_state         what one attempt knows of the pod's claims
+    claim_columns       what pods that ask for the same get on each node, kept between attempts
+    extended_resources  extended resources that device classes stand for, as claims
+    binding_conditions  devices that have to be made ready before the pod is bound
+    claim_writer        what is written about claims: allocation, reservation, and taking it back
+    queueing_hints      which changes may let a refused pod be scheduled
+
+Law of the package: what devices there are, which are taken and which a claim would get is
+`moorage.devices`'. Deciding is pure; only PreBind writes, and what cannot wait for that becomes an
+errand.
+"""

@@ -1,0 +1,203 @@
+"""What is written about claims: allocation, reservation, and taking it back.
+
+PreBind writes and waits. What PostFilter and Unreserve want written becomes an errand, which
+whoever runs the scheduler carries out (`moorage.devices.errands`).
+"""
+
+import datetime
+from typing import Any, Final
+
+import msgspec
+
+from moorage.api.decode import decode_as
+from moorage.api.pod import Pod
+from moorage.api.resource_claims import AllocationResult, ResourceClaim
+from moorage.devices.allocation import as_status
+from moorage.devices.device_cache import device_cache
+from moorage.devices.errands import Errand, ErrandKind
+from moorage.framework.cycle import Client, Cycle, Random
+from moorage.framework.verdicts import PluginError
+from moorage.plugins.dynamic_resources.claim_state import ClaimState
+from moorage.plugins.dynamic_resources.extended_resources import IN_MEMORY_NAME, RequestMapping
+from moorage.plugins.dynamic_resources.pod_claims import is_reserved_for
+
+CLAIMS: Final = "resourceclaims"
+FINALIZER: Final = "resource.kubernetes.io/delete-protection"
+MOST_TRIES: Final = 5
+
+Raw = dict[str, Any]
+
+
+class ClaimWriteError(Exception):
+    """A claim is not what it was: the pod is to be tried again."""
+
+
+def new_uid(random: Random) -> str:
+    """A version 4 UUID."""
+    bits = random.randrange(1 << 128)
+    bits = bits & ~(0xF000 << 64) & ~(0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
+    text = f"{bits:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def deallocate_later(cycle: Cycle, claim: ResourceClaim) -> None:
+    """Have a claim deallocated that nobody uses, so that other devices can be found for it."""
+    device_cache(cycle.cache).errands.append(Errand(ErrandKind.DEALLOCATE, claim))
+
+
+def delete_later(cycle: Cycle, claim: ResourceClaim) -> None:
+    """Have a claim deleted that was made for extended resources in an earlier attempt."""
+    device_cache(cycle.cache).errands.append(Errand(ErrandKind.DELETE, claim))
+
+
+def take_back(cycle: Cycle, pod: Pod, state: ClaimState) -> None:
+    """Free what Reserve has booked, and give up what PreBind has written."""
+    devices = device_cache(cycle.cache)
+    for position, claim in enumerate(state.claims):
+        if position in state.allocations:
+            if position in state.unsure:
+                devices.errands.append(Errand(ErrandKind.SETTLE, claim, pod.uid))
+            else:
+                booked = state.booked[position]
+                devices.claims.end_allocation(booked.uid, booked.key)
+        if claim is state.extended:
+            if claim.name != IN_MEMORY_NAME:
+                devices.errands.append(Errand(ErrandKind.DELETE, claim))
+        elif claim.status.allocation is not None and is_reserved_for(claim, pod):
+            devices.errands.append(Errand(ErrandKind.UNRESERVE, claim, pod.uid))
+    state.allocations.clear()
+
+
+async def write_claims(cycle: Cycle, pod: Pod, state: ClaimState, now: float) -> None:
+    """Allocate and reserve every claim that is not yet the pod's."""
+    if cycle.client is None:
+        raise LookupError("there is no API server to write claims to")
+    for position in range(len(state.claims)):
+        if not is_reserved_for(state.claims[position], pod):
+            await _bind_claim(cycle, cycle.client, pod, state, position, now)
+    tracker = device_cache(cycle.cache).claims
+    for position in state.allocations:
+        booked = state.booked[position]
+        tracker.end_allocation(booked.uid, booked.key)
+    state.allocations.clear()
+
+
+async def _bind_claim(
+    cycle: Cycle, client: Client, pod: Pod, state: ClaimState, position: int, now: float
+) -> None:
+    claim, allocation = state.claims[position], state.allocations.get(position)
+    is_extended = claim is state.extended
+    if is_extended and allocation is None:
+        return
+    if is_extended and claim.name == IN_MEMORY_NAME:
+        claim = await _create(client, state.booked[position])
+        state.replace(position, claim)
+    state.unsure.add(position)
+    try:
+        written = await _write(client, claim, allocation, pod, now)
+    except Exception as error:
+        if _was_refused(error):
+            state.unsure.discard(position)
+        raise
+    state.unsure.discard(position)
+    state.replace(position, written)
+    device_cache(cycle.cache).claims.assume(written, is_new=is_extended)
+    if is_extended:
+        await _tell_pod(client, pod, written, state.mappings)
+
+
+def _was_refused(error: Exception) -> bool:
+    """Whether an API server has said no; anything else may have been written all the same."""
+    return isinstance(error, ClaimWriteError) or 400 <= getattr(error, "status", 0) < 500
+
+
+async def _create(client: Client, claim: ResourceClaim) -> ResourceClaim:
+    metadata = msgspec.structs.replace(claim.metadata, name="", uid="")
+    raw = msgspec.to_builtins(msgspec.structs.replace(claim, metadata=metadata))
+    made = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", **raw}
+    return decode_as(await client.create(CLAIMS, made), ResourceClaim)
+
+
+async def _write(
+    client: Client,
+    claim: ResourceClaim,
+    allocation: AllocationResult | None,
+    pod: Pod,
+    now: float,
+) -> ResourceClaim:
+    """Finalizer, allocation and reservation; again from the latest version after a conflict."""
+    for left in range(MOST_TRIES - 1, -1, -1):
+        try:
+            if allocation is not None:
+                claim = await _add_finalizer(client, claim, allocation)
+            return await _patch_status(client, claim, allocation, pod, now)
+        except Exception as error:
+            if getattr(error, "reason", "") != "Conflict" or not left:
+                raise
+        raw = await client.get(CLAIMS, claim.namespace, claim.name)
+        claim = decode_as(raw, ResourceClaim)
+    raise AssertionError("the last try raises")
+
+
+async def _add_finalizer(
+    client: Client, claim: ResourceClaim, allocation: AllocationResult
+) -> ResourceClaim:
+    _check_alive(claim)
+    if claim.status.allocation is not None:
+        raise ClaimWriteError(f"claim {claim.key} got allocated elsewhere in the meantime")
+    if FINALIZER in claim.metadata.finalizers:
+        return claim
+    metadata = {**_precondition(claim), "finalizers": [*claim.metadata.finalizers, FINALIZER]}
+    patch = {"metadata": metadata}
+    return decode_as(await client.patch(CLAIMS, claim.namespace, claim.name, patch), ResourceClaim)
+
+
+async def _patch_status(
+    client: Client,
+    claim: ResourceClaim,
+    allocation: AllocationResult | None,
+    pod: Pod,
+    now: float,
+) -> ResourceClaim:
+    _check_alive(claim)
+    given = allocation or claim.status.allocation
+    if given is None:
+        raise ClaimWriteError(f"claim {claim.key} got deallocated elsewhere in the meantime")
+    consumer = {"resource": "pods", "name": pod.name, "uid": pod.uid}
+    users = [msgspec.to_builtins(each) for each in claim.status.reserved_for]
+    status: Raw = {"reservedFor": [*users, consumer]}
+    if allocation is not None:
+        status["allocation"] = {**as_status(allocation), "allocationTimestamp": _time(now)}
+    patch = {"metadata": _precondition(claim), "status": status}
+    answer = await client.patch(CLAIMS, claim.namespace, claim.name, patch, subresource="status")
+    return decode_as(answer, ResourceClaim)
+
+
+def _check_alive(claim: ResourceClaim) -> None:
+    if claim.metadata.deletion_timestamp is not None:
+        raise ClaimWriteError(f"claim {claim.key} got deleted in the meantime")
+
+
+def _precondition(claim: ResourceClaim) -> Raw:
+    """The patch is good for this version of this claim, and no other."""
+    meta = claim.metadata
+    return {"uid": meta.uid, "resourceVersion": meta.resource_version}
+
+
+def _time(now: float) -> str:
+    return datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+async def _tell_pod(
+    client: Client, pod: Pod, claim: ResourceClaim, mappings: tuple[RequestMapping, ...]
+) -> None:
+    """Write into the pod's status which request has the devices of which container."""
+    if not mappings:
+        detail = f"nil or empty request mappings, no update of pod {pod.key}"
+        raise PluginError("DynamicResources", "PreBind", f"{detail} ExtendedResourceClaimStatus")
+    status = {
+        "resourceClaimName": claim.name,
+        "requestMappings": [msgspec.to_builtins(each) for each in mappings],
+    }
+    patch = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": status}}
+    await client.patch("pods", pod.namespace, pod.name, patch, subresource="status")

@@ -1,0 +1,400 @@
+"""The DynamicResources plugin: its extension points."""
+
+from collections.abc import Hashable, Iterable
+from functools import lru_cache
+from typing import ClassVar, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node import Node
+from moorage.api.node_selectors import compile_node_selector
+from moorage.api.pod import Pod
+from moorage.api.resource_claims import AllocationResult, DeviceRequest, ResourceClaim
+from moorage.cache import selector_masks
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
+from moorage.cache.podinfo import Feature
+from moorage.config.durations import Duration
+from moorage.devices.allocation import allocation_result
+from moorage.devices.allocator import INVALID_POOLS
+from moorage.devices.device_cache import DeviceCache, backing_class, device_cache
+from moorage.framework.cycle import Cycle
+from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.events import EventHint
+from moorage.framework.plugin import Needs
+from moorage.framework.points import (
+    Filter,
+    PostFilter,
+    PreBind,
+    PreEnqueue,
+    PreFilter,
+    Reserve,
+    Score,
+)
+from moorage.framework.score_range import normalize_by_maximum
+from moorage.framework.verdicts import (
+    SKIP,
+    PluginError,
+    Rejection,
+    Skip,
+    unresolvable,
+    unschedulable,
+)
+from moorage.plugins.dynamic_resources import (
+    binding_conditions,
+    claim_columns,
+    claim_writer,
+    queueing_hints,
+)
+from moorage.plugins.dynamic_resources.binding_conditions import (
+    BINDING_TIMEOUT,
+    DeviceBindingError,
+)
+from moorage.plugins.dynamic_resources.claim_columns import (
+    BROKEN,
+    CANNOT_ALLOCATE,
+    CANNOT_FIT,
+    STALE_EXTENDED,
+    UNAVAILABLE,
+    NodeQuestion,
+    column_of,
+)
+from moorage.plugins.dynamic_resources.claim_state import ClaimState
+from moorage.plugins.dynamic_resources.extended_resources import (
+    IN_MEMORY_NAME,
+    NodeRequests,
+    backed_resources,
+    in_memory_claim,
+    may_be_backed,
+    node_requests,
+    with_requests,
+)
+from moorage.plugins.dynamic_resources.pod_claims import (
+    ClaimsError,
+    is_reserved_for,
+    pod_claims,
+)
+
+NAME: Final = "DynamicResources"
+
+REASONS: Final = {
+    CANNOT_ALLOCATE: "cannot allocate all claims",
+    UNAVAILABLE: "resourceclaim not available on the node",
+    claim_columns.INVALID_POOLS: INVALID_POOLS,
+    STALE_EXTENDED: "cannot schedule extended resource claim",
+    CANNOT_FIT: "cannot fit resource",
+}
+
+NOT_LISTED: Final = "claims and devices are not known yet"
+
+_encode = msgspec.json.Encoder().encode
+
+
+class DynamicResources(
+    PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve, PreBind, frozen=True
+):
+    filter_timeout: str = "10s"
+    binding_timeout: str = "10m0s"
+
+    depends = Depends.EVERYTHING
+    needs: ClassVar[Needs] = {"filter": "preFilter", "score": "preFilter"}
+    scores_in_range = True
+    broken_code = BROKEN
+
+    def concerns(self) -> int:
+        return Feature.CLAIMS | Feature.EXTENDED
+
+    def pre_enqueue(self, pod: Pod) -> Rejection | None:
+        if not pod.spec.resource_claims:
+            return None
+        devices = device_cache(self.handle.cache)
+        if devices.unlisted:
+            return unresolvable(NOT_LISTED)
+        try:
+            pod_claims(pod, devices.claims)
+        except ClaimsError as error:
+            return unresolvable(str(error))
+        return None
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
+        extended = self._extended_claim(cycle, pod)
+        if extended is None and not pod.spec.resource_claims:
+            return SKIP
+        devices = device_cache(cycle.cache)
+        if devices.unlisted:
+            return unresolvable(NOT_LISTED)
+        try:
+            claims = pod_claims(pod, devices.claims)
+        except ClaimsError as error:
+            return unresolvable(str(error))
+        claims = claims if extended is None else [*claims, extended]
+        if not claims:
+            return SKIP
+        state = ClaimState(claims, extended)
+        for position, claim in enumerate(claims):
+            refused = self._look_at(cycle, devices, state, position, claim)
+            if refused is not None:
+                return refused
+        if state.to_allocate:
+            state.column = column_of(devices, _column_key(cycle, state))
+        cycle.state[NAME] = state
+        return None
+
+    def _extended_claim(self, cycle: Cycle, pod: Pod) -> ResourceClaim | None:
+        requests = cycle.incoming.cls.named_requests
+        if not backed_resources(requests, lambda name: backing_class(cycle.cache, name)):
+            return None
+        found = device_cache(cycle.cache).claims.extended_claim_of(pod.uid)
+        return in_memory_claim(pod) if found is None else found
+
+    def _look_at(
+        self,
+        cycle: Cycle,
+        devices: DeviceCache,
+        state: ClaimState,
+        position: int,
+        claim: ResourceClaim,
+    ) -> Rejection | None:
+        allocation = claim.status.allocation
+        if allocation is not None:
+            self._note_allocated(cycle, state, position, claim, allocation)
+            return None
+        if devices.claims.pending_allocation(claim.uid) is not None:
+            return unresolvable(f"resource claim {claim.key} is in the process of being allocated")
+        if claim is state.extended:
+            return None
+        for request in claim.spec.devices.requests:
+            refused = _check_classes(devices, claim, request)
+            if refused is not None:
+                return refused
+        return None
+
+    def _note_allocated(
+        self,
+        cycle: Cycle,
+        state: ClaimState,
+        position: int,
+        claim: ResourceClaim,
+        allocation: AllocationResult,
+    ) -> None:
+        if allocation.node_selector is not None:
+            terms, error = compile_node_selector(allocation.node_selector)
+            if error is not None:
+                raise PluginError(NAME, "PreFilter", str(error))
+            state.terms[position] = terms
+        timeout = _seconds(self.binding_timeout)
+        if binding_conditions.will_not_be_ready(claim, cycle.now, timeout):
+            state.unusable.add(position)
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        state = _state(cycle)
+        for position in range(len(state.claims)):
+            terms = state.terms.get(position)
+            if position in state.unusable:
+                out.fill(UNAVAILABLE)
+                state.unavailable.add(position)
+            elif terms is not None:
+                away = ~selector_masks.any_term(terms, nodes)
+                if away.any():
+                    out[away] = UNAVAILABLE
+                    state.unavailable.add(position)
+        if state.column is not None:
+            self._catch_up(cycle, pod, state)
+            codes = state.column.codes[nodes.rows]
+            np.copyto(out, codes, where=codes != 0)
+
+    def _catch_up(self, cycle: Cycle, pod: Pod, state: ClaimState) -> None:
+        if state.column is not None:
+            seconds = _seconds(self.filter_timeout)
+            state.column.catch_up(
+                cycle.table, lambda node: self._question(cycle, pod, state, node), seconds
+            )
+
+    def _question(self, cycle: Cycle, pod: Pod, state: ClaimState, node: Node) -> NodeQuestion:
+        wanted = [state.claims[position] for position in state.to_allocate]
+        if state.extended is None:
+            return NodeQuestion(wanted)
+        if state.extended.spec.devices.requests:
+            return NodeQuestion((), code=STALE_EXTENDED)
+        extended = _node_requests(cycle, pod, node)
+        if extended is None:
+            return NodeQuestion((), code=CANNOT_FIT)
+        if not extended.requests and not state.user_claims:
+            return NodeQuestion(())
+        claim = with_requests(state.extended, extended.requests)
+        wanted = [claim if each is state.extended else each for each in wanted]
+        return NodeQuestion(wanted, extended.mappings)
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        if code == BROKEN:
+            raise PluginError(NAME, "Filter", _problem(_state(cycle)))
+        return unresolvable(REASONS[code])
+
+    def post_filter(self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis) -> Rejection:
+        state: ClaimState | None = cycle.state.get(NAME)
+        if state is None:
+            return unschedulable()
+        for position in sorted(state.unavailable):
+            claim = state.claims[position]
+            if claim is state.extended:
+                break
+            users = claim.status.reserved_for
+            if not users or (len(users) == 1 and is_reserved_for(claim, pod)):
+                claim_writer.deallocate_later(cycle, claim)
+                return unschedulable("deallocation of ResourceClaim completed")
+        if state.extended is not None and state.extended.name != IN_MEMORY_NAME:
+            claim_writer.delete_later(cycle, state.extended)
+            return unschedulable("deletion of ResourceClaim completed")
+        return unschedulable()
+
+    def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
+        state: ClaimState | None = cycle.state.get(NAME)
+        if state is not None and state.column is not None:
+            self._catch_up(cycle, pod, state)
+            out[:] = state.column.scores[nodes.rows] + _allocated_score(state.claims)
+
+    def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
+        normalize_by_maximum(scores)
+
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        state: ClaimState | None = cycle.state.get(NAME)
+        if state is None or state.column is None:
+            return None
+        self._catch_up(cycle, pod, state)
+        answer = state.column.answers[cycle.table.row_of[node.name]]
+        if answer is None or answer.code:
+            raise PluginError(NAME, "Reserve", "claim allocation not found for node")
+        if not answer.claims:
+            return None
+        tracker = device_cache(cycle.cache).claims
+        positions = state.to_allocate
+        for position, asked, found in zip(positions, answer.claims, answer.found, strict=True):
+            claim = state.claims[position]
+            if claim is state.extended:
+                claim = with_requests(claim, asked.spec.devices.requests)
+            allocation = allocation_result(
+                claim, found, node.name, lambda: claim_writer.new_uid(cycle.random)
+            )
+            state.allocations[position] = allocation
+            state.booked[position] = claim
+            tracker.begin_allocation(claim, allocation)
+        state.mappings = answer.mappings
+        return None
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        state: ClaimState | None = cycle.state.get(NAME)
+        if state is not None:
+            claim_writer.take_back(cycle, pod, state)
+
+    def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: Node) -> Skip | None:
+        return SKIP if cycle.state.get(NAME) is None else None
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        state: ClaimState | None = cycle.state.get(NAME)
+        if state is None:
+            return None
+        await claim_writer.write_claims(cycle, pod, state, self.handle.now())
+        if any(binding_conditions.has_conditions(claim) for claim in state.claims):
+            await self._wait_for_devices(cycle, pod, node, state)
+        return None
+
+    async def _wait_for_devices(
+        self, cycle: Cycle, pod: Pod, node: Node, state: ClaimState
+    ) -> None:
+        """Wait until drivers say that all devices are ready for the node."""
+        note = f"waiting for binding conditions for device on node {node.name}"
+        self.handle.record(pod, "BindingConditionsPending", note, action="Scheduling")
+        timeout = _seconds(self.binding_timeout)
+        tracker = device_cache(cycle.cache).claims
+        if cycle.client is None:
+            raise LookupError("there is no API server to hear of devices from")
+
+        def check() -> bool:
+            return binding_conditions.are_ready(tracker, state.claims, self.handle.now(), timeout)
+
+        try:
+            if not await cycle.client.wait_until(check, timeout):
+                raise DeviceBindingError(f"{BINDING_TIMEOUT}: context deadline exceeded")
+        except DeviceBindingError as error:
+            raise PluginError(NAME, "PreBind", str(error)) from None
+
+    def events(self) -> tuple[EventHint, ...]:
+        return queueing_hints.event_hints(lambda: device_cache(self.handle.cache).claims)
+
+
+@lru_cache(maxsize=64)
+def _seconds(text: str) -> float:
+    return Duration.parse(text).seconds
+
+
+def _state(cycle: Cycle) -> ClaimState:
+    found: ClaimState = cycle.state[NAME]
+    return found
+
+
+def _problem(state: ClaimState) -> str:
+    answers = state.column.answers if state.column is not None else ()
+    return next(each.problem for each in answers if each is not None and each.problem)
+
+
+def _column_key(cycle: Cycle, state: ClaimState) -> Hashable:
+    """What the answers depend on, beside the cluster."""
+    specs = tuple(_encode(state.claims[i].spec) for i in state.to_allocate)
+    if state.extended is None:
+        return specs
+    if state.extended.spec.devices.requests:
+        return STALE_EXTENDED
+    return specs, cycle.incoming.cls.id, bool(state.user_claims)
+
+
+def _check_classes(
+    devices: DeviceCache, claim: ResourceClaim, request: DeviceRequest
+) -> Rejection | None:
+    if request.exact is None and not request.first_available:
+        return unresolvable(
+            f"resource claim {claim.key}, request {request.name}: unknown request type"
+        )
+    names: Iterable[tuple[str, str]] = (
+        [(request.name, request.exact.device_class_name)]
+        if request.exact is not None
+        else [
+            (f"{request.name}/{each.name}", each.device_class_name)
+            for each in request.first_available
+        ]
+    )
+    for name, cls in names:
+        if not cls:
+            raise PluginError(NAME, "PreFilter", f"request {name}: unsupported request type")
+        if devices.classes.get(cls) is None:
+            return unresolvable(f"request {name}: device class {cls} does not exist")
+    return None
+
+
+def _node_requests(cycle: Cycle, pod: Pod, node: Node) -> NodeRequests | None:
+    """What a node has to give as devices; None where it lacks a resource that no class backs."""
+    backed = []
+    for name, amount in cycle.incoming.cls.named_requests.items():
+        if not amount or not may_be_backed(name):
+            continue
+        if backing_class(cycle.cache, name) is not None and not cycle.allocatable(node.name, name):
+            backed.append(name)
+        elif name not in node.status.allocatable:
+            return None
+    return node_requests(pod, backed, lambda name: backing_class(cycle.cache, name))
+
+
+def _allocated_score(claims: list[ResourceClaim]) -> int:
+    """What claims add everywhere that were allocated before."""
+    total = 0
+    for claim in claims:
+        allocation = claim.status.allocation
+        if allocation is None:
+            continue
+        taken = {result.request for result in allocation.devices.results}
+        for request in claim.spec.devices.requests:
+            for position, each in enumerate(request.first_available):
+                if f"{request.name}/{each.name}" in taken:
+                    total += claim_columns.MOST_ALTERNATIVES - position
+    return total

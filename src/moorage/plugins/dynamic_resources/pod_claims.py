@@ -1,0 +1,60 @@
+"""The claims of a pod: which they are, and whether they are fit to be used."""
+
+from collections.abc import Iterator
+
+from moorage.api.meta import KubeObject
+from moorage.api.pod import Pod, PodResourceClaim
+from moorage.api.resource_claims import ResourceClaim
+from moorage.devices.claim_tracker import ClaimTracker
+
+
+class ClaimsError(Exception):
+    """A claim is missing, or not this pod's: the pod has to wait."""
+
+
+def pod_claims(pod: Pod, claims: ClaimTracker) -> list[ResourceClaim]:
+    """The claims that a pod refers to, in its order; ClaimsError where one cannot be used."""
+    return [claim for _, claim in named_claims(pod, claims)]
+
+
+def named_claims(pod: Pod, claims: ClaimTracker) -> Iterator[tuple[str, ResourceClaim]]:
+    for entry in pod.spec.resource_claims:
+        name, is_generated = claim_name(pod, entry)
+        if name is None:
+            continue
+        key = f"{pod.namespace}/{name}"
+        claim = claims.get(key)
+        if claim is None:
+            raise ClaimsError(f'could not find ResourceClaim "{key}"')
+        if claim.metadata.deletion_timestamp is not None:
+            raise ClaimsError(f'resourceclaim "{name}" is being deleted')
+        if is_generated and not is_controlled_by(claim, pod):
+            raise ClaimsError(
+                f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)"
+            )
+        yield entry.name, claim
+
+
+def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str | None, bool]:
+    """The name of a claim, None where there is none to be, and whether it was made for the pod."""
+    if entry.resource_claim_name is not None:
+        return entry.resource_claim_name, False
+    if entry.resource_claim_template_name is None:
+        raise ClaimsError(
+            f'pod "{pod.key}", spec.resourceClaim "{entry.name}": '
+            "none of the supported fields are set"
+        )
+    for status in pod.status.resource_claim_statuses:
+        if status.name == entry.name:
+            return status.resource_claim_name, True
+    raise ClaimsError(f'pod "{pod.key}": ResourceClaim not created yet')
+
+
+def is_controlled_by(claim: ResourceClaim, owner: KubeObject) -> bool:
+    """Whether an object is the claim's controller."""
+    controller = next((ref for ref in claim.metadata.owner_references if ref.controller), None)
+    return controller is not None and controller.uid == owner.uid
+
+
+def is_reserved_for(claim: ResourceClaim, pod: Pod) -> bool:
+    return any(consumer.uid == pod.uid for consumer in claim.status.reserved_for)

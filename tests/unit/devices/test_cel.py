@@ -1,0 +1,74 @@
+"""Selectors mean what they mean in Kubernetes."""
+
+import pytest
+
+from moorage.devices.cel.environment import CompileError
+from moorage.devices.cel.program import Program
+from moorage.devices.cel.values import CelError, CostLimitError, DefaultMap, Semver, parse_quantity
+
+GPU = "gpu.example.com"
+DEVICE = {
+    "device": {
+        "driver": GPU,
+        "allowMultipleAllocations": False,
+        "attributes": DefaultMap(
+            {GPU: {"model": "a100", "numa": 3, "version": Semver("1.2.3"), "healthy": True}}
+        ),
+        "capacity": DefaultMap({GPU: {"memory": parse_quantity("80Gi")}}),
+    }
+}
+OWN = f"device.attributes['{GPU}']"
+
+
+@pytest.mark.parametrize(
+    ("expression", "want"),
+    [
+        pytest.param(f"device.driver == '{GPU}'", True, id="the driver"),
+        pytest.param(f"{OWN}.model == 'h100'", False, id="an attribute that differs"),
+        pytest.param("has(device.attributes['other'].x)", False, id="a domain that is not there"),
+        pytest.param("'other' in device.attributes", False, id="the domains there are"),
+        pytest.param("device.attributes['other'].?x.orValue(true)", True, id="an optional field"),
+        pytest.param(
+            f"device.capacity['{GPU}'].memory.compareTo(quantity('79Gi')) > 0",
+            True,
+            id="a quantity",
+        ),
+        pytest.param(f"{OWN}.version.isLessThan(semver('1.10.0'))", True, id="versions by number"),
+        pytest.param(f"cel.bind(a, {OWN}, a.healthy && a.numa == 3)", True, id="a bound name"),
+        pytest.param(f"{OWN}.gone == 1 || true", True, id="an error that does not matter"),
+        pytest.param(f"{OWN}.model.matches('^a[0-9]+$')", True, id="a pattern"),
+        pytest.param(f"['a100', 'l4'].exists(m, m == {OWN}.model)", True, id="a list"),
+        pytest.param("has(device.allowMultipleAllocations)", True, id="a field that all have"),
+        pytest.param("dyn(1) == 1.0 && !(true == dyn(1))", True, id="numbers are equal by worth"),
+    ],
+)
+def test_an_expression_is_evaluated(expression: str, want: bool) -> None:
+    assert Program(expression).matches(DEVICE) is want
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["device.driver ==", "device.driver > 5", "device.nonsense == 1", "device.driver", "1 + 2"],
+)
+def test_what_kubernetes_refuses_does_not_compile(expression: str) -> None:
+    with pytest.raises(CompileError):
+        Program(expression)
+
+
+def test_a_key_that_is_missing_is_an_error() -> None:
+    with pytest.raises(CelError, match="no such key: gone"):
+        Program(f"{OWN}.gone == 1").matches(DEVICE)
+
+
+def test_an_expression_that_costs_too_much_is_stopped() -> None:
+    digits = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
+    nested = "a + b + c + d + e >= 0"
+    for name in "edcba":
+        nested = f"{digits}.all({name}, {nested})"
+
+    with pytest.raises(CostLimitError):
+        Program(nested).matches(DEVICE)
+
+
+def test_a_pattern_that_would_take_for_ever_elsewhere_is_decided_at_once() -> None:
+    assert Program("'" + "a" * 60 + "!'.matches('^(a+)+$')").matches(DEVICE) is False
