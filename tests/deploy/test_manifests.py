@@ -19,9 +19,10 @@ from moorage.gang.feature import DIALECTS
 from moorage.policies.network_latency import CONFIG_MAP
 from moorage.scheduler.intake import FOLLOWED
 from moorage.serve.request_authorizer import ACCESS_REVIEWS, TOKEN_REVIEWS
-from moorage.watch.api_resources import EVENTS, LEASES, NODES, PODS
+from moorage.watch.api_resources import EVENTS, LEASES, NODES, PODS, RESOURCES
 from tests.deploy.tools import DEPLOY, OVERLAYS, ROOT, Raw, objects, of_kind
 
+CLAIMS = RESOURCES["resourceclaims"]
 SCHEDULERS = OVERLAYS[:3]
 FILES = sorted(path.relative_to(DEPLOY) for path in DEPLOY.rglob("*.yaml"))
 FOLLOW = ("list", "watch")
@@ -90,6 +91,9 @@ def test_a_scheduler_may_do_what_it_does_and_nothing_else() -> None:
         (EVENTS.group, "events", "patch"),
         ("", "persistentvolumes", "patch"),
         ("", "persistentvolumeclaims", "patch"),
+        *((CLAIMS.group, CLAIMS.plural, verb) for verb in ("get", "create", "patch", "delete")),
+        (CLAIMS.group, "resourceclaims/status", "patch"),
+        *((CLAIMS.group, "resourceclaims/binding", verb) for verb in ("patch", "update")),
         (TOKEN_REVIEWS.group, TOKEN_REVIEWS.plural, "create"),
         (ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, "create"),
     }

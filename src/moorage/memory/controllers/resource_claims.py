@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from moorage.memory import updates
-from moorage.memory.controllers import pod_template
+from moorage.memory.controllers import workload_template
 from moorage.memory.controllers.controller_manager import ControllerClient
-from moorage.memory.object_store import Record
+from moorage.memory.versioned_store import Record
 from moorage.watch.api_resources import PODS, RESOURCES, Resource
 from moorage.watch.api_server import Raw
 
@@ -75,7 +75,7 @@ class ResourceClaimController:
                 "annotations": {**(given.get("annotations") or {}), POD_CLAIM: name},
                 "name": made,
                 "namespace": metadata["namespace"],
-                "ownerReferences": [pod_template.reference(PODS, pod)],
+                "ownerReferences": [workload_template.reference(PODS, pod)],
             },
             "spec": spec.get("spec") or {},
         }
