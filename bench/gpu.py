@@ -38,6 +38,15 @@ class KeptWorth:
         self._version = -1
         self._all = np.arange(len(cluster.free.cpu))
 
+    def fits(self, pod: GPURequest, row: int) -> bool:
+        """Whether a pod fits on a row, whatever it is worth there."""
+        free, models = self._cluster.free, self._cluster.models
+        if free.cpu[row] < pod.cpu or free.memory[row] < pod.memory:
+            return False
+        if pod.models and models.values[free.model[row]] not in pod.models:
+            return False
+        return int((free.left[row] >= pod.milli).sum()) >= pod.gpus
+
     def of(self, pod: GPURequest) -> Worth:
         if self._version != self._policy.version:
             self._kept.clear()
@@ -69,15 +78,21 @@ class Run:
         self._kept = KeptWorth(self.cluster, self.policy)
         self.seconds: list[float] = []
 
-    def place(self, pod: GPURequest) -> bool:
+    def find(self, pod: GPURequest) -> tuple[int, tuple[int, ...]] | None:
+        """The best row for a pod, and its devices there."""
         worth = self._kept.of(pod)
         best = worth.values.max()
         if best == NEVER:
-            return False
+            return None
         tied = np.flatnonzero(worth.values == best)
         row = int(tied[0] if self._by_name else tied[self._chance.randrange(len(tied))])
-        self.cluster.take(row, self.cluster.devices(row, int(worth.device[row]), pod), pod)
-        return True
+        return row, self.cluster.devices(row, int(worth.device[row]), pod)
+
+    def place(self, pod: GPURequest) -> bool:
+        spot = self.find(pod)
+        if spot is not None:
+            self.cluster.take(*spot, pod)
+        return spot is not None
 
     def place_all(self, batch: int) -> list[bool]:
         """Whether each pod was placed; a batch of them is placed the largest first."""

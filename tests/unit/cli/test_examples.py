@@ -225,3 +225,14 @@ def test_the_readme_says_how_to_run_it_and_what_to_look_at(scenario: str) -> Non
     given = f"{folder}/cluster {folder}/workloads --config {folder}/scheduler.yaml"
     assert f"moorage simulate {given}\n" in text
     assert "What to look at:\n" in text
+
+
+def test_gpu() -> None:
+    """Training waits less where small pods are kept together."""
+    folder = EXAMPLES / "gpu"
+    configs = [folder / "devices-only.yaml", folder / "gpu-packing.yaml"]
+    given = [str(folder / "scenario.yaml"), *(f"--config={config}" for config in configs)]
+    result = CliRunner().invoke(main, ["compare", *given, "--seeds", "1", "-o", "json"])
+
+    assert result.exit_code == 0, result.stderr
+    assert "gpu-packing" in result.stdout

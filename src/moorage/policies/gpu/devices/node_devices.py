@@ -8,7 +8,8 @@ the scheduler chose. Nodes that do not say that any does offer whole GPUs alone.
 | HAMI      | annotation `hami.io/node-nvidia-register`                                            |
 | VOLCANO   | annotation `volcano.sh/node-vgpu-register`                                           |
 | GPU_MILLI | the resource or label `alibabacloud.com/gpu-count`                                   |
-| MOORAGE   | label `moorage.io/gpu-shares: "true"`: something of yours reads `moorage.io/gpu-*`   |
+| MOORAGE   | label `moorage.io/gpu-shares: "true"`: something of yours reads `moorage.io/gpu-*`;  |
+|           | or, in simulations, the resource `moorage/gpu-milli`                                 |
 """
 
 import enum
@@ -17,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from moorage.api.node import Node
 from moorage.api.resource_amounts import node_allocatable
-from moorage.policies.gpu.devices.pod_dialects import CARD_MODEL, COUNT
+from moorage.policies.gpu.devices.pod_dialects import CARD_MODEL, COUNT, SIMULATED
 from moorage.policies.gpu.gpu_resources import GPU_RESOURCE_NAMES
 
 HAMI_REGISTER: Final = "hami.io/node-nvidia-register"
@@ -70,7 +71,8 @@ def read_devices(node: Node) -> NodeDevices:
     counted = offered.get(COUNT, int(by_label) if by_label.isdigit() else 0)
     count = counted or sum(offered.get(name, 0) for name in GPU_RESOURCE_NAMES)
     count = min(max(count, 0), MOST_DEVICES)
-    shares = Reader.MOORAGE if labels.get(SHARES) == "true" else Reader.NOBODY
+    is_shared = labels.get(SHARES) == "true" or SIMULATED in offered
+    shares = Reader.MOORAGE if is_shared else Reader.NOBODY
     memory = labels.get(PRODUCT_MEMORY, "")
     return NodeDevices(
         count,

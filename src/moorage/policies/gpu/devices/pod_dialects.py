@@ -3,6 +3,7 @@
 | dialect   | how                                                                                  |
 |-----------|--------------------------------------------------------------------------------------|
 | whole     | the resource `nvidia.com/gpu`, or another of GPU_RESOURCE_NAMES                      |
+| simulated | the resource `moorage/gpu-milli`, of traces and scenarios: below 1000, a share         |
 | gpu-milli | annotations `alibabacloud.com/gpu-milli`, `gpu-count`, `gpu-card-model`              |
 | KAI       | annotations `gpu-fraction` or `gpu-memory` (MiB), `gpu-fraction-num-devices`         |
 | HAMi      | `nvidia.com/gpu` with `nvidia.com/gpumem` (MiB), `gpumem-percentage`, `gpucores`     |
@@ -22,6 +23,7 @@ MILLI: Final = "alibabacloud.com/gpu-milli"
 COUNT: Final = "alibabacloud.com/gpu-count"
 CARD_MODEL: Final = "alibabacloud.com/gpu-card-model"
 MODELS: Final = "moorage.io/gpu-models"
+SIMULATED: Final = "moorage/gpu-milli"
 FRACTION: Final = "gpu-fraction"
 FRACTION_MEMORY: Final = "gpu-memory"
 FRACTION_DEVICES: Final = "gpu-fraction-num-devices"
@@ -83,6 +85,8 @@ def _of_resources(pod: PodInfo) -> GPURequest:
     names = virtual_names(pod)
     if names is None:
         whole = sum(asked.get(name, 0) for name in GPU_RESOURCE_NAMES)
+        if not whole and asked.get(SIMULATED):
+            return base._replace(gpus=1, milli=min(asked[SIMULATED], WHOLE))
         return base._replace(gpus=whole, milli=WHOLE if whole else 0)
     memory = asked.get(names.memory, 0)
     share = max(asked.get(names.percentage, 0), asked.get(names.cores, 0))

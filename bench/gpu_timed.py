@@ -1,0 +1,138 @@
+"""GPU packing with pods that end: waiting time and allocation at a given load, a JSON line each.
+
+usage: gpu_timed.py --nodes FILE --pods FILE --policy moorage --ties random --loads 0.9,1.0,1.1
+                    --seeds 42-44 [--arrivals 12000] [--every 6]
+
+Pods are drawn from the trace, arrive as a Poisson process and run for exponential times of mean 1;
+at load 1 they ask for as many GPUs as there are. What does not fit waits; when a pod ends, those
+that fit in its place go there, who has waited longest first. Every sixth node makes a cluster that
+turns over several times. `wait` is the mean over all pods, in mean running times; `alloc` the mean
+percentage of GPUs in use, both after the first two fifths; `wait_gpu` weighs pods by their GPUs.
+"""
+
+import argparse
+import heapq
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import gpu_policies
+import numpy as np
+from gpu import Run, seeds
+from gpu_trace import TraceNode, read_nodes, read_pods
+
+from moorage.policies.gpu.gpu_request import GPURequest
+
+WARM = 0.4
+
+
+class TimedRun(Run):
+    """One seed at one load."""
+
+    def __init__(
+        self,
+        nodes: list[TraceNode],
+        pods: list[GPURequest],
+        name: str,
+        ties: str,
+        seed: int,
+        load: float,
+        arrivals: int,
+    ) -> None:
+        super().__init__(nodes, pods, name, ties, seed)
+        chance = random.Random(seed)
+        mean = sum(pod.size for pod in pods) / len(pods)
+        rate = load * self.cluster.capacity / mean
+        self._arriving: list[tuple[float, GPURequest, float]] = []
+        now = 0.0
+        for _ in range(arrivals):
+            now += chance.expovariate(rate)
+            self._arriving.append((now, chance.choice(pods), chance.expovariate(1.0)))
+        self._ends: list[tuple[float, int, tuple[int, tuple[int, ...], GPURequest]]] = []
+        self._waiting: dict[GPURequest, list[tuple[float, float]]] = {}
+        self._used = 0
+        self._waits: list[tuple[float, float, int]] = []
+
+    def simulate(self) -> dict[str, float]:
+        last, area, since = 0.0, 0.0, WARM * self._arriving[-1][0]
+        for at, pod, runs in self._arriving:
+            while self._ends and self._ends[0][0] <= at:
+                ended, _, place = heapq.heappop(self._ends)
+                area += self._used * max(ended - max(last, since), 0.0)
+                last = ended
+                self._end(ended, *place)
+            area += self._used * max(at - max(last, since), 0.0)
+            last = at
+            self.policy.see(pod)
+            if not self._start(pod, at, at, runs):
+                self._waiting.setdefault(pod, []).append((at, runs))
+        for pod, waiting in self._waiting.items():
+            self._waits += [(came, last - came, pod.size) for came, _ in waiting]
+        waits, sizes = np.array([one[1:] for one in self._waits if one[0] >= since]).T
+        alloc = 100 * area / (last - since) / self.cluster.capacity
+        weighed = float((waits * sizes).sum() / sizes.sum())
+        return {"alloc": alloc, "wait": float(waits.mean()), "wait_gpu": weighed}
+
+    def _start(self, pod: GPURequest, came: float, now: float, runs: float) -> bool:
+        spot = self.find(pod)
+        if spot is None:
+            return False
+        self._run(pod, *spot, came, now, runs)
+        return True
+
+    def _run(
+        self,
+        pod: GPURequest,
+        row: int,
+        devices: tuple[int, ...],
+        came: float,
+        now: float,
+        runs: float,
+    ) -> None:
+        self.cluster.take(row, devices, pod)
+        self._used += pod.size
+        self._waits.append((came, now - came, pod.size))
+        heapq.heappush(self._ends, (now + runs, len(self._waits), (row, devices, pod)))
+
+    def _end(self, now: float, row: int, devices: tuple[int, ...], pod: GPURequest) -> None:
+        """Only this row has more room than before: who fits there, goes there."""
+        self.cluster.take(row, devices, pod, -1)
+        self._used -= pod.size
+        while True:
+            fitting = [p for p in self._waiting if self._kept.fits(p, row)]
+            if not fitting:
+                return
+            first = min(fitting, key=lambda p: self._waiting[p][0])
+            came, runs = self._waiting[first].pop(0)
+            if not self._waiting[first]:
+                del self._waiting[first]
+            self._start(first, came, now, runs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=Path, required=True)
+    parser.add_argument("--pods", type=Path, required=True)
+    parser.add_argument("--policy", choices=gpu_policies.NAMES, default="moorage")
+    parser.add_argument("--ties", choices=("random", "name"), default="random")
+    parser.add_argument("--loads", default="0.9,1.0,1.1")
+    parser.add_argument("--seeds", type=seeds, default=seeds("42-44"))
+    parser.add_argument("--arrivals", type=int, default=12_000)
+    parser.add_argument("--every", type=int, default=6)
+    given = parser.parse_args()
+    nodes, pods = read_nodes(given.nodes)[:: given.every], read_pods(given.pods)
+    large = max(node.gpus for node in nodes)
+    pods = [pod for pod in pods if pod.gpus <= large]
+    for load in map(float, given.loads.split(",")):
+        found: list[dict[str, Any]] = [
+            TimedRun(nodes, pods, given.policy, given.ties, seed, load, given.arrivals).simulate()
+            for seed in given.seeds
+        ]
+        means = {key: round(float(np.mean([one[key] for one in found])), 4) for key in found[0]}
+        said = {"policy": given.policy, "ties": given.ties, "load": load, "seeds": len(found)}
+        print(json.dumps({**said, **means}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
