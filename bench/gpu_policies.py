@@ -99,13 +99,13 @@ class Moorage:
     version = 0
 
     def __init__(self, cluster: Cluster) -> None:
-        self._free = cluster.free
+        self._free, self._capacity = cluster.free, cluster.capacity
         self.typical = TypicalPods(cluster.models)
 
     def see(self, pod: GPURequest) -> None:
         self.typical.see(pod)
         if self.typical.is_due():
-            self.typical.renew(self._free)
+            self.typical.renew(self._free, self._capacity)
             self.version = self.typical.version
 
     def worth(self, rows: Rows, pod: GPURequest) -> Worth:

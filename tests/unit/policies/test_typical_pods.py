@@ -25,7 +25,7 @@ def learnt(devices: Devices, *pods: GPURequest, models: tuple[str, ...] = ("",))
     typical = TypicalPods(Interner(models))
     for pod in pods:
         typical.see(pod)
-    typical.renew(devices)
+    typical.renew(devices, 8000 * len(devices.cpu))
     return typical
 
 
@@ -77,7 +77,7 @@ def test_the_demand_is_renewed_as_pods_add_up_and_when_a_model_is_new() -> None:
     assert not typical.is_due()
     typical.see(ONE)
     assert typical.is_due()
-    typical.renew(free(1))
+    typical.renew(free(1), 8000)
     assert (typical.is_due(), typical.version) == (False, 1)
     models.intern("A100")
     assert typical.is_due()
@@ -90,3 +90,12 @@ def test_what_was_long_ago_counts_for_less() -> None:
 
     share = dict(zip(typical.demand.requests[:, 0].tolist(), typical.demand.weights, strict=True))
     assert share[1_000][0] > 0.49
+
+
+def test_where_pods_end_room_is_kept_for_more_of_the_large_ones() -> None:
+    devices = free(*[64_000] * 4)
+    devices.left[1:] = 0
+    pods = [*[ONE] * 16, EIGHT]
+    few, many = learnt(devices, *pods), learnt(devices, *pods * 4)
+
+    assert many.demand.weights[-1, 2] > few.demand.weights[-1, 2]

@@ -65,7 +65,7 @@ class PackedGPUs:
                 self._seen.popitem(last=False)
             self.typical.see(request.on(int(self.columns.memory.max(initial=0))))
         if self.typical.is_due():
-            self.typical.renew(self.columns.free(table))
+            self.typical.renew(self.columns.free(table), self.columns.capacity)
 
     def values(self, table: NodeTable, rows: NDArray[np.int64], request: GPURequest) -> Floats:
         """What the pod on each device of each row is worth.  float64 (row, device)"""
@@ -82,7 +82,7 @@ class PackedGPUs:
     def _values(self, free: Devices, rows: NDArray[np.int64], request: GPURequest) -> Floats:
         typical = self.typical
         if not typical.knows_all_models():
-            typical.renew(free)
+            typical.renew(free, self.columns.capacity)
         return placement_values(free, rows, typical.asked(request), typical.demand)
 
     def _choose(

@@ -62,11 +62,12 @@ class TypicalPods:
         """Whether the demand was made when all models of today were known."""
         return len(self.models) == int(self.demand.allowed.shape[1])
 
-    def renew(self, devices: Devices) -> None:
-        """Look again at what is typical, and at what there is room for."""
+    def renew(self, devices: Devices, capacity: int) -> None:
+        """Look again at what is typical, and at what there is room for; all devices together
+        have `capacity` milli."""
         self._renewed = self._seen
         self._typical = self._most_frequent()
-        self.demand = self._demand(self._prices(devices))
+        self.demand = self._demand(self._prices(devices, capacity))
         self.version += 1
 
     def asked(self, request: GPURequest) -> Asked:
@@ -105,20 +106,23 @@ class TypicalPods:
             for request, count in chosen
         ]
 
-    def _prices(self, devices: Devices) -> dict[GPURequest, float]:
+    def _prices(self, devices: Devices, capacity: int) -> dict[GPURequest, float]:
         """For each class of several GPUs, how much of its room is spoken for, squared.
 
-        Were the idle GPUs filled with pods as they came so far, each class would get its part of
-        them. One that was seen but once is taken as seen twice: it counts where room is scarce.
+        Pods are expected as they came so far, each class with its part: as many as fill the idle
+        GPUs, and as many more as have ended, since where pods end, others come in their place. A
+        class that was seen but once is taken as seen twice: it counts where room is scarce.
         """
         idle = float(devices.left.sum())
+        ended = max(self._milli - (capacity - idle), 0.0)
+        horizon = min(idle + ended, capacity)
         prices = {}
         for request, count in self._large.items():
             asked = self.asked(request)
             fits = asked.may[devices.model] != 0
             room = int(copies(devices, asked.amounts)[fits].sum())
             if room:
-                expected = (count + 1) * idle / (self._milli + 1)
+                expected = (count + 1) * horizon / (self._milli + 1)
                 prices[request] = min(expected / room, 1.0) ** 2
         return prices
 

@@ -48,6 +48,8 @@ class DeviceColumns:
     def __init__(self, choose: Chooser) -> None:
         self.models: Interner[str] = Interner([""])
         self.nodes: list[NodeDevices] = []
+        self.capacity = 0
+        """Milli of all devices that are healthy, free or not."""
         self.left: NDArray[np.int32] = np.zeros((0, 1), dtype=np.int32)
         self.model: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self.memory: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -110,6 +112,7 @@ class DeviceColumns:
 
     def _forget_all(self) -> None:
         self.nodes = [_NOTHING] * len(self.nodes)
+        self.capacity = 0
         self.left[:] = 0
         self.shares[:] = False
         self._on = [{} for _ in self._on]
@@ -132,6 +135,7 @@ class DeviceColumns:
             wider = np.zeros((len(self.left), devices.number), dtype=np.int32)
             wider[:, : self.left.shape[1]] = self.left
             self.left = wider
+        self.capacity += WHOLE * (_healthy(devices) - _healthy(self.nodes[row]))
         self.nodes[row] = devices
         self.model[row] = self.models.intern(devices.model)
         self.memory[row] = devices.memory
@@ -199,3 +203,7 @@ class DeviceColumns:
         self.model = np.concatenate([self.model, np.zeros(short, np.int32)])
         self.memory = np.concatenate([self.memory, np.zeros(short, np.int64)])
         self.shares = np.concatenate([self.shares, np.zeros(short, dtype=bool)])
+
+
+def _healthy(devices: NodeDevices) -> int:
+    return devices.number - len(devices.sick)

@@ -3,7 +3,7 @@
 | dialect   | how                                                                                  |
 |-----------|--------------------------------------------------------------------------------------|
 | whole     | the resource `nvidia.com/gpu`, or another of GPU_RESOURCE_NAMES                      |
-| simulated | the resource `moorage/gpu-milli`, of traces and scenarios: below 1000, a share         |
+| simulated | the resource `moorage/gpu-milli`, of traces and scenarios: below 1000, a share       |
 | gpu-milli | annotations `alibabacloud.com/gpu-milli`, `gpu-count`, `gpu-card-model`              |
 | KAI       | annotations `gpu-fraction` or `gpu-memory` (MiB), `gpu-fraction-num-devices`         |
 | HAMi      | `nvidia.com/gpu` with `nvidia.com/gpumem` (MiB), `gpumem-percentage`, `gpucores`     |
