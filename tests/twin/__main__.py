@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.twin.mutants import MUTANTS
 from tests.twin.shrinking import shrink
@@ -28,9 +28,19 @@ GARBAGE: Final = 100_000
 """Stories leave cycles behind; they are looked for this rarely."""
 
 
-def play(job: tuple[int, int]) -> tuple[int, Outcome]:
+class Played(NamedTuple):
+    """A story's seed, how it ended, and what it took of a processor."""
+
+    seed: int
+    outcome: Outcome
+    cpu_seconds: float
+
+
+def play(job: tuple[int, int]) -> Played:
     seed, steps = job
-    return seed, run(draw(seed, steps))
+    began = time.process_time()
+    outcome = run(draw(seed, steps))
+    return Played(seed, outcome, time.process_time() - began)
 
 
 def _prepare() -> None:
@@ -42,12 +52,14 @@ class Sums:
     """What all stories so far have come to."""
 
     def __init__(self) -> None:
-        self.began = time.monotonic()
+        self.began, self.cpu_seconds = time.monotonic(), 0.0
         self.stories = self.steps = self.fault_steps = self.binds = 0
         self.faults: Counter[str] = Counter()
         self.broken: list[int] = []
 
-    def add(self, seed: int, outcome: Outcome) -> None:
+    def add(self, played: Played) -> None:
+        seed, outcome, cpu_seconds = played
+        self.cpu_seconds += cpu_seconds
         self.stories += 1
         self.steps += outcome.steps
         self.fault_steps += outcome.fault_steps
@@ -65,7 +77,8 @@ class Sums:
         return (
             f"{self.stories} stories, {self.fault_steps} fault steps ({self.steps} steps and "
             f"{self.faults.total()} faults that struck), {self.binds} binds, {self.seconds:.0f} s, "
-            f"{len(self.broken)} broken"
+            f"{self.fault_steps / max(self.cpu_seconds, 1e-9):.0f} fault steps for each second "
+            f"of a processor, {len(self.broken)} broken"
         )
 
 
@@ -76,8 +89,8 @@ def main() -> int:
     sums, told = Sums(), 0.0
     with multiprocessing.Pool(options.workers, _prepare, maxtasksperchild=200) as pool:
         jobs = ((seed, options.steps) for seed in _seeds(options))
-        for seed, outcome in _bounded(pool, jobs, options.workers):
-            sums.add(seed, outcome)
+        for played in _bounded(pool, jobs, options.workers):
+            sums.add(played)
             if sums.seconds - told > REPORT_SECONDS:
                 told = sums.seconds
                 print(sums.line(), file=sys.stderr, flush=True)
@@ -106,7 +119,7 @@ def _enough(options: argparse.Namespace, sums: Sums) -> bool:
 
 def _bounded(
     pool: "multiprocessing.pool.Pool", jobs: Iterator[tuple[int, int]], workers: int
-) -> Iterator[tuple[int, Outcome]]:
+) -> Iterator[Played]:
     """Results in the order of the jobs, of which a few are under way at any time."""
     waiting = [pool.apply_async(play, (job,)) for job in itertools.islice(jobs, 4 * workers)]
     while waiting:

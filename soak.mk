@@ -1,0 +1,8 @@
+# moorage run under load for long, and whether anything grows; docs/operations.md.
+SOAK    ?= churn
+MINUTES ?=
+
+.PHONY: soak
+
+soak: $(READY) kube
+	@$(BIN)/python -m tests.soak $(SOAK) $(if $(MINUTES),--minutes $(MINUTES))
