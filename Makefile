@@ -17,6 +17,7 @@ help:
 	@echo 'make differential   random cases against kube-scheduler (CASES=1000 SEED=1)'
 	@echo 'make chaos          two replicas on a real API server with faults from a seed (SEED=1 RUNS=20)'
 	@echo 'make twin           two replicas in virtual time with faults from a seed (SEED=1 RUNS=20 or FAULT_STEPS=1000000)'
+	@echo 'make soak           moorage run under load for long, and whether anything grows (SOAK=churn MINUTES=20)'
 	@echo 'make bench          throughput of the decision and of simulations, a JSON line per kind (NODES=5000 PODS=3000)'
 	@echo 'make bench-simulation  openb, a week of Philly, a million arrivals (ARRIVALS=1000000)'
 	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'

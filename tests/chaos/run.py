@@ -111,7 +111,8 @@ class _Run:
     async def _play(self) -> None:
         """Phase 1, from the first pods that are bound."""
         await self._controllers.create(*self._load.pop(0).objects)
-        await eventually(self._has_begun, lambda: f"nothing is bound; see {self._home}")
+        nothing = f"nothing is bound; see {self._home}"
+        await eventually(self._has_begun, lambda: nothing, self._patience)
         self._report.began = time.monotonic()
         others = [asyncio.ensure_future(self._rival.write())]
         others.append(asyncio.ensure_future(self._rival.count_budgets()))
