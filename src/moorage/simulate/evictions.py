@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import aclosing
+from typing import Any
 
 import msgspec
 
+from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
+from moorage.bind.event_recorder import EventRecorder
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.watch.api_resources import EVENTS, PODS
 
@@ -26,6 +29,16 @@ class Eviction(msgspec.Struct, frozen=True, rename="camel"):
     """Kind and `namespace/name` of whoever needed the room, as far as it is known."""
     seconds: float = 0.0
     """Virtual seconds since the run began."""
+
+
+class UnplacedRecorder(EventRecorder):
+    """Writes no event for a pod that was placed: nobody reads it, its binding says as much."""
+
+    def record(
+        self, controller: str, about: KubeObject, type_: Any, reason: str, *told: Any, **more: Any
+    ) -> None:
+        if reason != "Scheduled":
+            super().record(controller, about, type_, reason, *told, **more)
 
 
 class EvictionLog:

@@ -30,7 +30,7 @@ from moorage.observe.records import Attempt
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import simulated_feeds
 from moorage.simulate.attempt_log import AttemptLog
-from moorage.simulate.evictions import Eviction, EvictionLog
+from moorage.simulate.evictions import Eviction, EvictionLog, UnplacedRecorder
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.plugin_failures import quiet_failures
 from moorage.simulate.run_limits import DEFAULT_LIMITS, SETTLED_SECONDS, RunLimits, RunWatch
@@ -158,6 +158,7 @@ def simulate(
             observers=(story,) if progress is None else (story, progress),
             backoff=(float(backoff[0]), float(backoff[1])),
             extenders=NO_EXTENDERS if extenders is None else extenders,
+            recorder=UnplacedRecorder(cluster, clock, instance="simulation"),
         )
         feeds = feed_builder.build_feeds(
             scheduler, simulated_feeds.manifest_readers(measured, cluster, clock)
