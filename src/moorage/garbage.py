@@ -57,3 +57,14 @@ def frozen() -> Iterator[None]:
     finally:
         gc.unfreeze()
         gc.set_threshold(*threshold)
+
+
+@contextmanager
+def collected_rarely() -> Iterator[None]:
+    """For a while, look at young objects as rarely as that, and leave nothing out."""
+    threshold = gc.get_threshold()
+    gc.set_threshold(_YOUNG, _OLDER, _OLDER)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*threshold)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from moorage import garbage
 from moorage.api.meta import KubeObject
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import backoff_of, build_profiles
@@ -100,7 +101,8 @@ def run_scenario(
     `whole` plays it with every feature of the scheduler, whether it needs them or not.
     """
     clock = VirtualClock(START - 1.0)
-    return run_virtual(_Run(scenario, candidate, seed, clock, whole).play(), clock)
+    with garbage.collected_rarely():
+        return run_virtual(_Run(scenario, candidate, seed, clock, whole).play(), clock)
 
 
 class _Run:
