@@ -39,7 +39,14 @@ ROWS = rows()
 def functions(path: str) -> frozenset[str]:
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return frozenset(each.name for each in tree.body if isinstance(each, kinds))
+    classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
+    methods = {
+        f"{group.name}::{each.name}"
+        for group in classes
+        for each in group.body
+        if isinstance(each, kinds)
+    }
+    return frozenset(each.name for each in tree.body if isinstance(each, kinds)) | methods
 
 
 def test_every_line_of_a_table_is_a_row() -> None:
