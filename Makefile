@@ -42,7 +42,7 @@ $(READY): pyproject.toml setup.py $(KERNELS)
 $(NEEDED): pyproject.toml setup.py $(KERNELS)
 	@echo 'Setting up $(VENV) with what Moorage needs (once; half a minute) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e .
 	@touch $@
 
 demo: $(NEEDED)
