@@ -87,13 +87,15 @@ def _both(programs: Path, workload: Workload, given: argparse.Namespace, raw: fl
         "pods": workload.pods,
         "threshold": workload.threshold,
         "raw": raw,
+        "load": round(os.getloadavg()[0], 1),
     }
     for name in given.scheduler:
         outcome = run.run(programs, workload, name, given.timeout, given.profile)
         row[name] = _figures(outcome)
     print(json.dumps(row), flush=True)
-    _keep(row)
-    if given.profile and Path(given.profile).exists():
+    if not given.profile:
+        _keep(row)
+    elif Path(given.profile).exists():
         pstats.Stats(given.profile).sort_stats("tottime").print_stats(45)
     return all("fault" not in row[name] for name in given.scheduler)
 
@@ -133,12 +135,20 @@ def _page() -> list[str]:
     raw = max((row["raw"] for row in rows), default=0.0)
     lines = [
         f"Kubernetes {module.version()}, {today}, {os.cpu_count()} cores, which etcd, "
-        "kube-apiserver and the workload share. "
-        f"The API server alone binds {raw:.0f} pods per second.",
-        "",
-        *report.table(rows),
+        "kube-apiserver and the workload share."
+        + (f" The API server alone binds {raw:.0f} pods per second." if raw else ""),
         "",
     ]
+    measured = report.table(rows)
+    if len(measured) > 2:
+        lines += [*measured, ""]
+    busy = report.carried_out(rows)
+    if busy:
+        lines += [
+            f"{len(busy)} more workloads were carried out by both while the machine was busy with "
+            "other work; of those no figures are told.",
+            "",
+        ]
     told = report.faults(rows)
     if told:
         lines += ["Not carried out:", "", *told, ""]

@@ -90,6 +90,14 @@ def test_a_workload_is_a_line_with_both_and_their_ratio() -> None:
     assert line.endswith("| 680 |")
 
 
+def test_what_was_measured_beside_other_work_is_told_without_figures() -> None:
+    busy = {**ROW, "load": 17.0}
+
+    assert report.table([busy])[2:] == []
+    assert report.carried_out([busy]) == ["SchedulingBasic/5Nodes"]
+    assert report.carried_out([ROW]) == []
+
+
 def test_of_a_handful_of_pods_no_ratio_is_told() -> None:
     few = {**FIGURES, "pods": 10}
 
