@@ -14,6 +14,7 @@ HEAD: Final = (
 )
 ENOUGH: Final = 100
 """Fewer pods than that are over before anything can be said of a ratio."""
+SCHEDULERS: Final = ("kube-scheduler", "moorage")
 BUSY_LOAD: Final = 1.0 + (os.cpu_count() or 1)
 Row = dict[str, Any]
 """One workload: its `case`, and by scheduler the figures or a fault."""
@@ -21,12 +22,12 @@ Row = dict[str, Any]
 
 def table(rows: Iterable[Row]) -> list[str]:
     lines = [HEAD, "|" + "---|" * 10]
-    return lines + [_line(row) for row in rows if not _faults(row) and not was_busy(row)]
+    return lines + [_line(row) for row in rows if _is_measured(row) and not was_busy(row)]
 
 
 def carried_out(rows: Iterable[Row]) -> list[str]:
     """Workloads without figures: others had more use for the machine than it could give."""
-    return [row["case"] for row in rows if not _faults(row) and was_busy(row)]
+    return [row["case"] for row in rows if _is_measured(row) and was_busy(row)]
 
 
 def faults(rows: Iterable[Row]) -> list[str]:
@@ -36,7 +37,7 @@ def faults(rows: Iterable[Row]) -> list[str]:
 
 def ratio(row: Row) -> float:
     """How many times as fast Moorage is."""
-    peer, ours = (row[name]["average"] for name in ("kube-scheduler", "moorage"))
+    peer, ours = (row[name]["average"] for name in SCHEDULERS)
     return float(ours / peer) if peer else 0.0
 
 
@@ -46,8 +47,13 @@ def was_busy(row: Row) -> bool:
 
 
 def _faults(row: Row) -> list[str]:
-    found = {name: row.get(name, {"fault": "not run"}) for name in ("kube-scheduler", "moorage")}
+    found = {name: row[name] for name in SCHEDULERS if name in row}
     return [f"{name}: {figures['fault']}" for name, figures in found.items() if "fault" in figures]
+
+
+def _is_measured(row: Row) -> bool:
+    """Whether both have carried it out."""
+    return all(name in row and "fault" not in row[name] for name in SCHEDULERS)
 
 
 def _line(row: Row) -> str:

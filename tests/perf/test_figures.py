@@ -98,6 +98,12 @@ def test_what_was_measured_beside_other_work_is_told_without_figures() -> None:
     assert report.carried_out([ROW]) == []
 
 
+def test_what_only_one_has_run_is_not_told() -> None:
+    row = {name: value for name, value in ROW.items() if name != "moorage"}
+
+    assert report.table([row])[2:] == report.carried_out([row]) == report.faults([row]) == []
+
+
 def test_of_a_handful_of_pods_no_ratio_is_told() -> None:
     few = {**FIGURES, "pods": 10}
 
