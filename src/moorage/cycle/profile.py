@@ -39,7 +39,8 @@ class FilterEntry(NamedTuple):
 
 
 class ScoreEntry(NamedTuple):
-    """One Score plugin with its weight; `rule` where its scores may be kept.
+    """One Score plugin with its weight; `rule` where its scores may be kept, `plain_rule` where
+    they are scores as they are, too.
 
     `normalizes` and `checked` tell whether it normalises, and whether its scores are to be checked.
     `levels` remembers what a score that all nodes share comes to; None where that may change.
@@ -52,6 +53,7 @@ class ScoreEntry(NamedTuple):
     rule: Rule | None
     normalizes: bool
     checked: bool
+    plain_rule: Rule | None = None
     levels: dict[int, int] | None = None
 
 
@@ -113,16 +115,7 @@ class Profile:
         self.pre_score = listed("preScore", points.PreScore)
         weights = {ref.name: ref.weight or 1 for ref in at.get("score", ())}
         self.score = [
-            ScoreEntry(
-                name,
-                plugin,
-                weights[name],
-                is_vector(plugin, "score_all"),
-                _rule("score", name, plugin, plugin.score_all, np.int64),
-                type(plugin).normalize is not points.Score.normalize,
-                not plugin.scores_in_range,
-                {} if plugin.reads_scores_only else None,
-            )
+            _score_entry(name, plugin, weights[name])
             for name, plugin in listed("score", points.Score)
         ]
         self.unscorable = self._find_unscorable()
@@ -195,6 +188,23 @@ def _listens(plugin: points.PreFilter) -> bool:
     """Whether a plugin brings state up to date when a trial adds or removes pods."""
     own, base = type(plugin), points.PreFilter
     return own.add_pod is not base.add_pod or own.remove_pod is not base.remove_pod
+
+
+def _score_entry(name: str, plugin: points.Score, weight: int) -> ScoreEntry:
+    rule = _rule("score", name, plugin, plugin.score_all, np.int64)
+    normalizes = type(plugin).normalize is not points.Score.normalize
+    checked = not plugin.scores_in_range
+    return ScoreEntry(
+        name,
+        plugin,
+        weight,
+        is_vector(plugin, "score_all"),
+        rule,
+        normalizes,
+        checked,
+        None if normalizes or checked else rule,
+        {} if plugin.reads_scores_only else None,
+    )
 
 
 def _rule(

@@ -111,8 +111,10 @@ def run(
     cycle.timer.step("PreScore")
     entries = active(profile, cycle, nodes)
     cycle.timer.step("Score")
+    raw_counts = not keep and cycle.table.is_ordinary and cycle.incoming.cls.is_ordinary
     for entry in cycle.timer.each(entries):
-        column = None if keep else _plain_column(profile, cycle, entry)
+        rule = entry.plain_rule if raw_counts else None
+        column = None if rule is None else _column(profile, cycle, entry, rule)
         if column is not None:
             outcome.add_column(entry.name, column, entry.weight)
             continue
@@ -127,15 +129,6 @@ def run(
         if keep:
             outcome.parts[entry.name] = part if isinstance(part, int) else part.copy()
     return outcome
-
-
-def _plain_column(profile: Profile, cycle: Cycle, entry: ScoreEntry) -> Column | None:
-    """The column of a rule whose raw scores are its scores; None where there is more to do."""
-    if entry.normalizes or entry.checked or entry.rule is None:
-        return None
-    if not (cycle.table.is_ordinary and cycle.incoming.cls.is_ordinary):
-        return None
-    return _column(profile, cycle, entry, entry.rule)
 
 
 def _column(profile: Profile, cycle: Cycle, entry: ScoreEntry, rule: Rule) -> Column | None:
