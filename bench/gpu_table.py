@@ -71,8 +71,8 @@ def table(trace: str, found: dict[Cell, dict[str, Any]]) -> list[str]:
         f"\n### {trace}\n",
         f"Allocated % of all GPUs when X % have been asked for, mean ± sd; FGD is published with "
         f"{PUBLISHED[trace]} at 100 (ties by name). Then placed % of each class before 100 %.\n",
-        "| policy | " + " | ".join((*points, *CLASSES)) + " | per s |",
-        "|---" * (len(points) + len(CLASSES) + 2) + "|",
+        "| policy | " + " | ".join((*points, *CLASSES)) + " | per s | seeds |",
+        "|---" * (len(points) + len(CLASSES) + 3) + "|",
     ]
     for cell, line in found.items():
         alloc = [line["alloc"][at] for at in points]
@@ -80,7 +80,7 @@ def table(trace: str, found: dict[Cell, dict[str, Any]]) -> list[str]:
         placed = line["placed"]
         parts += [f"{placed[kind]['mean']:.1f}" if kind in placed else "" for kind in CLASSES]
         rate = line["placements_per_s"]
-        lines.append(f"| {cell.name} | " + " | ".join(parts) + f" | {rate:,} |")
+        lines.append(f"| {cell.name} | " + " | ".join(parts) + f" | {rate:,} | {line['seeds']} |")
     return lines
 
 
