@@ -42,6 +42,7 @@ NAMESPACED = (
     "/api/v1/{}/persistentvolumeclaims",
     "/apis/policy/v1/{}/poddisruptionbudgets",
     "/apis/storage.k8s.io/v1/{}/csistoragecapacities",
+    "/apis/resource.k8s.io/v1/{}/resourceclaims",
     "/apis/coordination.k8s.io/v1/{}/leases",
     "/apis/events.k8s.io/v1/{}/events",
 )
@@ -51,6 +52,8 @@ CLUSTER_WIDE = (
     "/apis/storage.k8s.io/v1/storageclasses",
     "/apis/storage.k8s.io/v1/csinodes",
     "/apis/storage.k8s.io/v1/csidrivers",
+    "/apis/resource.k8s.io/v1/resourceslices",
+    "/apis/resource.k8s.io/v1/deviceclasses",
 )
 
 
@@ -316,6 +319,9 @@ PLURALS = {
     "CSIDriver": "csidrivers",
     "CSIStorageCapacity": "csistoragecapacities",
     "PriorityClass": "priorityclasses",
+    "ResourceClaim": "resourceclaims",
+    "ResourceSlice": "resourceslices",
+    "DeviceClass": "deviceclasses",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "PodGroup": "podgroups",
     "ElasticQuota": "elasticquotas",
