@@ -6,6 +6,7 @@ Raw = dict[str, Any]
 TENANT: Final = "tenant"
 QUOTA_CPU: Final = 3
 GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
+URGENT: Final = "urgent"
 CUSTOM: Final = "scheduling.x-k8s.io/v1alpha1"
 
 
@@ -24,6 +25,16 @@ def group(name: str, members: int) -> Raw:
         "kind": "PodGroup",
         "metadata": {"name": name, "namespace": "default"},
         "spec": {"minMember": members},
+    }
+
+
+def urgency() -> Raw:
+    """The class of pods that evict others."""
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": URGENT},
+        "value": 10,
     }
 
 

@@ -22,8 +22,10 @@ CHURN: Final = {
 """What users, kubelets and administrators do, and how often: the cluster is full mostly."""
 WINDOWS: Final = ("freeze", "cut", "lossy", "slow", "refuse", "stale", "deaf", "lag", "disk")
 """Faults that last."""
-MOMENTS: Final = ("kill", "tear", "expire", "partial", "jump", "clock", "steal", "succession")
-FAULTS: Final = (*WINDOWS, *MOMENTS, "lossy", "lossy", "stale", "succession")
+MOMENTS: Final = ("kill", "tear", "expire", "partial", "jump", "clock", "steal")
+TOGETHER: Final = ("succession", "overtaken")
+"""Faults that come together: one hears nothing and the other dies; one sleeps and is overtaken."""
+FAULTS: Final = (*WINDOWS, *MOMENTS, *TOGETHER, *TOGETHER, "lossy", "lossy", "stale")
 SECONDS: Final = (0.2, 1.0, 4.0, 12.0, 20.0)
 
 

@@ -26,7 +26,7 @@ def test_every_kind_of_fault_strikes() -> None:
     struck = set[str]()
     for seed in range(1, 9):
         struck |= {kind for kind, count in run(draw(seed, STEPS)).faults.items() if count}
-        if struck >= set(FAULTS) - {"steal", "succession"} | {"duplicate"}:
+        if struck >= set(FAULTS) - {"steal", "succession", "overtaken"} | {"duplicate"}:
             return
     pytest.fail(f"only {sorted(struck)} strike")
 
@@ -57,7 +57,7 @@ def test_hypothesis_shortens_a_story_to_what_breaks_it() -> None:
             return bool(run(story).violations)
 
     settings = hypothesis.settings(
-        max_examples=300, deadline=None, database=None, suppress_health_check=list(_CHECKS)
+        max_examples=100, deadline=None, database=None, suppress_health_check=list(_CHECKS)
     )
     shortest = hypothesis.find(stories(20), breaks, settings=settings)
 

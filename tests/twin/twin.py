@@ -23,6 +23,8 @@ QUIET_SECONDS: Final = 240.0
 """How long after the last fault everything must be where it should be."""
 COLLECT_SECONDS: Final = 5.0
 HEIR_SECONDS: Final = 3.0
+IN_FLIGHT_SECONDS: Final = 0.001
+SLEEP_SECONDS: Final = 14.0
 ON_REPLICAS: Final = ("kill", "tear", "expire", "partial", "jump", "clock")
 
 
@@ -119,6 +121,8 @@ class Twin:
             replica.weather.begin(f"lag/{lagging}", step.seconds)
         elif step.kind == "succession":
             self._succeed(replica, self._replicas[(step.target + 1) % len(self._replicas)])
+        elif step.kind == "overtaken":
+            self._overtake(step, replica)
         elif step.kind in WINDOWS:
             replica.weather.begin(step.kind, step.seconds)
         elif step.kind in ON_REPLICAS:
@@ -131,3 +135,12 @@ class Twin:
         """One hears nothing of pods for a while, and then the other dies."""
         heir.weather.begin("deaf", 4 * HEIR_SECONDS)
         self._clock.call_at(self._clock.now() + HEIR_SECONDS, leader.kill)
+
+    def _overtake(self, step: Step, sleeper: Replica) -> None:
+        """One falls asleep with a binding in its hands, and urgent pods come meanwhile."""
+        now = self._clock.now()
+        self._users.large(step)
+        self._clock.call_at(
+            now + IN_FLIGHT_SECONDS, lambda: sleeper.weather.begin("freeze", SLEEP_SECONDS)
+        )
+        self._clock.call_at(now + HEIR_SECONDS, lambda: self._users.urgents(step))

@@ -31,6 +31,7 @@ class Users:
         """What is there before the first step."""
         for _ in range(NODES_AT_START):
             self._add_node()
+        self._cluster.apply(objects.urgency())
         self._cluster.apply(objects.budget())
         self._cluster.apply(objects.quota())
 
@@ -39,7 +40,14 @@ class Users:
         self._add(f"p{step.number}", cpu, {"guarded": "yes"} if step.target % 5 == 0 else {})
 
     def urgent(self, step: Step) -> None:
-        self._add(f"u{step.number}", "2", {}, priority=10)
+        self._add(f"u{step.number}", "2", {}, priorityClassName=objects.URGENT)
+
+    def large(self, step: Step) -> None:
+        self._add(f"l{step.number}", "2", {})
+
+    def urgents(self, step: Step) -> None:
+        for index in range(3):
+            self._add(f"v{step.number}-{index}", "2", {}, priorityClassName=objects.URGENT)
 
     def apart(self, step: Step) -> None:
         self._add(f"a{step.number}", "500m", {"a": "a"}, affinity=objects.apart())
