@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Final
 
+from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.watch.api_errors import ApiError, NotFound
@@ -66,6 +67,7 @@ class Churn:
     def __init__(self, server: KubeApiServer, kept: int) -> None:
         self._server, self._kept = server, kept
         self._bound: deque[str] = deque()
+        self._seen: set[str] = set()
         self.bound = self.deleted = 0
 
     async def step(self, number: int) -> None:
@@ -78,23 +80,22 @@ class Churn:
                 self.deleted += 1
 
     async def watch(self) -> None:
-        """Note which pods are bound."""
-        version, seen = (await self._server.list_page(PODS, limit=1)).resource_version, set[str]()
+        """Note which pods are bound; what a watch that ended early has missed is listed."""
         while True:
+            page = await self._server.list_page(PODS)
+            for found in page.items:
+                self._note(found)
+            version = page.resource_version
             with contextlib.suppress(ApiError):
                 async for event in self._server.watch(PODS, resource_version=version):
-                    version = event.resource_version
-                    found = event.object
-                    if not isinstance(found, Pod):
-                        continue
-                    if event.type == "DELETED":
-                        seen.discard(found.name)
-                    elif found.spec.node_name and found.name not in seen:
-                        seen.add(found.name)
-                        self._bound.append(found.name)
-                        self.bound += 1
-                continue
-            version = (await self._server.list_page(PODS, limit=1)).resource_version
+                    if event.object is not None and event.type != "DELETED":
+                        self._note(event.object)
+
+    def _note(self, found: KubeObject) -> None:
+        if isinstance(found, Pod) and found.spec.node_name and found.name not in self._seen:
+            self._seen.add(found.name)
+            self._bound.append(found.name)
+            self.bound += found.name.startswith("churn-")
 
 
 async def touch_node(server: KubeApiServer, name: str, number: int) -> None:
