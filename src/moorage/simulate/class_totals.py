@@ -28,6 +28,7 @@ from moorage.plugins.node_resources.resource_allocation import scored_resources
 from moorage.plugins.node_resources.scoring_strategies import is_exact_in_float
 
 PREEMPTION: Final = "DefaultPreemption"
+DEVICES: Final = "DynamicResources"
 MOST_RESOURCES: Final = 8
 STRATEGIES: Final = frozenset({"LeastAllocated", "MostAllocated"})
 FULL_PASS_SHARE: Final = 4
@@ -86,7 +87,8 @@ def survey(profile: Profile, cycle: Cycle) -> ClassTotals | None:
     outcome = Filtering(cycle)
     filtering.pre_filter(profile, cycle, outcome)
     plugin = _fit_at_the_end(cycle, outcome)
-    if plugin is None:
+    reserving = [name for name, _ in profile.plan(cycle.incoming).reserve]
+    if plugin is None or not all(_sits_out(cycle, name) for name in reserving):
         return None
     outcome.active = outcome.active[:-1]
     outcome.feasible = filtering.feasible_rows(profile, cycle, outcome)
@@ -124,6 +126,11 @@ def _reads_nodes_alone(cycle: Cycle, entry: FilterEntry | ScoreEntry) -> bool:
     )
 
 
+def _sits_out(cycle: Cycle, name: str) -> bool:
+    """Whether a plugin has found that no device is to be allocated: it then does nothing more."""
+    return name == DEVICES and DEVICES not in cycle.state
+
+
 def _walked(
     profile: Profile,
     cycle: Cycle,
@@ -151,7 +158,7 @@ def _scores(profile: Profile, cycle: Cycle, open_: Mask) -> Spec | None:
             fit = _fit_score(cycle, entry.plugin, entry.weight)
         elif isinstance(entry.plugin, NodeResourcesBalancedAllocation):
             balance = _balance_score(cycle, entry.plugin, entry.weight)
-        elif not _prefers_none(profile, cycle, entry, open_):
+        elif not (_sits_out(cycle, entry.name) or _prefers_none(profile, cycle, entry, open_)):
             return None
     return None if fit is None or balance is None else (*fit, *balance)
 

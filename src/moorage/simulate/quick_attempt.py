@@ -14,10 +14,10 @@ from moorage.cache.podinfo import PodClass, PodInfo
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.kernels import node_totals
-from moorage.simulate.class_totals import PREEMPTION, ClassTotals, nodes_version, survey
+from moorage.simulate.class_totals import DEVICES, PREEMPTION, ClassTotals, nodes_version, survey
 
 BUDGET_BYTES: Final = 64 * 1024 * 1024
-MAKE_ROOM: Final = frozenset({PREEMPTION, "DynamicResources"})
+MAKE_ROOM: Final = frozenset({PREEMPTION, DEVICES})
 """PostFilter plugins that are known: the second does nothing for pods without claims."""
 
 
@@ -71,8 +71,7 @@ class QuickAttempts:
         return table.node(row).name
 
     def _survey(self, info: PodInfo) -> ClassTotals | None:
-        concerned = info.cls.is_ordinary and not info.cls.ports
-        if not concerned or self._profile.plan(info).reserve:
+        if info.cls.ports or not info.cls.is_ordinary:
             return None
         return survey(self._profile, self._begin(info))
 
