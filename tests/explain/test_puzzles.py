@@ -3,6 +3,7 @@
 A puzzle names the pod, what is to be said of it (`says`), what it waits for (`waits`), and the
 `answer`: the kind of change, a part of its summary, its node, how many parts it has; `or` are kinds
 that are as good, `either` those its first part may have, `never` kinds that must not be suggested.
+`config` is the configuration where it is not the default.
 Our answer has to be among the changes told, nothing told may be wrong, and each is applied.
 """
 
@@ -34,7 +35,7 @@ def test_there_are_thirty() -> None:
 @pytest.mark.parametrize("file", PUZZLES, ids=lambda file: file.stem)
 def test_ours_is_at_least_as_good(file: Path) -> None:
     puzzle = read(file)
-    source = stands(*puzzle["objects"])
+    source = stands(*puzzle["objects"], config=puzzle.get("config"))
     told = source.explain(puzzle["pod"])
 
     said = " ".join((told.message, *told.in_words, *(each.reason for each in told.refusals)))
@@ -51,7 +52,7 @@ def test_ours_is_at_least_as_good(file: Path) -> None:
 @pytest.mark.parametrize("file", PUZZLES, ids=lambda file: file.stem)
 def test_every_change_that_is_told_lets_the_pod_in(file: Path) -> None:
     puzzle = read(file)
-    told = stands(*puzzle["objects"]).explain(puzzle["pod"])
+    told = stands(*puzzle["objects"], config=puzzle.get("config")).explain(puzzle["pod"])
 
     for change in told.changes:
         after = applied(puzzle, change).explain(puzzle["pod"])
@@ -78,11 +79,12 @@ def summaries(told: Explanation) -> list[str]:
 def applied(puzzle: Raw, change: Change) -> Source:
     """The cluster once a change was made; that of a gang is one of each of its pods."""
     objects: list[Raw] = puzzle["objects"]
+    config = puzzle.get("config")
     if isinstance(change.patch, Objects):
         gone = {each["name"] for each in change.patch.delete}
         kept = [each for each in objects if each["metadata"]["name"] not in gone]
-        return stands(*change.patch.add, *kept)
-    before = stands(*objects)
+        return stands(*change.patch.add, *kept, config=config)
+    before = stands(*objects, config=config)
     pending = [
         each["metadata"]["name"]
         for each in objects
@@ -98,4 +100,4 @@ def applied(puzzle: Raw, change: Change) -> Source:
         else each
         for each in objects
     ]
-    return stands(*changed)
+    return stands(*changed, config=config)

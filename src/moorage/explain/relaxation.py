@@ -214,6 +214,19 @@ def _resources(raw: Raw, question: Question, row: int, accepts: Accepts) -> Iter
         yield tuple(cuts)
 
 
+def _quota(raw: Raw, question: Question, row: int, accepts: Accepts) -> Iterator[Option]:
+    """For each resource, the most of it that the quota leaves, where that alone is enough."""
+    for index, asked in question.cycle.incoming.requests:
+        resource = question.cycle.table.resources.values[index]
+        low, high = -1, asked
+        while high - low > 1:
+            middle = (low + high) // 2
+            fits = accepts(relaxed(raw, (_cut(resource, asked, middle),)))
+            low, high = (middle, high) if fits else (low, middle)
+        if low >= 0:
+            yield (_cut(resource, asked, low),)
+
+
 def _cut(resource: str, asked: int, free: int) -> Relaxation:
     was, now = format_amount(resource, asked), format_amount(resource, free)
     summary = f"request {now} of {resource} instead of {was}"
@@ -253,4 +266,5 @@ _BY_PLUGIN: Final[dict[str, Callable[[Raw, Question, int, Accepts], Iterator[Opt
     "NodePorts": _ports,
     "PodTopologySpread": _spread,
     "NodeResourcesFit": _resources,
+    "CapacityScheduling": _quota,
 }

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from moorage.app.built_in_plugins import built_in
+from moorage.app.built_in_plugins import built_in, describe_plugins
 from moorage.app.inputs import read_configuration
+from moorage.config.loader import load
 from moorage.explain.sources import Source, as_it_stands
 from moorage.simulate.manifest_files import Manifest
 from moorage.testing import node, pod
@@ -14,10 +15,13 @@ Raw = dict[str, Any]
 NOW = 1_800_000_000.0
 
 
-def stands(*objects: Raw) -> Source:
+def stands(*objects: Raw, config: Raw | None = None) -> Source:
     known = built_in()
     manifests = [Manifest(raw, "test", number) for number, raw in enumerate(objects, start=1)]
-    return as_it_stands(manifests, read_configuration(None, known), known, NOW)
+    loaded = read_configuration(None, known)
+    if config is not None:
+        loaded = load(config, known=describe_plugins(known))
+    return as_it_stands(manifests, loaded, known, NOW)
 
 
 def written(name: str, created: str = "", **spec: Any) -> Raw:
