@@ -2,15 +2,13 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Container, Iterator
-from typing import Final
 from unittest import mock
 
 from moorage.api.pod import Pod
 from moorage.app.leadership import Leadership
 from moorage.gang.group import Group
 from moorage.gang.pod_reasons import PodReasons
-from moorage.kube.fence import LeaseFence, LeaseLost
-from moorage.kube.leader_election import LeaderElector
+from moorage.kube.fence import LeaseFence
 from moorage.scheduler import optional_resources
 from moorage.scheduler.status_writer import StatusWriter
 
@@ -23,17 +21,6 @@ async def _lead_at_once(self: Leadership) -> None:
 @contextlib.asynccontextmanager
 async def _bind_at_once(self: StatusWriter, uid: str) -> AsyncIterator[None]:
     yield
-
-
-_HOLD: Final = LeaderElector.hold
-
-
-async def _hold_on(self: LeaderElector) -> None:
-    """Go on as a leader when the lease is lost."""
-    while True:
-        with contextlib.suppress(LeaseLost):
-            await _HOLD(self)
-        self._fence.renewed(self._now())
 
 
 @contextlib.contextmanager
@@ -49,7 +36,6 @@ def open_fence() -> Iterator[None]:
     with (
         mock.patch.object(LeaseFence, "check", return_value=None),
         mock.patch.object(Leadership, "may_attempt", return_value=True),
-        mock.patch.object(LeaderElector, "hold", _hold_on),
     ):
         yield
 
