@@ -233,6 +233,8 @@ def test_nothing_else_is_written_to_the_api_server() -> None:
     assert found == {
         ("patch", "PV_RESOURCE"),
         ("patch", "PVC_RESOURCE"),
+        ("patch", "CLAIMS"),
+        ("patch", "'pods'"),
         ("bind", "pod.namespace"),
     }
 

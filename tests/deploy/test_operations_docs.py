@@ -55,7 +55,7 @@ def test_every_path_that_is_served_is_listed() -> None:
 
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#][^)]*)\)", MANUAL))
 def test_links_lead_somewhere(link: str) -> None:
-    assert (ROOT / "docs" / link).exists()
+    assert (ROOT / "docs" / link.partition("#")[0]).exists()
 
 
 @pytest.mark.parametrize("anchor", sorted(set(re.findall(r"\]\(#([^)]*)\)", MANUAL))))
