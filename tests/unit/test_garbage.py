@@ -22,6 +22,7 @@ BELIEVED = (Node, Pod, PodInfo, QueuedPod, Cycle)
 @pytest.fixture
 def garbage_found() -> Iterator[list[object]]:
     """What only the collector could free, once it was asked to look."""
+    gc.unfreeze()  # an earlier test may have left out what has become garbage since
     gc.collect()
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)

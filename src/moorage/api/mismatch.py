@@ -36,8 +36,11 @@ class Mismatch(NamedTuple):
     problem: str
 
 
-def explain_mismatch(message: str, raw: Any) -> Mismatch:
-    """Turn msgspec's message about the data into a path and a problem."""
+def explain_mismatch(message: str, raw: Any, *, secret: bool = False) -> Mismatch:
+    """Turn msgspec's message about the data into a path and a problem.
+
+    Of data that may be `secret` no value is shown.
+    """
     match = _MESSAGE.fullmatch(message)
     problem, in_key, place = match.groups() if match else (message, None, None)
     mismatch = _EXPECTED_GOT.match(problem)
@@ -46,17 +49,21 @@ def explain_mismatch(message: str, raw: Any) -> Mismatch:
     path, value = found if found is not None else ((place or "").removeprefix("$."), None)
     if in_key:
         return Mismatch(path, "expected every key to be a string: put keys in quotes")
-    return Mismatch(path.removeprefix("."), _in_words(problem, mismatch, value))
+    shown = _WORDS.get(got, got) if secret else _literal(value)
+    return Mismatch(path.removeprefix("."), _in_words(problem, mismatch, shown))
 
 
-def _in_words(problem: str, mismatch: re.Match[str] | None, value: Any) -> str:
+def _literal(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _in_words(problem: str, mismatch: re.Match[str] | None, shown: str) -> str:
     if mismatch is None:
         return problem[:1].lower() + problem[1:]
     expected, got = mismatch.groups()
     words = (word for word in expected.split(" | ") if word != "null")
     wanted = " or ".join(_WORDS.get(word, word) for word in words)
     if expected.startswith("str") and got in ("int", "float", "bool"):
-        shown = str(value).lower() if isinstance(value, bool) else value
         return f"expected {wanted}, got {shown}: put it in quotes"
     return f"expected {wanted}, got {_WORDS.get(got, got)}"
 

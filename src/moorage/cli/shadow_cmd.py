@@ -22,7 +22,7 @@ from moorage.shadow.session import ShadowPlan, run_shadow
 from moorage.simulate.report import page
 
 
-@click.command("shadow", short_help="Judge another scheduler's decisions, and touch nothing.")
+@click.command("shadow", short_help="Judge another scheduler, and touch nothing.")
 @CONTEXT
 @click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig to use.")
 @CONFIGS

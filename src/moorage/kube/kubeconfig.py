@@ -184,7 +184,7 @@ def _line(error: yaml.YAMLError) -> str:
 def _text(data: dict[str, Any], field: str, file: str) -> str:
     value = data.get(field) or ""
     if not isinstance(value, str):
-        raise KubeconfigError(file, field, f"expected text, got {value!r}")
+        raise KubeconfigError(file, field, "expected a string")
     return value
 
 
@@ -213,7 +213,7 @@ def _convert(value: Any, struct: type[Entry], file: str, place: str) -> Entry:
     try:
         made = msgspec.convert(cleaned, struct)
     except msgspec.ValidationError as error:
-        misfit = mismatch.explain_mismatch(str(error), cleaned)
+        misfit = mismatch.explain_mismatch(str(error), cleaned, secret=True)
         inside = f".{misfit.path}" if misfit.path else ""
         raise KubeconfigError(file, f"{place}{inside}", misfit.problem) from None
     paths = {

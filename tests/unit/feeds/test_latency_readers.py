@@ -82,12 +82,12 @@ def test_an_empty_config_map_says_nothing() -> None:
         pytest.param(Unreachable("gone"), f"{PLACE}: gone", id="the API server is away"),
         pytest.param(
             {"t": "latencies: {a: {b: -1}}"},
-            f"{PLACE}, data[t]: not a table of latencies: Expected `float` >= 0.0",
+            f"{PLACE}, data[t]: not a table of latencies: latencies.a.b: expected `float` >= 0.0",
             id="a latency below nothing",
         ),
         pytest.param(
             {"t": "a: {b: 1}"},
-            f"{PLACE}, data[t]: not a table of latencies: Object missing required field",
+            f"{PLACE}, data[t]: not a table of latencies: object missing required field",
             id="something else",
         ),
     ],

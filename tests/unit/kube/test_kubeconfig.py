@@ -128,13 +128,13 @@ def test_base64_may_be_folded_over_lines(tmp_path: Path) -> None:
         pytest.param(
             CONFIG.replace("Y2VydA==", "'%%%'"),
             "",
-            "config: users[1].user.client-certificate-data: Invalid base64 encoded string",
+            "config: users[1].user.client-certificate-data: invalid base64 encoded string",
             id="data that is not base64",
         ),
         pytest.param(
             CONFIG.replace("token: secret", "token: 12345"),
             "",
-            "config: users[0].user.token: Expected `str`, got `int`",
+            "config: users[0].user.token: expected a string, got a whole number: put it in quotes",
             id="a token that is a number",
         ),
         pytest.param(
