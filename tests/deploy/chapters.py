@@ -35,6 +35,8 @@ from tests.integration.storage import (
     storage_class,
     volume,
 )
+from tests.integration.test_claims import RESOURCE, device_class, releasing, resource_slice
+from tests.integration.test_claims import claim as device_claim
 
 Chapter = Callable[[Running], Awaitable[None]]
 EVICTING = "evicting"
@@ -107,6 +109,21 @@ async def volumes(under_test: Running) -> None:
         await under_test.placed("volumes-db")
 
 
+async def devices(under_test: Running) -> None:
+    """A claim is met, and one is made for a pod that asks for devices as a resource."""
+    here = "devices"
+    await under_test.create(_place(here), device_class(), resource_slice(here, "new", "new"))
+    async with releasing(under_test):
+        claimed = _pod(
+            here, "claimed", resourceClaims=[{"name": "gpu", "resourceClaimName": "own"}]
+        )
+        counted = _pod(here, "counted")
+        container = counted["spec"]["containers"][0]
+        container["resources"]["limits"] = {RESOURCE: "1"}
+        await under_test.create(device_claim("own"), claimed, counted)
+        await under_test.placed(f"{here}-claimed", f"{here}-counted")
+
+
 async def groups(under_test: Running) -> None:
     """Groups of both kinds are scheduled, and told so."""
     await under_test.create(node("groups", cpu="8"))
@@ -173,6 +190,7 @@ AT_ONCE: tuple[Chapter, ...] = (
     deleting,
     evicting,
     volumes,
+    devices,
     groups,
     own_groups,
     quotas,
@@ -190,6 +208,9 @@ WRITTEN_IN: dict[str, Chapter] = {
     "create pods/eviction": evicting,
     "patch persistentvolumes": volumes,
     "patch persistentvolumeclaims": volumes,
+    "create resourceclaims.resource.k8s.io": devices,
+    "patch resourceclaims.resource.k8s.io": devices,
+    "patch resourceclaims/status.resource.k8s.io": devices,
     "patch podgroups/status.scheduling.x-k8s.io": groups,
     "patch podgroups/status.scheduling.k8s.io": own_groups,
     "patch elasticquotas/status.scheduling.x-k8s.io": quotas,
@@ -202,3 +223,11 @@ WRITTEN_IN: dict[str, Chapter] = {
     "create subjectaccessreviews.authorization.k8s.io": showing,
 }
 """Which chapter uses a right; to list and to watch is needed for all of them."""
+
+NOT_PLAYED: dict[str, str] = {
+    "get resourceclaims.resource.k8s.io": "read again when somebody else has written the claim",
+    "delete resourceclaims.resource.k8s.io": "undone when a pod with a claim made for it fails",
+    "patch resourceclaims/binding.resource.k8s.io": "asked by the API server about status writes",
+    "update resourceclaims/binding.resource.k8s.io": "asked by the API server about status writes",
+}
+"""Rights that no chapter can be made to need, and what they are for."""
