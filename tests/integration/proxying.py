@@ -22,6 +22,8 @@ Fault = Callable[[web.Request, "Forward"], Awaitable[web.StreamResponse | None]]
 Forward = Callable[[], Awaitable[web.StreamResponse]]
 
 _CHUNK = 1 << 16
+LATE_ROUNDS = 4
+"""A connection that was accepted just before the doors closed is handed over a little later."""
 _HOP = {"transfer-encoding", "connection", "content-length", "host"}
 
 
@@ -61,10 +63,12 @@ class TcpProxy:
         if self._server is not None:
             self._server.close()
             self._server = None
-        self.cut()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for _ in range(LATE_ROUNDS):
+            self.cut()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.sleep(0)
 
     def cut(self) -> None:
         """Break every connection, as a crash would."""
