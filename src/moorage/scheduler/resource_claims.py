@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from moorage.api.decode import decode_as
+from moorage.api.pod import Pod
 from moorage.api.resource_claims import ResourceClaim
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
@@ -41,6 +42,11 @@ OPTIONAL: Final = (
     *(versions_of(plural, *VERSIONS) for plural in NEEDED),
     versions_of("devicetaintrules", "v1", "v1beta2", "v1alpha3"),
 )
+
+
+def _may_want_devices(pod: Pod) -> bool:
+    """Whether a pod has claims, or asks for a resource that devices may be behind."""
+    return bool(pod.spec.resource_claims) or any("/" in name for name in pod.requests)
 
 
 class ResourceClaims(Feature):
@@ -77,7 +83,7 @@ class ResourceClaims(Feature):
             return
         self._devices.unlisted -= {resource.plural}
         if not self._devices.unlisted:
-            self._queue.move(ANY_EVENT, None, None, self._clock.now())
+            self._queue.move(ANY_EVENT, None, None, self._clock.now(), only=_may_want_devices)
 
     def tick(self, now: float) -> None:
         errands, self._devices.errands = self._devices.errands, []
