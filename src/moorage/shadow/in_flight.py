@@ -19,6 +19,7 @@ import msgspec
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
+from moorage.shadow.cluster_meter import was_evicted
 from moorage.shadow.judgement import Judgement
 
 WINDOW_SECONDS: Final = 5.0
@@ -99,11 +100,12 @@ class InFlight:
 
     @contextmanager
     def victims_back(self, node: str, now: float) -> Iterator[None]:
-        """The cluster with the pods of a node that were gone a moment ago."""
+        """The cluster with the pods of a node that were evicted a moment ago."""
         with self._cache.trial():
             row = self._cache.table.row_of.get(node)
             for each in self._gone:
                 recent = each.node == node and now - each.time <= WINDOW_SECONDS
+                recent = recent and was_evicted(each.info.pod)
                 if row is not None and recent and self._cache.pod(each.info.uid) is None:
                     self._cache.place_on(row, each.info)
             yield

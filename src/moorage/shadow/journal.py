@@ -8,6 +8,8 @@
 A judgement with `in_flight` that follows one of the same configuration, pod and time replaces it.
 """
 
+import logging
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -15,6 +17,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from moorage.config.field_errors import InputError
+from moorage.observe.logs import say
 from moorage.shadow.judgement import Judgement
 from moorage.shadow.tally import Tally
 from moorage.shadow.unseen import Span, Unseen
@@ -28,13 +31,16 @@ class Journal:
 
     def __init__(self, path: Path, now: Callable[[], float]) -> None:
         self._now = now
+        self._buffer = bytearray()
+        self._path, self._broken = path, ""
         try:
-            self._file: BinaryIO = path.open("ab", buffering=0)
+            self._file: BinaryIO = os.fdopen(_private(path), "ab", buffering=0)
         except OSError as error:
             raise InputError([f"{path}: {error.strerror}: name another file"]) from None
-        path.chmod(0o600)
-        self._buffer = bytearray()
         self._mark("started")
+        if self._broken:
+            self._file.close()
+            raise InputError([f"{path}: {self._broken}: name another file"])
 
     def write(self, judged: Judgement) -> None:
         """One more judgement; written with the next few."""
@@ -53,13 +59,23 @@ class Journal:
         self._file.close()
 
     def flush(self) -> None:
-        """Hand everything over to the file."""
-        self._file.write(self._buffer)
+        """Hand everything over to the file; where it takes no more, the shadow goes on without."""
+        try:
+            self._file.write(self._buffer)
+        except OSError as error:
+            if not self._broken:
+                self._broken = error.strerror or str(error)
+                say(logging.WARNING, "Judgements not kept", file=str(self._path), err=self._broken)
         self._buffer.clear()
 
     def _mark(self, what: str) -> None:
         self._buffer += msgspec.json.encode({"type": what, "time": self._now()}) + b"\n"
         self.flush()
+
+
+def _private(path: Path) -> int:
+    """A file to append to; a new one is for its owner alone."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 
 def read_journal(path: Path, tallies: Mapping[str, Tally], unseen: Unseen, now: float) -> int:

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.config.field_errors import InputError
 from moorage.shadow.in_flight import Bound, InFlight
 from moorage.shadow.journal import Journal, read_journal
 from moorage.shadow.judgement import Agreement, Judgement
@@ -134,6 +137,23 @@ def test_a_journal_is_counted_again_and_the_time_between_is_unseen(tmp_path: Pat
     assert unseen.seconds == 40.0
     assert path.stat().st_mode & 0o777 == 0o600
     assert json.loads(path.read_text().splitlines()[0])["type"] == "started"
+
+
+def test_a_journal_that_cannot_be_written_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match="/dev/full: No space left on device"):
+        Journal(Path("/dev/full"), lambda: 1.0)
+
+
+def test_a_disk_that_fills_up_does_not_end_the_shadow(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal = Journal(tmp_path / "shadow.jsonl", lambda: 1.0)
+    journal._file.close()
+    journal._file = Path("/dev/full").open("ab", buffering=0)  # noqa: SIM115 (closed with it)
+    for _ in range(3):
+        journal.alive()
+    journal.close()
+    assert caplog.text.count("Judgements not kept") == 1
 
 
 def test_a_watch_that_is_not_there_is_a_gap() -> None:
