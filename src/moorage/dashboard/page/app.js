@@ -1,0 +1,66 @@
+// The page: one view at a time, chosen by the address, fed by one stream.
+import { ask } from "./api.js";
+import { ClusterView } from "./view_cluster.js";
+import { CompareView } from "./view_compare.js";
+import { DecisionsView } from "./view_decisions.js";
+import { HealthView } from "./view_health.js";
+import { PodView } from "./view_pod.js";
+import { QueueView } from "./view_queue.js";
+import { nodeLink, podLink, read } from "./route.js";
+import { Shell } from "./shell.js";
+import { Stream } from "./stream.js";
+
+const VIEWS = { cluster: ClusterView, queue: QueueView, pod: PodView, decisions: DecisionsView, compare: CompareView, health: HealthView };
+
+const main = document.getElementById("main");
+const shell = new Shell(jump);
+let shown = null;
+let name = "";
+
+const stream = new Stream({
+  heard(kind, data) {
+    shell.heard(kind, data);
+    shown?.heard?.(kind, data);
+  },
+  changed: (state, retryAt) => shell.connection(state, retryAt),
+  returned() {
+    about();
+    shown?.fetch();
+  },
+});
+
+function route() {
+  const here = read();
+  const view = here.view in VIEWS ? here.view : "cluster";
+  if (view !== name) {
+    shown?.stop();
+    main.replaceChildren();
+    main.className = `view-${view}`;
+    shown = new VIEWS[view](main);
+    name = view;
+    scrollTo(0, 0);
+  }
+  shell.at(view, here);
+  shown.show(here);
+  stream.follow(shown.follows);
+}
+
+function jump(text) {
+  location.hash = text.includes("/") ? podLink(text) : nodeLink(text);
+}
+
+async function about() {
+  try {
+    shell.about(await ask("about"));
+  } catch (error) {
+    shell.silent(error);
+  }
+}
+
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+addEventListener("hashchange", route);
+await about();
+route();

@@ -1,0 +1,34 @@
+// The scheduler's clock, and times on the page: relative, with the absolute on hover, ticking once a second.
+import { h } from "./dom.js";
+import { span } from "./words.js";
+
+let ahead = 0;
+
+/** What the scheduler's clock says, in seconds; in a simulation that is another day. */
+export function heard(serverNow) {
+  if (typeof serverNow === "number") ahead = serverNow - Date.now() / 1000;
+}
+
+export const now = () => Date.now() / 1000 + ahead;
+
+/** A moment as text that grows older; `at` in seconds since 1970. */
+export function ago(at) {
+  const moment = new Date(at * 1000);
+  const known = Number.isFinite(at) && !Number.isNaN(moment.getTime());
+  if (!known) return h("span.soft", {}, "–");
+  return h("time", { datetime: moment.toISOString(), title: absolute(at), data: { at } }, span(now() - at));
+}
+
+/** The same for an age, of which the moment is worked out; rounded, so that it does not change at every look. */
+export const aged = (seconds) => ago(Math.round(now() - seconds));
+
+export const absolute = (at) => new Date(at * 1000).toISOString().replace("T", " ").replace(/\.\d+Z/, " UTC");
+export const hour = (at) => new Date(at * 1000).toISOString().slice(11, 19);
+
+setInterval(() => {
+  if (document.hidden) return;
+  for (const each of document.querySelectorAll("time[data-at]")) {
+    const text = span(now() - Number(each.dataset.at));
+    if (each.textContent !== text) each.textContent = text;
+  }
+}, 1000);

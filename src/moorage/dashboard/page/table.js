@@ -1,0 +1,67 @@
+// Tables whose rows are kept: a row is built again only when what it shows has changed.
+import { h, refill } from "./dom.js";
+
+/**
+ * `columns` are [{title, class, cell(item)}]; `key(item)` names a row. `show(items)` brings the table up to date.
+ * A column with `by` can be sorted by; `sorted(name)` is told which.
+ */
+export class Table {
+  #rows = new Map();
+
+  constructor({ caption, columns, key, sorted, empty = "None." }) {
+    this.columns = columns;
+    this.key = key;
+    this.body = h("tbody");
+    this.heads = columns.map((column) => head(column, sorted));
+    this.table = h("table", { "aria-label": caption }, h("thead", {}, h("tr", {}, this.heads)), this.body);
+    this.none = h("p.empty", { hidden: true }, empty);
+    this.element = h("div", {}, h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption }, this.table), this.none);
+  }
+
+  /** Mark the column that orders the rows. */
+  order(by, down) {
+    this.columns.forEach((column, index) => {
+      if (column.by === by) this.heads[index].setAttribute("aria-sort", down ? "descending" : "ascending");
+      else this.heads[index].removeAttribute("aria-sort");
+    });
+  }
+
+  show(items) {
+    const kept = new Map();
+    let before = this.body.firstElementChild;
+    for (const item of items) {
+      const key = this.key(item);
+      if (kept.has(key)) continue;
+      const row = this.#row(key, item);
+      kept.set(key, row);
+      if (row.element === before) before = before.nextElementSibling;
+      else this.body.insertBefore(row.element, before);
+    }
+    for (const [key, row] of this.#rows) if (!kept.has(key)) row.element.remove();
+    this.#rows = kept;
+    this.none.hidden = items.length > 0;
+    this.table.hidden = items.length === 0;
+  }
+
+  #row(key, item) {
+    const row = this.#rows.get(key) ?? { element: h("tr"), shown: "" };
+    const now = JSON.stringify(item);
+    if (row.shown === now) return row;
+    row.shown = now;
+    refill(row.element, this.columns.map((column) => h(column.class ? `td.${column.class}` : "td", {}, column.cell(item))));
+    return row;
+  }
+}
+
+function head(column, sorted) {
+  const spec = column.class === "number" ? "th.number" : "th";
+  if (!column.by || !sorted) return h(spec, { scope: "col" }, column.title);
+  return h(spec, { scope: "col" }, h("button", { type: "button", on: { click: () => sorted(column.by) } }, column.title));
+}
+
+/** A small table that is built once: heads and rows of cells. */
+export function plainTable(caption, heads, rows) {
+  const head_ = h("tr", {}, heads.map((title) => h(title.startsWith("#") ? "th.number" : "th", { scope: "col" }, title.replace(/^#/, ""))));
+  const body = rows.map((row) => h("tr", {}, row.map((cell, index) => h(heads[index].startsWith("#") ? "td.number" : "td", {}, cell))));
+  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption }, h("table", { "aria-label": caption }, h("thead", {}, head_), h("tbody", {}, body)));
+}

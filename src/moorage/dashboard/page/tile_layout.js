@@ -1,0 +1,76 @@
+// Where tiles stand: nodes in groups, groups as blocks side by side, as large as lets all of them be seen at once.
+const HEAD = 18;
+const GAP = 14;
+const MOST_GROUPS = 120;
+const LARGEST = 48;
+
+/** Rows of the cluster by the value of a column, the largest group first; the many small ones fold into one. */
+export function grouped(rows, column) {
+  if (!column) return [{ name: "all nodes", rows }];
+  const found = new Map();
+  for (const row of rows) {
+    const name = column[row] || "none";
+    if (!found.has(name)) found.set(name, []);
+    found.get(name).push(row);
+  }
+  const sorted = [...found].map(([name, each]) => ({ name: String(name), rows: each }));
+  sorted.sort((a, b) => (sorted.length > 12 ? b.rows.length - a.rows.length : 0) || a.name.localeCompare(b.name, "en", { numeric: true }));
+  if (sorted.length <= MOST_GROUPS) return sorted;
+  const kept = sorted.slice(0, MOST_GROUPS);
+  const others = sorted.slice(MOST_GROUPS);
+  return [...kept, { name: `${others.length} others`, rows: others.flatMap((each) => each.rows) }];
+}
+
+/**
+ * {size, blocks, x, y, order}: the pitch of a tile, the blocks with their heads, the place of each node
+ * (NaN where it is not shown), and the nodes in reading order.
+ */
+export function laidOut(groups, width, height, total) {
+  let best = null;
+  for (let columns = 1; columns <= Math.min(groups.length, 16); columns++) {
+    const found = fitted(groups, width, height, columns);
+    if (!best || found.size > best.size * 1.02) best = found;
+  }
+  return placed(best, total);
+}
+
+/** The largest tiles, to a quarter of a pixel, with which so many columns of blocks fit. */
+function fitted(groups, width, height, columns) {
+  let low = 2;
+  let high = LARGEST;
+  while (high - low > 0.25) {
+    const size = (low + high) / 2;
+    if (packed(groups, width, columns, size).height <= height) low = size;
+    else high = size;
+  }
+  return packed(groups, width, columns, low);
+}
+
+/** Blocks of one width, each put where the column is shortest. */
+function packed(groups, width, columns, size) {
+  const across = Math.max(1, Math.floor((width - GAP * (columns + 1)) / columns / size));
+  const heights = new Array(columns).fill(GAP / 2);
+  const blocks = groups.map((group) => {
+    const column = heights.indexOf(Math.min(...heights));
+    const x = GAP + column * ((width - GAP) / columns);
+    const block = { group, x, y: heights[column], across, width: across * size, height: HEAD + Math.ceil(group.rows.length / across) * size };
+    heights[column] += block.height + GAP / 2;
+    return block;
+  });
+  const narrow = size * across < 30 ? 1e6 : 0;
+  return { size, blocks, width, height: Math.max(...heights) + narrow };
+}
+
+function placed({ size, blocks, width, height }, total) {
+  const x = new Float32Array(total).fill(Number.NaN);
+  const y = new Float32Array(total);
+  const order = [];
+  for (const block of blocks) {
+    block.group.rows.forEach((row, index) => {
+      x[row] = block.x + (index % block.across) * size;
+      y[row] = block.y + HEAD + Math.floor(index / block.across) * size;
+      order.push(row);
+    });
+  }
+  return { size, blocks, width, height, x, y, order, head: HEAD };
+}

@@ -1,0 +1,327 @@
+// The canvas of tiles: drawn when something changed, scrolled, zoomed, hovered and walked with the keyboard.
+import { h } from "./dom.js";
+import { inkOn } from "./colours.js";
+
+const CLOSEST = 24;
+const NAMED = 54;
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** `chosen(row)` when a node is clicked, `pointed(row, x, y)` for hover and keyboard, -1 for none. */
+export class TileMap {
+  #layout = null;
+  #scene = null;
+  #scale = 1;
+  #left = 0;
+  #top = 0;
+  #due = 0;
+  #at = -1;
+  #fingers = new Map();
+  #moved = 0;
+  draws = 0;
+  drawn = 0;
+
+  constructor({ chosen, pointed, sized }) {
+    this.chosen = chosen;
+    this.pointed = pointed;
+    this.canvas = h("canvas", { tabindex: 0, role: "application", "aria-roledescription": "map of nodes", "aria-describedby": "map-help", "aria-label": "Nodes" });
+    this.pen = this.canvas.getContext("2d", { alpha: false });
+    this.watch = new ResizeObserver(() => sized());
+    this.watch.observe(this.canvas);
+    this.#listen();
+  }
+
+  stop() {
+    this.watch.disconnect();
+    cancelAnimationFrame(this.#due);
+  }
+
+  get width() { return this.canvas.clientWidth; }
+  get height() { return this.canvas.clientHeight; }
+
+  /** Show these places from now on; `anew` where what is looked at is another cluster. */
+  place(layout, anew) {
+    this.#layout = layout;
+    if (anew) this.whole();
+    else this.#clamp();
+  }
+
+  /** {palette, codes, dim(row), label(row), value(row), marks(row), chosen} to draw. */
+  paint(scene) {
+    this.#scene = scene;
+    this.refresh();
+  }
+
+  refresh() {
+    if (!this.#due) this.#due = requestAnimationFrame(() => this.#draw());
+  }
+
+  whole() {
+    [this.#scale, this.#left, this.#top] = [1, 0, 0];
+    this.refresh();
+  }
+
+  zoom(factor, x = this.width / 2, y = this.height / 2) {
+    const scale = Math.min(CLOSEST, Math.max(1, this.#scale * factor));
+    this.#left = x - ((x - this.#left) * scale) / this.#scale;
+    this.#top = y - ((y - this.#top) * scale) / this.#scale;
+    this.#scale = scale;
+    this.#clamp();
+  }
+
+  move(x, y) {
+    this.#left += x;
+    this.#top += y;
+    this.#clamp();
+  }
+
+  get scale() { return this.#scale; }
+
+  #clamp() {
+    const across = (this.#layout?.width ?? this.width) * this.#scale;
+    const down = Math.max((this.#layout?.height ?? 0) * this.#scale, this.height);
+    this.#left = Math.min(0, Math.max(this.width - across, this.#left));
+    this.#top = Math.min(0, Math.max(this.height - down, this.#top));
+    this.refresh();
+  }
+
+  #draw() {
+    this.#due = 0;
+    if (!this.#layout || !this.#scene || !this.width) return;
+    const began = performance.now();
+    const sharp = Math.min(devicePixelRatio || 1, 2);
+    if (this.canvas.width !== Math.round(this.width * sharp) || this.canvas.height !== Math.round(this.height * sharp)) {
+      this.canvas.width = Math.round(this.width * sharp);
+      this.canvas.height = Math.round(this.height * sharp);
+    }
+    this.pen.setTransform(sharp, 0, 0, sharp, 0, 0);
+    this.pen.fillStyle = this.#scene.ground;
+    this.pen.fillRect(0, 0, this.width, this.height);
+    this.#heads();
+    this.#tiles();
+    this.#frame(this.#scene.chosen, 2.5);
+    if (document.activeElement === this.canvas || this.#fingers.size === 0) this.#frame(this.#at, 1.5);
+    this.draws++;
+    this.drawn = performance.now() - began;
+  }
+
+  #heads() {
+    const { pen } = this;
+    pen.textBaseline = "alphabetic";
+    pen.font = `600 12px ${this.#scene.font}`;
+    for (const block of this.#layout.blocks) {
+      const x = block.x * this.#scale + this.#left;
+      const y = (block.y + this.#layout.head - 5) * this.#scale + this.#top;
+      const wide = Math.max(20, block.width * this.#scale);
+      if (y < 0 || y > this.height + 20 || x > this.width || x + wide < 0) continue;
+      pen.fillStyle = this.#scene.ink;
+      const [name, more] = this.#scene.head(block.group);
+      const short = cut(pen, name, wide);
+      pen.fillText(short, Math.max(x, 4), y);
+      const room = pen.measureText(short).width + 8;
+      if (room + pen.measureText(more).width < wide) {
+        pen.fillStyle = this.#scene.soft;
+        pen.fillText(more, Math.max(x, 4) + room, y);
+      }
+    }
+  }
+
+  /** All tiles of one colour in one go: a change of colour costs more than a rectangle. */
+  #tiles() {
+    const { palette, codes, dim } = this.#scene;
+    const { x, y, size, order } = this.#layout;
+    const pitch = size * this.#scale;
+    const side = pitch - (pitch > 12 ? 2 : pitch > 5 ? 1 : pitch > 3 ? 0.5 : 0);
+    const lists = Array.from({ length: palette.length * 2 }, () => []);
+    const seen = [];
+    for (const row of order) {
+      const left = x[row] * this.#scale + this.#left;
+      const top = y[row] * this.#scale + this.#top;
+      if (left > this.width || top > this.height || left + pitch < 0 || top + pitch < 0) continue;
+      lists[codes[row] + (dim(row) ? palette.length : 0)].push(left, top);
+      if (pitch >= 9) seen.push(row);
+    }
+    lists.forEach((list, index) => {
+      if (!list.length) return;
+      this.pen.globalAlpha = index < palette.length ? 1 : 0.13;
+      this.pen.fillStyle = palette[index % palette.length];
+      this.pen.beginPath();
+      for (let at = 0; at < list.length; at += 2) this.pen.rect(list[at], list[at + 1], side, side);
+      this.pen.fill();
+    });
+    this.pen.globalAlpha = 1;
+    this.#marks(seen, side);
+    if (pitch >= NAMED) this.#words(seen, side);
+  }
+
+  /** Nodes that take no pods are struck through, whatever their colour. */
+  #marks(rows, side) {
+    const { pen } = this;
+    pen.beginPath();
+    for (const row of rows) {
+      if (!this.#scene.struck(row)) continue;
+      const [left, top] = this.#corner(row);
+      pen.moveTo(left, top + side);
+      pen.lineTo(left + side, top);
+    }
+    pen.strokeStyle = this.#scene.strike;
+    pen.lineWidth = 1.5;
+    pen.stroke();
+  }
+
+  #words(rows, side) {
+    const { pen } = this;
+    for (const row of rows) {
+      const [left, top] = this.#corner(row);
+      pen.fillStyle = this.#scene.dim(row) ? this.#scene.soft : inkOn(this.#scene.palette[this.#scene.codes[row]]);
+      pen.font = `500 11px ${this.#scene.font}`;
+      pen.fillText(cut(pen, this.#scene.label(row), side - 8), left + 4, top + 14);
+      pen.font = `11px ${this.#scene.font}`;
+      this.#scene.values(row).forEach((text, line) => {
+        if (28 + line * 14 < side) pen.fillText(cut(pen, text, side - 8), left + 4, top + 28 + line * 14);
+      });
+    }
+  }
+
+  #frame(row, thick) {
+    if (row < 0 || row === undefined || Number.isNaN(this.#layout.x[row])) return;
+    const [left, top] = this.#corner(row);
+    const side = this.#layout.size * this.#scale;
+    this.pen.strokeStyle = this.#scene.ground;
+    this.pen.lineWidth = thick + 2;
+    this.pen.strokeRect(left - 1.5, top - 1.5, side + 1, side + 1);
+    this.pen.strokeStyle = this.#scene.ink;
+    this.pen.lineWidth = thick;
+    this.pen.strokeRect(left - 1.5, top - 1.5, side + 1, side + 1);
+  }
+
+  #corner(row) {
+    return [this.#layout.x[row] * this.#scale + this.#left, this.#layout.y[row] * this.#scale + this.#top];
+  }
+
+  /** The node at a point of the canvas, or -1. */
+  rowAt(x, y) {
+    if (!this.#layout) return -1;
+    const { blocks, size, head } = this.#layout;
+    const wx = (x - this.#left) / this.#scale;
+    const wy = (y - this.#top) / this.#scale;
+    for (const block of blocks) {
+      const column = Math.floor((wx - block.x) / size);
+      const line = Math.floor((wy - block.y - head) / size);
+      if (column < 0 || column >= block.across || line < 0) continue;
+      const row = block.group.rows[line * block.across + column];
+      if (row !== undefined && wy < block.y + block.height) return row;
+    }
+    return -1;
+  }
+
+  #point(row, x, y) {
+    if (row !== this.#at) {
+      this.#at = row;
+      this.refresh();
+    }
+    this.pointed(row, x, y);
+  }
+
+  #listen() {
+    const on = (event, listener, options) => this.canvas.addEventListener(event, listener, options);
+    on("wheel", (event) => this.#wheel(event), { passive: false });
+    on("pointerdown", (event) => this.#down(event));
+    on("pointermove", (event) => this.#drag(event));
+    on("pointerup", (event) => this.#up(event));
+    on("pointercancel", (event) => this.#fingers.delete(event.pointerId));
+    on("pointerleave", () => this.#point(-1, 0, 0));
+    on("keydown", (event) => this.#key(event));
+    on("focus", () => this.refresh());
+    on("blur", () => this.#point(-1, 0, 0));
+  }
+
+  #wheel(event) {
+    const whole = this.#scale === 1 && !event.ctrlKey && !event.metaKey;
+    if (whole && event.deltaY > 0) return; // all of it is seen: the page scrolls
+    event.preventDefault();
+    if (event.ctrlKey || event.metaKey || event.altKey || whole) this.zoom(Math.exp(-event.deltaY * 0.0022), event.offsetX, event.offsetY);
+    else this.move(-event.deltaX, -event.deltaY);
+    this.#point(-1, 0, 0);
+  }
+
+  #down(event) {
+    this.canvas.setPointerCapture(event.pointerId);
+    this.#fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
+    this.#moved = 0;
+  }
+
+  #drag(event) {
+    const before = this.#fingers.get(event.pointerId);
+    if (!before) {
+      this.#point(this.rowAt(event.offsetX, event.offsetY), event.offsetX, event.offsetY);
+      return;
+    }
+    const [dx, dy] = [event.offsetX - before[0], event.offsetY - before[1]];
+    this.#moved += Math.abs(dx) + Math.abs(dy);
+    const other = [...this.#fingers].find(([id]) => id !== event.pointerId)?.[1];
+    if (other) {
+      const apart = (from) => Math.hypot(from[0] - other[0], from[1] - other[1]) || 1;
+      this.zoom(apart([event.offsetX, event.offsetY]) / apart(before), other[0], other[1]);
+    } else if (this.#moved > 4) {
+      this.move(dx, dy);
+    }
+    this.#fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
+  }
+
+  #up(event) {
+    this.#fingers.delete(event.pointerId);
+    const row = this.#moved > 4 ? -1 : this.rowAt(event.offsetX, event.offsetY);
+    if (row >= 0) this.chosen(row);
+  }
+
+  #key(event) {
+    if (event.key in ARROWS) this.#step(...ARROWS[event.key]);
+    else if (event.key === "Enter" && this.#at >= 0) this.chosen(this.#at);
+    else if (event.key === "+" || event.key === "=") this.zoom(1.4, ...this.#focus());
+    else if (event.key === "-") this.zoom(1 / 1.4, ...this.#focus());
+    else if (event.key === "0" || event.key === "Home") this.whole();
+    else return;
+    event.preventDefault();
+  }
+
+  #focus() {
+    if (this.#at < 0) return [this.width / 2, this.height / 2];
+    return this.#corner(this.#at);
+  }
+
+  /** To the next tile that way, and across to the next block. */
+  #step(dx, dy) {
+    const { order, size, x, y, head } = this.#layout;
+    if (this.#at < 0 || Number.isNaN(x[this.#at])) {
+      this.#reach(order[0]);
+      return;
+    }
+    const [left, top] = this.#corner(this.#at);
+    const pitch = size * this.#scale;
+    for (let far = 1; far < 60; far++) {
+      const [px, py] = [left + pitch / 2 + dx * far * pitch, top + pitch / 2 + dy * (far * pitch + (far > 1 ? head : 0))];
+      const row = this.rowAt(px, py);
+      if (row >= 0 && row !== this.#at) {
+        this.#reach(row);
+        return;
+      }
+    }
+  }
+
+  #reach(row) {
+    const pitch = this.#layout.size * this.#scale;
+    const [left, top] = this.#corner(row);
+    this.move(into(left, pitch, this.width), into(top, pitch, this.height));
+    const [x, y] = this.#corner(row);
+    this.#point(row, x + pitch, y + pitch);
+  }
+}
+
+const into = (at, size, room) => (at < 4 ? 4 - at : at + size > room - 4 ? room - 4 - at - size : 0);
+
+function cut(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  let short = text;
+  while (short.length > 1 && pen.measureText(`${short}…`).width > width) short = short.slice(0, -1);
+  return `${short}…`;
+}
