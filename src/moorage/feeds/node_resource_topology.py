@@ -33,6 +33,7 @@ class _Metadata(msgspec.Struct, frozen=True):
 class _Resource(msgspec.Struct, frozen=True):
     name: str = ""
     available: str | int = 0
+    allocatable: str | int = 0
 
 
 class _Zone(msgspec.Struct, frozen=True):
@@ -94,9 +95,18 @@ def zones_from_list(listed: dict[str, Any]) -> TopologyZones:
 
 
 def _zones(item: _Topology) -> NodeZones:
-    zones = tuple(
-        {each.name: quantity.value(str(each.available)) for each in zone.resources}
-        for zone in item.zones
-        if zone.type == _NODE
-    )
-    return NodeZones(zones, item.metadata.resourceVersion or str(hash(item)))
+    zones = sorted((zone for zone in item.zones if zone.type == _NODE), key=_place)
+    free = tuple({one.name: _amount(one.available) for one in zone.resources} for zone in zones)
+    offered = [{one.name: _amount(one.allocatable) for one in zone.resources} for zone in zones]
+    told = tuple(offered) if any(any(zone.values()) for zone in offered) else ()
+    return NodeZones(free, item.metadata.resourceVersion or str(hash(item)), told)
+
+
+def _amount(said: str | int) -> int:
+    return quantity.value(str(said))
+
+
+def _place(zone: _Zone) -> int:
+    """`node-1` is the second: zones are numbered as the NUMA domains of devices are."""
+    number = zone.name.rpartition("-")[2]
+    return int(number) if number.isdecimal() else 0

@@ -5,6 +5,9 @@ import asyncio
 import pytest
 
 from moorage.feeds.node_resource_topology import TopologyReader, TopologyZones, zones_from_list
+from moorage.policies.gpu.devices.annotations import DEVICES, MILLI, NODE
+from moorage.policies.gpu.gpu_packing import NO_DOMAIN as PACKED_NO_DOMAIN
+from moorage.policies.gpu.gpu_packing import GPUPacking
 from moorage.policies.gpu.gpu_topology import NO_DOMAIN, TOO_SMALL, GPUTopology
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_errors import NotFound
@@ -141,6 +144,80 @@ def test_a_pod_gives_back_what_it_took() -> None:
     assert refusals(cluster, strict(5)) == {"a": TOO_SMALL}
 
 
+def holding(name: str, devices: str, milli: int = 1000, where: str = "a") -> PodBuilder:
+    """A bound pod whose annotations say which devices it holds."""
+    count = devices.count("-") + 1
+    said = {DEVICES: devices, MILLI: str(milli), NODE: where}
+    asked = {"alibabacloud.com/gpu-count": str(count), "alibabacloud.com/gpu-milli": str(milli)}
+    return pod(name).requesting(cpu="100m").annotated({**said, **asked}).on(where)
+
+
+def shared_box(name: str, links: str = "") -> NodeBuilder:
+    """Eight GPUs in two NUMA domains, which a device plugin hands out as it is told."""
+    offering = node(name).offering({"alibabacloud.com/gpu-count": "8"})
+    made = offering.labelled({PER_NUMA: "4"})
+    return made.annotated({"moorage.io/gpu-nvlink": links}) if links else made
+
+
+def wanting(how: str, count: int, name: str = "t") -> PodBuilder:
+    asked = {"alibabacloud.com/gpu-count": str(count), "moorage.io/gpu-topology": how}
+    return pod(name).requesting(cpu="100m").annotated(asked)
+
+
+def test_domains_are_occupied_by_the_devices_that_pods_really_hold() -> None:
+    """Handed out in order both pods would be in the first domain, and the second one whole."""
+    apart = world(GPUTopology(), shared_box("a"), holding("x", "0"), holding("y", "5"))
+    together = world(GPUTopology(), shared_box("a"), holding("x", "4"), holding("y", "6"))
+
+    assert refusals(apart, wanting("same-numa", 4)) == {"a": NO_DOMAIN}
+    assert refusals(apart, wanting("same-numa", 3)) == {}
+    assert refusals(together, wanting("same-numa", 4)) == {}
+
+
+def test_a_part_of_a_device_occupies_it_for_whole_ones() -> None:
+    cluster = world(GPUTopology(), shared_box("a"), holding("x", "1", 300), holding("y", "7", 300))
+
+    assert refusals(cluster, wanting("same-numa", 4)) == {"a": NO_DOMAIN}
+
+
+def test_links_are_domains_of_their_own() -> None:
+    """Two islands across the NUMA domains: even and odd devices."""
+    cluster = world(GPUTopology(), shared_box("a", "0,1,0,1,0,1,0,1"))
+    for name, device in (("x", "0"), ("y", "2")):
+        cluster.add(holding(name, device))
+
+    assert refusals(cluster, wanting("same-nvlink", 4)) == {}
+    assert refusals(cluster, wanting("same-numa", 4)) == {}
+    cluster.add(holding("z", "1"))
+    assert refusals(cluster, wanting("same-nvlink", 4)) == {"a": NO_DOMAIN}
+    assert refusals(cluster, wanting("same-numa", 4)) == {}
+    assert refusals(cluster, wanting("same-nvlink", 5)) == {"a": TOO_SMALL}
+
+
+def test_what_is_preferred_counts_in_the_score_and_keeps_nobody_off() -> None:
+    cluster = world(GPUTopology(numa_weight=100), shared_box("apart"), shared_box("whole"))
+    for name, device in (("x", "0"), ("y", "4")):
+        cluster.add(holding(name, device, where="apart"))
+    cluster.add(holding("z", "0-1", where="whole"))
+
+    assert refusals(cluster, wanting("prefer-same-numa", 4)) == {}
+    assert scores(cluster, wanting("prefer-same-numa", 4)) == {"apart": 0, "whole": 100}
+    assert scores(cluster, wanting("prefer-same-nvlink", 4)) == {"apart": 100, "whole": 100}
+
+
+def test_packing_goes_where_gpus_lie_together_if_that_is_preferred() -> None:
+    """Without the preference the fuller node is better packed."""
+    cluster = world(GPUPacking(), shared_box("apart"), shared_box("whole"))
+    for name, devices in (("x", "0"), ("y", "4"), ("v", "1")):
+        cluster.add(holding(name, devices, where="apart"))
+    cluster.add(holding("z", "0-1", where="whole"))
+
+    assert scores(cluster, wanting("", 4))["apart"] == 100
+    assert scores(cluster, wanting("prefer-same-numa", 4))["whole"] == 100
+    assert refusals(cluster, wanting("prefer-same-numa", 4)) == {}
+    assert refusals(cluster, wanting("same-numa", 4)) == {"apart": PACKED_NO_DOMAIN}
+
+
 def reported(*free: int) -> TopologyZones:
     zones = [
         {"name": f"node-{i}", "type": "Node", "resources": [{"name": GPU, "available": str(count)}]}
@@ -165,6 +242,46 @@ def test_what_is_served_goes_before_what_is_worked_out() -> None:
 
     reported(4, 0).write(cluster.profile.shared)
     assert refusals(cluster, strict(4)) == {}
+
+
+def test_pods_that_came_after_a_report_take_what_their_devices_are_of() -> None:
+    cluster = world(GPUTopology(), shared_box("a"))
+    reported(3, 4).write(cluster.profile.shared)
+    assert refusals(cluster, wanting("same-numa", 4)) == {}
+    cluster.add(holding("late", "6"))
+
+    assert refusals(cluster, wanting("same-numa", 4)) == {"a": NO_DOMAIN}
+    assert refusals(cluster, wanting("same-numa", 3)) == {}
+    cluster.cache.remove_pod(holding("late", "6").build().uid)
+    assert refusals(cluster, wanting("same-numa", 4)) == {}
+
+
+def test_zones_are_in_the_order_of_their_numbers_and_tell_their_size() -> None:
+    resources = [{"name": GPU, "available": "1", "allocatable": "2"}]
+    zones = [
+        {"name": f"node-{i}", "type": "Node", "resources": resources * (i + 1)} for i in (1, 0)
+    ]
+    found = zones_from_list({"items": [{"metadata": {"name": "a"}, "zones": zones}]}).found["a"]
+    assert found.allocatable == ({GPU: 2}, {GPU: 2})
+
+    cluster = world(GPUTopology(), box("a", 4))
+    zones_from_list({"items": [{"metadata": {"name": "a"}, "zones": zones}]}).write(
+        cluster.profile.shared
+    )
+    assert refusals(cluster, strict(3)) == {"a": TOO_SMALL}
+    assert refusals(cluster, strict(2)) == {"a": NO_DOMAIN}
+
+
+def test_resources_that_are_no_devices_are_handed_out() -> None:
+    mig = "nvidia.com/mig-1g.5gb"
+    there = node("a").offering({mig: "8"}).labelled({PER_NUMA: "4"})
+    plugin = GPUTopology(resource_names=("nvidia.com/mig-*",))
+    cluster = world(plugin, there, pod("x").requesting({mig: "5"}, cpu="1").on("a"))
+    asked = pod("t").requesting({mig: "4"}, cpu="1")
+
+    assert refusals(cluster, asked.annotated({"moorage.io/gpu-topology": "same-numa"})) == {
+        "a": NO_DOMAIN
+    }
 
 
 def test_a_node_that_was_replaced_is_looked_at_anew() -> None:

@@ -26,6 +26,7 @@ from moorage.framework.verdicts import (
 )
 from moorage.policies.gpu.devices import annotations, choice
 from moorage.policies.gpu.devices.columns import DeviceColumns
+from moorage.policies.gpu.devices.domains import domain_counts
 from moorage.policies.gpu.devices.pod_dialects import InvalidRequest, gpu_request
 from moorage.policies.gpu.gpu_request import WHOLE, GPURequest
 from moorage.policies.gpu.packing_costs import NEVER, Devices, Floats, placement_values
@@ -41,12 +42,11 @@ TAKEN: Final = "the GPUs were taken meanwhile"
 _REASONS: Final = {2: TOO_FEW, 3: WRONG_MODEL, 4: NO_SHARES}
 _NO_DEVICE, _TOO_FEW, _WRONG_MODEL, _NO_SHARES, _NO_DOMAIN = 1, 2, 3, 4, 5
 
-TOPOLOGY: Final = "moorage.io/gpu-topology"
-"""The pod's annotation: `same-numa` or `same-nvlink`."""
-
 _EXACT: Final = 1 << 20
 """Values are compared to a millionth of a milli."""
 _SEEN_KEPT: Final = 65_536
+_APART: Final = 1e8
+"""What it costs that GPUs do not lie together, where a pod prefers that: more than all else."""
 
 
 class PackedGPUs:
@@ -88,15 +88,16 @@ class PackedGPUs:
     def _choose(
         self, columns: DeviceColumns, table: NodeTable, row: int, pod: PodInfo, asked: GPURequest
     ) -> tuple[int, ...]:
-        """The device that a share costs least; whole ones that lie together."""
+        """The device that a share costs least; whole ones that lie together, or as many of them
+        as are left for a pod that somebody else put here."""
         devices = columns.nodes[row]
         fitting = np.flatnonzero(columns.left[row, : devices.number] >= asked.milli).tolist()
-        if len(fitting) < asked.gpus:
-            return ()
         if not asked.is_share:
-            demanded = pod.pod.annotations.get(TOPOLOGY, "")
-            domains = choice.domains_of(devices, demanded)
+            wanted = choice.alignment(pod.pod.annotations)
+            domains = choice.domains_of(devices, wanted.kind)
             return tuple(choice.choose(fitting, asked.gpus, domains))
+        if not fitting:
+            return ()
         without_cpu = asked._replace(cpu=0, memory=0, models=frozenset())
         free = columns.as_read(table)
         values = self._values(free, np.array([row]), without_cpu)[0]
@@ -136,7 +137,8 @@ class GPUPacking(PreFilter, Filter, Score, Reserve, PreBind, frozen=True):
 
     def sign(self, cycle: Cycle) -> Hashable:
         packed = packed_gpus(cycle.table)
-        return _request(cycle), cycle.pod.annotations.get(TOPOLOGY, ""), packed.typical.version
+        wanted = choice.alignment(cycle.pod.annotations)
+        return _request(cycle), wanted, packed.typical.version
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         request = _request(cycle)
@@ -147,14 +149,13 @@ class GPUPacking(PreFilter, Filter, Score, Reserve, PreBind, frozen=True):
         rows = np.arange(cycle.table.rows)[nodes.rows]
         milli = _milli(request, columns.memory[rows])
         left = columns.left[rows]
-        counts = np.array([columns.nodes[row].number for row in rows.tolist()])
         out[(left >= milli[:, None]).sum(axis=1) < request.gpus] = _NO_DEVICE
         self._refuse_domains(request, pod, columns, rows, out)
         out[(milli < WHOLE) & ~columns.shares[rows]] = _NO_SHARES
         if request.models:
             known = [model in request.models for model in columns.models.values]
             out[~np.array(known)[columns.model[rows]]] = _WRONG_MODEL
-        out[(counts < request.gpus) | (milli > WHOLE)] = _TOO_FEW
+        out[(columns.number[rows] < request.gpus) | (milli > WHOLE)] = _TOO_FEW
 
     def _refuse_domains(
         self,
@@ -164,18 +165,11 @@ class GPUPacking(PreFilter, Filter, Score, Reserve, PreBind, frozen=True):
         rows: NDArray[np.int64],
         out: NDArray[np.int32],
     ) -> None:
-        demanded = pod.annotations.get(TOPOLOGY, "")
-        if demanded not in (choice.SAME_NUMA, choice.SAME_NVLINK) or request.gpus < 2:
-            return
-        for position, row in enumerate(rows.tolist()):
-            if out[position]:
-                continue
-            devices = columns.nodes[row]
-            milli = request.on(devices.memory).milli
-            fitting = np.flatnonzero(columns.left[row, : devices.number] >= milli).tolist()
-            domains = choice.domains_of(devices, demanded)
-            if choice.most_in_one(fitting, domains) < request.gpus:
-                out[position] = _NO_DOMAIN
+        wanted = choice.alignment(pod.annotations)
+        if wanted.is_strict and request.gpus > 1:
+            milli = _milli(request, columns.memory[rows])
+            found = domain_counts(columns, rows, milli, wanted.kind)
+            out[(out == 0) & (found.largest_free() < request.gpus)] = _NO_DOMAIN
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         if code in _REASONS:
@@ -184,7 +178,13 @@ class GPUPacking(PreFilter, Filter, Score, Reserve, PreBind, frozen=True):
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         rows = np.arange(cycle.table.rows)[nodes.rows]
-        best = packed_gpus(cycle.table).values(cycle.table, rows, _request(cycle)).max(axis=1)
+        packed, request = packed_gpus(cycle.table), _request(cycle)
+        best = packed.values(cycle.table, rows, request).max(axis=1)
+        wanted = choice.alignment(pod.annotations)
+        if wanted.is_preferred and request.gpus > 1:
+            milli = _milli(request, packed.columns.memory[rows])
+            found = domain_counts(packed.columns, rows, milli, wanted.kind)
+            best = np.where(found.largest_free() < request.gpus, best - _APART, best)
         out[:] = np.where(best > NEVER, np.round(np.maximum(best, -1e12) * _EXACT), -(1 << 60))
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:

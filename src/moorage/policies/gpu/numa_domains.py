@@ -1,16 +1,17 @@
-"""Which GPUs of a node are taken, by NUMA domain, as pods come and go.
+"""Which GPUs of a node are taken, by NUMA domain, where the device columns are not the last word.
 
-Kubelets tell nobody which domain a pod's GPUs are in, so it is worked out as their topology manager
-decides: a pod goes into the domain that it fills best; if none holds it, into the emptiest ones,
-one after the other. What a pod took is given back where it was taken. Where a NodeResourceTopology
-of the node is served, that is what is free; only pods that came later are worked out on top.
+Where a NodeResourceTopology of a node is served, that is what is free: the kubelet says so. Pods
+that came later take what their devices are of. Resources that are no devices of the columns (MIG
+profiles, say) are handed out as a kubelet's topology manager does: a pod goes into the domain that
+it fills best; if none holds it, into the emptiest ones, one after the other. What a pod took is
+given back where it was taken.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moorage.cache.follower import Follower
 from moorage.cache.node_view import Nodes
@@ -18,20 +19,27 @@ from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable, PodChange
 from moorage.policies import label_values
 from moorage.policies.gpu import gpu_resources
+from moorage.policies.gpu.devices import choice
+from moorage.policies.gpu.devices.columns import DeviceColumns
+from moorage.policies.gpu.devices.domains import DomainCounts
 
 ZONES: Final = "numa-zones"
 """Where a profile keeps what NodeResourceTopologies say, in what plugins share."""
 
-Counts = NDArray[np.int64]
+Columns = DeviceColumns | None
 Taken = list[tuple[int, int]]
 """How many GPUs of which domain."""
 
 
 class NodeZones(NamedTuple):
-    """What is free in each zone of a node, by resource; `version` tells one report from another."""
+    """What is free in each zone of a node, by resource; `version` tells one report from another.
+
+    `allocatable` is what each zone has, where that is told.
+    """
 
     available: tuple[Mapping[str, int], ...]
     version: str = ""
+    allocatable: tuple[Mapping[str, int], ...] = ()
 
 
 class ServedZones:
@@ -54,7 +62,10 @@ def served_zones(shared: dict[str, Any]) -> ServedZones:
 
 
 class NumaDomains:
-    """The free GPUs of every domain, brought up to date when they are read."""
+    """The free GPUs of every domain, brought up to date when they are read.
+
+    Pods take what `columns` say that they hold; without columns, GPUs are handed out here.
+    """
 
     def __init__(self, names: tuple[str, ...], label: str) -> None:
         self._names = names
@@ -66,25 +77,34 @@ class NumaDomains:
         self._reported: dict[int, str] = {}
         self._zones_version = -1
 
-    def free(self, table: NodeTable, zones: ServedZones, row: int) -> list[int]:
-        """What is free in each domain of a row."""
-        self._catch_up(table, zones)
+    def counts(
+        self, table: NodeTable, zones: ServedZones, rows: Sequence[int], columns: Columns
+    ) -> DomainCounts:
+        """The domains of some rows."""
+        self._catch_up(table, zones, columns)
+        found = [self._counted(table, zones, row, columns) for row in rows]
+        width = max((len(part) for both in found for part in both), default=1)
+        free, size = np.zeros((2, len(found), width), dtype=np.int64)
+        for place, both in enumerate(found):
+            for counts, part in zip((free, size), both, strict=True):
+                counts[place, : len(part)] = part
+        return DomainCounts(free, size)
+
+    def _counted(
+        self, table: NodeTable, zones: ServedZones, row: int, columns: Columns
+    ) -> tuple[list[int], ...]:
         if row not in self._free:
             self._begin(table, zones, row)
-        return self._free[row]
+        node = table.nodes[row]
+        served = zones.nodes.get(node.name) if node is not None else None
+        if served is not None and served.allocatable:
+            return self._free[row], [_gpus(zone, self._names) for zone in served.allocatable]
+        if columns is not None:
+            known = columns.domains[choice.SAME_NUMA][row, : columns.number[row]]
+            return self._free[row], np.bincount(known).tolist()
+        return self._free[row], self._sizes(table, row)
 
-    def most_free(self, nodes: Nodes, zones: ServedZones, domains: Counts) -> Counts:
-        """The GPUs free in so many of a node's emptiest domains.  int64 (node)"""
-        rows = np.arange(nodes.table.rows)[nodes.rows].tolist()
-        return np.array(
-            [
-                sum(sorted(self.free(nodes.table, zones, row), reverse=True)[:count])
-                for row, count in zip(rows, domains.tolist(), strict=True)
-            ],
-            dtype=np.int64,
-        )
-
-    def _catch_up(self, table: NodeTable, zones: ServedZones) -> None:
+    def _catch_up(self, table: NodeTable, zones: ServedZones, columns: Columns) -> None:
         nodes, pods = self._nodes.missed(table.node_log), self._pods.missed(table.pod_log)
         if nodes is None or pods is None:
             self._free.clear()
@@ -95,7 +115,7 @@ class NumaDomains:
             self._forget(row)
         for row, pod, sign in pods:
             if row in self._free:
-                self._apply(table, row, pod, sign)
+                self._apply(table, row, pod, sign, columns)
         if self._zones_version != zones.version:
             self._zones_version = zones.version
             for row, node in enumerate(table.nodes):
@@ -131,30 +151,43 @@ class NumaDomains:
         whole, rest = divmod(offered, size)
         return [size] * whole + ([rest] if rest else [])
 
-    def _apply(self, table: NodeTable, row: int, pod: PodInfo, sign: int) -> None:
-        asked = gpu_resources.requested_gpus(pod, table, self._names)
-        if not asked:
-            return
+    def _apply(
+        self, table: NodeTable, row: int, pod: PodInfo, sign: int, columns: Columns = None
+    ) -> None:
         free, key = self._free[row], (row, pod.uid)
-        if sign > 0:
-            self._taken[key] = _take(free, asked)
-        else:
+        if sign < 0:
             for domain, count in self._taken.pop(key, ()):
                 free[domain] += count
+            return
+        taken = _by_device(columns, row, pod, len(free))
+        if taken is None:
+            asked = gpu_resources.requested_gpus(pod, table, self._names)
+            taken = _shared_out(free, asked) if asked else []
+        for domain, count in taken:
+            free[domain] -= count
+        self._taken[key] = taken
 
 
-def _take(free: list[int], asked: int) -> Taken:
+def _by_device(columns: Columns, row: int, pod: PodInfo, domains: int) -> Taken | None:
+    """What a pod took, by the domains of the devices that it holds; None where nobody on the node
+    heeds which those are."""
+    held = columns.held(pod.uid) if columns is not None else None
+    if columns is None or held is None or not columns.shares[row]:
+        return None
+    known = columns.domains[choice.SAME_NUMA][row]
+    taken = Counter(int(known[device]) for device in held.devices if device < len(known))
+    return list(taken.items()) if max(taken, default=0) < domains else None
+
+
+def _shared_out(free: Sequence[int], asked: int) -> Taken:
     """Hand out GPUs: of the domain that is filled best, or else of the emptiest ones."""
     fitting = [domain for domain, count in enumerate(free) if count >= asked]
     if fitting:
-        best = min(fitting, key=lambda domain: free[domain])
-        free[best] -= asked
-        return [(best, asked)]
+        return [(min(fitting, key=lambda domain: free[domain]), asked)]
     taken: Taken = []
     for domain in sorted(range(len(free)), key=lambda domain: -free[domain]):
         count = min(free[domain], asked)
         if count > 0:
-            free[domain] -= count
             asked -= count
             taken.append((domain, count))
     return taken

@@ -3,6 +3,7 @@
     annotations     where the devices of a pod are written, and how they are read back
     choice          which devices of a node a pod gets
     columns         DeviceColumns: what is left of every device, beside the node table
+    domains         how many devices of each NUMA or NVLink domain a node has, and has free
     node_devices    NodeDevices: what devices a node has, and who reads which pod gets which
     pod_dialects    what a pod asks for, in the dialects in use
 

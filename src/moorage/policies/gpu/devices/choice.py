@@ -1,41 +1,57 @@
 """Which devices of a node a pod gets: those that lie together, and leave the others together."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from moorage.policies.gpu.devices.node_devices import NodeDevices
 
+TOPOLOGY: Final = "moorage.io/gpu-topology"
+"""The pod's annotation: one of the kinds below, alone or after `prefer-`."""
+NEAR: Final = ""
 SAME_NUMA: Final = "same-numa"
 SAME_NVLINK: Final = "same-nvlink"
-"""What a pod's topology annotation may demand: all its GPUs in one such domain."""
+KINDS: Final = (NEAR, SAME_NUMA, SAME_NVLINK)
+"""Which domains count: NUMA domains, NVLink domains, or links before NUMA where nothing is said."""
+
+_PREFER: Final = "prefer-"
 
 
-def domains_of(devices: NodeDevices, demanded: str = "") -> tuple[int, ...]:
-    """By device, the domain that counts: the demanded one, or links before NUMA; all in one,
-    where the node does not say."""
-    if demanded == SAME_NUMA:
+class Alignment(NamedTuple):
+    """The domains that a pod's GPUs are to lie in together, and how much it wants that."""
+
+    kind: str = NEAR
+    is_strict: bool = False
+    is_preferred: bool = False
+
+
+def alignment(said: Mapping[str, str], name: str = TOPOLOGY) -> Alignment:
+    """What a pod's annotations say of its GPUs' domains: `same-numa`, `prefer-same-nvlink` ..."""
+    text = said.get(name, "")
+    kind = text.removeprefix(_PREFER)
+    if kind not in (SAME_NUMA, SAME_NVLINK):
+        return Alignment()
+    return Alignment(kind, text == kind, text != kind)
+
+
+def domains_of(devices: NodeDevices, kind: str = NEAR) -> tuple[int, ...]:
+    """By device, its domain of a kind, numbered from 0; one for all, if the node does not say."""
+    if kind == SAME_NUMA:
         known = devices.numa
-    elif demanded == SAME_NVLINK:
+    elif kind == SAME_NVLINK:
         known = devices.links
     else:
         known = devices.links or devices.numa
-    return known or (0,) * devices.number
-
-
-def most_in_one(fitting: Sequence[int], domains: Sequence[int]) -> int:
-    """How many of some devices lie in one domain."""
-    counts: dict[int, int] = {}
-    for device in fitting:
-        domain = domains[device] if device < len(domains) else 0
-        counts[domain] = counts.get(domain, 0) + 1
-    return max(counts.values(), default=0)
+    if len(known) < devices.number:
+        return (0,) * devices.number
+    order = {domain: place for place, domain in enumerate(sorted(set(known)))}
+    return tuple(order[domain] for domain in known)
 
 
 def choose(fitting: Sequence[int], count: int, domains: Sequence[int]) -> list[int]:
-    """So many of the fitting devices: from the domain they fill best, else from the fullest."""
+    """So many of the fitting devices: from the domain they fill best, else from the emptiest."""
     by_domain: dict[int, list[int]] = {}
     for device in fitting:
-        by_domain.setdefault(domains[device] if device < len(domains) else 0, []).append(device)
+        by_domain.setdefault(domains[device], []).append(device)
     enough = [group for group in by_domain.values() if len(group) >= count]
     if enough:
         return min(enough, key=len)[:count]

@@ -3,9 +3,12 @@
 | column   | shape         | dtype | meaning                                                       |
 |----------|---------------|-------|---------------------------------------------------------------|
 | `left`   | (row, device) | int32 | milli that nobody holds; 0 where there is no such device      |
+| `number` | (row)         | int64 | how many devices there are                                    |
 | `model`  | (row)         | int32 | id of the devices' model in `models`                          |
 | `memory` | (row)         | int64 | MiB of each device, 0 where unknown                           |
 | `shares` | (row)         | bool  | whether parts of devices are handed out (somebody reads that) |
+
+`domains[kind]`, int32 (row, device), is each device's NUMA or NVLink domain (choice.KINDS).
 
 They follow the table's logs, and so do trials: a pod that is tried on a node holds devices there
 until it is taken back. What a bound pod's annotations say is believed. A pod that says nothing (it
@@ -23,7 +26,7 @@ from moorage.cache.follower import Follower
 from moorage.cache.interner import Interner
 from moorage.cache.podinfo import CPU, MEMORY, PodInfo
 from moorage.cache.table import NodeTable, PodChange
-from moorage.policies.gpu.devices import annotations
+from moorage.policies.gpu.devices import annotations, choice
 from moorage.policies.gpu.devices.annotations import Holding
 from moorage.policies.gpu.devices.node_devices import NodeDevices, Reader, read_devices
 from moorage.policies.gpu.devices.pod_dialects import InvalidRequest, gpu_request
@@ -51,6 +54,8 @@ class DeviceColumns:
         self.capacity = 0
         """Milli of all devices that are healthy, free or not."""
         self.left: NDArray[np.int32] = np.zeros((0, 1), dtype=np.int32)
+        self.number: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.domains: dict[str, NDArray[np.int32]] = dict.fromkeys(choice.KINDS, self.left)
         self.model: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self.memory: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.shares: NDArray[np.bool_] = np.zeros(0, dtype=bool)
@@ -114,6 +119,7 @@ class DeviceColumns:
         self.nodes = [_NOTHING] * len(self.nodes)
         self.capacity = 0
         self.left[:] = 0
+        self.number[:] = 0
         self.shares[:] = False
         self._on = [{} for _ in self._on]
         self._row_of.clear()
@@ -132,11 +138,13 @@ class DeviceColumns:
 
     def _fill(self, row: int, devices: NodeDevices) -> None:
         if devices.number > self.left.shape[1]:
-            wider = np.zeros((len(self.left), devices.number), dtype=np.int32)
-            wider[:, : self.left.shape[1]] = self.left
-            self.left = wider
+            self.left = _widened(self.left, devices.number)
+            self.domains = {k: _widened(was, devices.number) for k, was in self.domains.items()}
+        for kind, domains in self.domains.items():
+            domains[row, : devices.number] = choice.domains_of(devices, kind)
         self.capacity += WHOLE * (_healthy(devices) - _healthy(self.nodes[row]))
         self.nodes[row] = devices
+        self.number[row] = devices.number
         self.model[row] = self.models.intern(devices.model)
         self.memory[row] = devices.memory
         self.shares[row] = devices.reader is not Reader.NOBODY
@@ -199,10 +207,20 @@ class DeviceColumns:
             return
         self.nodes += [_NOTHING] * short
         self._on += [{} for _ in range(short)]
-        self.left = np.vstack([self.left, np.zeros((short, self.left.shape[1]), np.int32)])
+        self.left = _lengthened(self.left, short)
+        self.domains = {kind: _lengthened(was, short) for kind, was in self.domains.items()}
+        self.number = np.concatenate([self.number, np.zeros(short, np.int64)])
         self.model = np.concatenate([self.model, np.zeros(short, np.int32)])
         self.memory = np.concatenate([self.memory, np.zeros(short, np.int64)])
         self.shares = np.concatenate([self.shares, np.zeros(short, dtype=bool)])
+
+
+def _widened(column: NDArray[np.int32], devices: int) -> NDArray[np.int32]:
+    return np.pad(column, ((0, 0), (0, devices - column.shape[1])))
+
+
+def _lengthened(column: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
+    return np.pad(column, ((0, rows), (0, 0)))
 
 
 def _healthy(devices: NodeDevices) -> int:
