@@ -10,6 +10,7 @@
     clock       clocks, real and virtual
     config      KubeSchedulerConfiguration and SchedulingPolicy
     cycle       one attempt: where does this pod go?
+    dashboard   the page and its views as JSON, read when somebody looks
     devices     devices and claims: what is offered, taken, and to be had on a node
     explain     why, why not, and what would help
     extender    kube-scheduler's extender protocol, both ways

@@ -6,6 +6,7 @@
     config_bundle     a configuration with its policies and canaries, checked together
     config_sources    the files and ConfigMaps that it is read from
     config_text       one text of it, with its file or ConfigMap
+    dashboard_sources  what the dashboard of a scheduler shows
     extender_process  the process of `moorage extender serve`
     extender_profile  the profile that an extender answers with
     feed_builder      which reader serves which source

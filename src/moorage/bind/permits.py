@@ -109,3 +109,9 @@ class WaitingPods:
 
     def all(self) -> list[WaitingPod]:
         return list(self._pods.values())
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._pods
+
+    def __len__(self) -> int:
+        return len(self._pods)

@@ -1,6 +1,7 @@
 """The cluster that `simulate`, `explain`, `capacity` and `whatif` are about: files, a live one."""
 
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import click
 import msgspec
@@ -123,11 +124,19 @@ class ClusterChoice(NamedTuple):
         """The namespace of the context; that of files is the default one."""
         return self._selected().namespace if self.is_live else ""
 
-    def simulated(self, given: Given, progress: Progress | None = None) -> Simulation:
+    def simulated(
+        self, given: Given, progress: Progress | None = None, observers: Sequence[Any] = ()
+    ) -> Simulation:
         """The cluster once everything in it was scheduled."""
         guard = given.loaded.moorage.plugin_guard
         settings = given.loaded.configuration, given.known, self.seed, guard
-        return simulate(given.objects, *settings, validate=self.validate, progress=progress)
+        return simulate(
+            given.objects,
+            *settings,
+            validate=self.validate,
+            progress=progress,
+            observers=observers,
+        )
 
     def source(self) -> Source:
         """The cluster to ask about: as it stands, or once everything in it was scheduled.

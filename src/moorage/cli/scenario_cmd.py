@@ -6,11 +6,14 @@ import click
 
 from moorage import __version__
 from moorage.cli import comparison_output
+from moorage.cli.finished_run import FinishedRun
 from moorage.cli.scenario_options import read_configurations, read_scenario, refuse_nothing_done
 from moorage.config.field_errors import InputError
 from moorage.simulate import scenario_file
+from moorage.simulate.candidate import Candidate
 from moorage.simulate.comparison import compare
-from moorage.simulate.scenario_run import run_scenario
+from moorage.simulate.scenario import Scenario
+from moorage.simulate.scenario_run import RunResult, run_scenario, run_scenario_observed
 
 
 def is_scenario(paths: Sequence[str]) -> bool:
@@ -26,17 +29,27 @@ def play(
     plugins: Sequence[str],
     seed: int,
     output: str,
+    shown: FinishedRun | None = None,
 ) -> None:
-    """Play a scenario once, and write what came of it."""
+    """Play a scenario once, and write what came of it; `shown` is served afterwards."""
     if output == "yaml":
         raise InputError(["-o yaml: a scenario is told as a table or as json"])
     scenario = read_scenario(paths[0] if paths else None, nodes, pods)
     candidate = read_configurations([config] if config else [], plugins)[0]
-    result = run_scenario(scenario, candidate, seed)
+    if shown is None:
+        result = run_scenario(scenario, candidate, seed)
+        _write(scenario, candidate, result, output)
+        return
+    result, scheduler = run_scenario_observed(scenario, candidate, seed, shown.observers)
+    _write(scenario, candidate, result, output)
+    shown.serve(scheduler, shown.sources(scheduler))
+
+
+def _write(scenario: Scenario, candidate: Candidate, result: RunResult, output: str) -> None:
     refuse_nothing_done({candidate.name: [result]})
     found = compare(scenario.name, __version__, {candidate.name: [result]})
     if output == "json":
-        comparison_output.write_json({"seed": seed, "kpis": result.kpis, **found.as_data()})
+        comparison_output.write_json({"seed": result.seed, "kpis": result.kpis, **found.as_data()})
         return
     comparison_output.print_comparison(found)
     if result.gave_up:

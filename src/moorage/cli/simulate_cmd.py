@@ -13,6 +13,7 @@ from moorage.cli import common, scenario_cmd
 from moorage.cli.cluster_options import VALIDATE, ClusterChoice, ManifestCommand
 from moorage.cli.command_exit import FAILED, PENDING
 from moorage.cli.common import exit_on_bad_input
+from moorage.cli.finished_run import SERVE, FinishedRun
 from moorage.cli.simulate_text import csv_text, print_report
 from moorage.cli.stage_progress import StageProgress
 from moorage.cli.standard_streams import stdout_to_stderr
@@ -71,6 +72,8 @@ _NARROWEST = 40
 )
 @click.option("--fail-on-pending", is_flag=True, help="End with 3 where a pod is pending.")
 @click.option("--strict", is_flag=True, help="Refuse kinds that scheduling does not read.")
+@SERVE[0]
+@SERVE[1]
 @VALIDATE
 @exit_on_bad_input
 def simulate_command(
@@ -91,6 +94,8 @@ def simulate_command(
     scaled: tuple[str, ...],
     fail_on_pending: bool,
     strict: bool,
+    serve: bool,
+    http_port: int,
     validate: bool,
 ) -> None:
     """Schedule the pods of some manifests on an embedded cluster, and show where they went.
@@ -117,13 +122,15 @@ def simulate_command(
       moorage simulate cluster.yaml app.yaml --scale deployment/web=20 --add-node 3=node.yaml
       moorage simulate --context staging app.yaml
       moorage simulate --nodes nodes.csv --pods pods.csv --config scheduler.yaml
+      moorage simulate cluster.yaml app.yaml --serve
 
     The exit code is 0, or 1 where a plugin raised, 2 where the input is at fault, and 3 with
     --fail-on-pending where a pod is pending.
     """
     live = context is not None or kubeconfig is not None
+    run = FinishedRun(http_port) if serve else None
     if nodes or pods or not (paths or live) or scenario_cmd.is_scenario(paths):
-        scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output)
+        scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output, run)
         return
     with stdout_to_stderr(), garbage.frozen(), StageProgress("reading manifests") as progress:
         choice = ClusterChoice(
@@ -140,11 +147,15 @@ def simulate_command(
         objects = what_if.add_nodes(given.objects, added)
         objects = what_if.scale_workloads(objects, scaled)
         objects = what_if.drain_nodes(objects, drained)
-        told = build_report(choice.simulated(given._replace(objects=objects), progress))
+        seen = () if run is None else run.observers
+        ran = choice.simulated(given._replace(objects=objects), progress, seen)
+        told = build_report(ran)
     common.warn((*told.warnings, *told.refused, *told.notes))
     if not told.nodes:
         click.echo("warning: there is no Node in the input, so no pod can be placed", err=True)
     _write(_selected(told, only, namespace, node), output)
+    if run is not None:
+        run.serve(ran.scheduler, run.sources(ran.scheduler))
     sys.exit(_exit_code(told, fail_on_pending))
 
 

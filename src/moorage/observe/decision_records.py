@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from moorage.observe.records import Attempt, Bound, Result
 
@@ -90,6 +92,8 @@ class DecisionRecords:
         self._per_pod = per_pod
         self._slots: list[bytes] = []
         self._owners = array("q")
+        self._numbers = array("q")
+        """The number of the record in each slot."""
         self._bound = array("q")
         self._bind = array("q")
         """Microseconds by slot: of the attempt until it was bound, and of Bind; 0 for none yet."""
@@ -137,6 +141,7 @@ class DecisionRecords:
                 else (),
             )
         )
+        self._numbers[slot] = self.count
         self._bound[slot] = self._bind[slot] = 0
         if self._told is not None:
             self._told.set()
@@ -163,6 +168,7 @@ class DecisionRecords:
         if slot == len(self._slots):
             self._slots.append(_FREE)
             self._owners.append(owner)
+            self._numbers.append(0)
             self._bound.append(0)
             self._bind.append(0)
         else:
@@ -204,9 +210,21 @@ class DecisionRecords:
 
     def since(self, number: int) -> Iterator[DecisionRecord]:
         """Every record after that number, oldest first."""
-        found = [(_number(each), slot) for slot, each in enumerate(self._slots) if each]
-        for _, slot in sorted(pair for pair in found if pair[0] > number):
-            yield self._decoded(slot)
+        numbers = np.array(self._numbers)
+        yield from self._unchanged(numbers, np.flatnonzero(numbers > number), numbers)
+
+    def before(self, number: int) -> Iterator[DecisionRecord]:
+        """Every record before that number, newest first."""
+        numbers = np.array(self._numbers)
+        yield from self._unchanged(numbers, np.flatnonzero(numbers < number), -numbers)
+
+    def _unchanged(
+        self, numbers: NDArray[np.int64], slots: NDArray[np.int64], key: NDArray[np.int64]
+    ) -> Iterator[DecisionRecord]:
+        """Records in the order of a key, but those that were overwritten meanwhile."""
+        for slot in slots[np.argsort(key[slots])].tolist():
+            if self._numbers[slot] == numbers[slot]:
+                yield self._decoded(slot)
 
     async def more(self) -> None:
         """Return when there are more records than there are now."""
@@ -249,8 +267,3 @@ def _with(own: dict[str, int], differs: list[int]) -> dict[str, int]:
     for place, points in zip(differs[::2], differs[1::2], strict=True):
         found[names[place]] = points
     return found
-
-
-def _number(raw: bytes) -> int:
-    decoded: list[Any] = msgspec.msgpack.decode(raw)
-    return int(decoded[0])

@@ -21,6 +21,9 @@ FOREIGN_HOST: Final = "Forbidden: this port answers to localhost only\n"
 READ_ONLY: Final = "Method not allowed: nothing can be changed over plain HTTP\n"
 CALLER: Final = web.RequestKey("caller", str)
 """Under which a request has the name of who asks."""
+WHOLE_TREES: Final = ("/dashboard/",)
+"""What is one right, whichever path below it is asked for: named by pods and nodes, they have no
+end."""
 SAFE: Final = frozenset({"GET", "HEAD"})
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -65,7 +68,7 @@ class Gate:
             user = await self._authorizer.check(
                 bearer,
                 request.method.lower(),
-                request.path,
+                reviewed_path(request.path),
                 address=request.remote or "",
                 user=self.certificates.user_of(request),
             )
@@ -82,6 +85,11 @@ class Gate:
         if request.method not in SAFE:
             return refusal(405, READ_ONLY)
         return await handler(request)
+
+
+def reviewed_path(path: str) -> str:
+    """The path that a caller needs the right to: itself, or the tree that it is part of."""
+    return next((tree for tree in WHOLE_TREES if f"{path}/".startswith(tree)), path)
 
 
 def busy_while_answering(

@@ -12,6 +12,7 @@
 | /debug/stacks | where every thread and task stands |
 | /debug/profile?seconds=N | where the time goes: collapsed stacks, for a flame graph |
 | /debug/flags/v | PUT a number: how much the log says from now on |
+| /dashboard/ | the page and its views (`moorage.dashboard`); only where enabled |
 """
 
 import asyncio
@@ -20,7 +21,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from aiohttp import web
@@ -41,6 +42,15 @@ REFRESH_SECONDS: Final = 60.0
 SHUTDOWN_SECONDS: Final = 5.0
 
 
+class Pages(Protocol):
+    """More that is served, behind the same gate."""
+
+    def routes(self) -> list[web.RouteDef]: ...
+
+    def close(self) -> None:
+        """Let go of whoever is still being answered: the server stops."""
+
+
 class Server:
     """Serves until cancelled. `ports` are those it listens on, in the order of the listeners."""
 
@@ -58,6 +68,7 @@ class Server:
         strategies: Callable[[], dict[str, Any]] = dict,
         decisions: DecisionRecords | None = None,
         questions: Mapping[str, Question] | None = None,
+        pages: Pages | None = None,
     ) -> None:
         self.health = health
         self.ports: list[int] = []
@@ -71,6 +82,7 @@ class Server:
         self._strategies = strategies
         self._questions = Questions(questions or {})
         self._decisions = DecisionPages(DecisionRecords(0) if decisions is None else decisions)
+        self._pages = pages
         self._tls: list[ServerTls] = []
         self._busy: set[Any] = set()
 
@@ -92,6 +104,8 @@ class Server:
                 await runner.setup()
                 stack.push_async_callback(runner.cleanup)
                 stack.push_async_callback(self._listen(listener, runner).close)
+            if self._pages is not None:
+                stack.callback(self._pages.close)
             yield
 
     def _listen(self, listener: Listener, runner: web.AppRunner) -> BoundedListener:
@@ -139,6 +153,8 @@ class Server:
             app.router.add_get("/debug/stacks", self._get_stacks)
             app.router.add_get("/debug/profile", self._get_profile)
             app.router.add_put("/debug/flags/v", self._put_verbosity)
+        if self._pages is not None:
+            app.router.add_routes(self._pages.routes())
         return app
 
     async def _get_health(self, request: web.Request) -> web.Response:

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
@@ -105,6 +105,22 @@ def run_scenario(
         return run_virtual(_Run(scenario, candidate, seed, clock, whole).play(), clock)
 
 
+def run_scenario_observed(
+    scenario: Scenario, candidate: Candidate, seed: int, observers: Iterable[Any]
+) -> tuple[RunResult, Scheduler]:
+    """Play a scenario with every feature, and keep the scheduler as the run leaves it.
+
+    `observers` hear what it decides, and change nothing of what comes of it.
+    """
+    clock = VirtualClock(START - 1.0)
+    with garbage.collected_rarely():
+        run = _Run(scenario, candidate, seed, clock, whole=True, observers=observers)
+        result = run_virtual(run.play(), clock)
+    first = run.schedulers[0]
+    assert isinstance(first, Scheduler)
+    return result, first
+
+
 class _Run:
     """Everything of one run."""
 
@@ -115,12 +131,14 @@ class _Run:
         seed: int,
         clock: VirtualClock,
         whole: bool,
+        observers: Iterable[Any] = (),
     ) -> None:
         self._scenario = scenario
         self._seed = seed
         self._clock = clock
         arrivals = scenario.arrivals_of(seed)
         first = next(arrivals, None)
+        self._observers = tuple(observers)
         self._arrivals: Iterator[Arrival] = iter(()) if first is None else chain((first,), arrivals)
         self._meter = Meter(scenario.kpis, START + (first.time if first else 0.0))
         self._attempts = _Attempts(self._meter)
@@ -143,17 +161,15 @@ class _Run:
             self._scaler = Autoscaler(scenario.scaling, self._nodes, self._pods, clock)
             self._pods.pod_waits = self._scaler.wake
         rng = random.Random(seed)
-        self._schedulers: list[Scheduler | DirectEngine]
+        self.schedulers: list[Scheduler | DirectEngine]
         if isinstance(self._server, DirectServer):
             backoff = backoff_of(loaded.configuration)
             counted, note = self._attempts.count, self._attempts.note
-            self._schedulers = [
+            self.schedulers = [
                 DirectEngine(self._server, first_profile, clock, rng, backoff, counted, note)
             ]
         else:
-            self._schedulers = [
-                self._scheduler(each, rng) for each in (candidate, *scenario.beside)
-            ]
+            self.schedulers = [self._scheduler(each, rng) for each in (candidate, *scenario.beside)]
         self._arriving = asyncio.Event()
         self._views: list[tuple[float, tuple[float, ...]]] = []
 
@@ -169,7 +185,7 @@ class _Run:
             self._profiles(candidate),
             clock=self._clock,
             rng=rng,
-            observers=(self._attempts,),
+            observers=(*self._observers, self._attempts),
             backoff=(backoff.initial, backoff.maximum),
             recorder=SilentRecorder(self._server, self._clock, instance="simulation"),
         )
@@ -179,7 +195,7 @@ class _Run:
         for each in self._scenario.objects:
             self._server.put(resource_of(each), each)
         self._nodes.join_all(self._scenario.nodes)
-        running = [asyncio.ensure_future(scheduler.run()) for scheduler in self._schedulers]
+        running = [asyncio.ensure_future(scheduler.run()) for scheduler in self.schedulers]
         story = asyncio.ensure_future(self._story())
         await asyncio.wait({*running, story}, return_when=asyncio.FIRST_COMPLETED)
         for scheduler in running:

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
@@ -124,11 +124,12 @@ def simulate(
     limits: RunLimits = DEFAULT_LIMITS,
     validate: bool = False,
     progress: Progress | None = None,
+    observers: Sequence[Any] = (),
 ) -> Simulation:
     """Schedule everything that can be scheduled.
 
     With `validate`, what an API server refuses is refused; otherwise it is taken as far as it makes
-    sense. `progress` is told how far it is.
+    sense. `progress` is told how far it is; `observers` hear of every attempt.
     """
     warnings: list[str] = []
     rng = random.Random(seed)
@@ -155,7 +156,7 @@ def simulate(
             profiles,
             clock=clock,
             rng=rng,
-            observers=(story,) if progress is None else (story, progress),
+            observers=(*observers, story) if progress is None else (*observers, story, progress),
             backoff=(float(backoff[0]), float(backoff[1])),
             extenders=NO_EXTENDERS if extenders is None else extenders,
             recorder=UnplacedRecorder(cluster, clock, instance="simulation"),

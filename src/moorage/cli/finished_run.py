@@ -1,0 +1,86 @@
+"""A finished run on a dashboard: the cluster as it ended and what was decided, until Ctrl-C."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from moorage.app.dashboard_sources import scheduler_sources
+from moorage.cli.common import PORT
+from moorage.config.field_errors import InputError
+from moorage.dashboard.dashboard import Dashboard
+from moorage.dashboard.sources import Sources
+from moorage.observe.decision_records import DecisionRecords
+from moorage.observe.prometheus_metrics import Metrics
+from moorage.scheduler.scheduler import Scheduler
+from moorage.serve.health import Health
+from moorage.serve.http_server import Server
+from moorage.serve.secure_serving import Listener, ListenerError
+
+LOOPBACK: Final = "127.0.0.1"
+DEFAULT_PORT: Final = 8090
+SERVE: Final = (
+    click.option(
+        "--serve",
+        is_flag=True,
+        help="Afterwards, show the cluster and every decision on a dashboard, until Ctrl-C.",
+    ),
+    click.option(
+        "--http-port",
+        type=PORT,
+        default=DEFAULT_PORT,
+        show_default=True,
+        metavar="PORT",
+        help="The port of 127.0.0.1 that --serve serves it at; 0: any free one.",
+    ),
+)
+
+
+class FinishedRun:
+    """Observes a run, and shows it when it is over."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._metrics = Metrics(sampled=1.0)
+        self._records = DecisionRecords()
+
+    @property
+    def observers(self) -> tuple[Any, ...]:
+        """Who has to hear of every attempt."""
+        return self._metrics, self._records
+
+    def sources(self, scheduler: Scheduler, mode: str = "simulate") -> Sources:
+        """What there is to see of a scheduler whose time has ended."""
+        ended = scheduler.clock.now()
+        return scheduler_sources(scheduler, self._records, mode, now=lambda: ended, live=False)
+
+    def serve(self, scheduler: Scheduler, sources: Sources) -> None:
+        """Serve until Ctrl-C."""
+        self._metrics.follow(scheduler)
+        try:
+            asyncio.run(_serve(self._port, sources, self._metrics))
+        except ListenerError as error:
+            raise InputError([f"--http-port {self._port}: {error}"]) from None
+
+
+async def _serve(port: int, sources: Sources, metrics: Metrics) -> None:
+    server = Server(
+        [Listener(LOOPBACK, port, None)],
+        health=Health(),
+        metrics=metrics,
+        configz=dict,
+        decisions=sources.records,
+        pages=Dashboard(sources),
+    )
+    stop = asyncio.Event()
+    _on_signals(stop.set)
+    async with server.serving():
+        click.echo(f"http://{LOOPBACK}:{server.ports[0]}/dashboard/ until Ctrl-C", err=True)
+        await stop.wait()
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)

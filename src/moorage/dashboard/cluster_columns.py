@@ -1,0 +1,172 @@
+"""What each node is and holds, as columns of one entry per row of the node table.
+
+Nothing here runs unless somebody looks: `catch_up` follows the table's log. Each change of a row
+gets a revision of its own, so that a viewer is described by one number, whatever he has missed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api.node import Node
+from moorage.cache.cache import Cache
+from moorage.cache.follower import Follower
+from moorage.cache.podinfo import CPU, MEMORY
+from moorage.cache.table import NodeTable
+from moorage.dashboard.node_facts import NO_NODE, NodeFacts, facts_of
+from moorage.policies.gpu.gpu_resources import GPU_RESOURCE_NAMES, gpu_indices
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+CHUNK: Final = 200
+MOST_LABEL_VALUES: Final = 100
+"""Labels of more values than that are no use to group by."""
+MEASURES: Final = (
+    "pods",
+    "allocation",
+    "cpu",
+    "memory",
+    "gpu",
+    "gpu_fragmentation",
+    "usage",
+    "price",
+)
+UNKNOWN: Final = float("nan")
+"""Written as null."""
+
+
+class ClusterColumns:
+    """Columns by row of the table; `order` are the rows that hold nodes.
+
+    `revision` is that of the last change of any row; `layout` grows where nodes come, go, or move
+    to another zone or pool: whoever was sent rows by position has to start afresh.
+    """
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._log: Follower[int] = Follower()
+        self._stale: set[int] = set()
+        self._nodes: list[Node | None] = []
+        self.facts: list[NodeFacts] = []
+        self.tenants: list[str] = []
+        self.measures: dict[str, Floats] = {name: np.zeros(0) for name in MEASURES}
+        self.revisions: Rows = np.zeros(0, dtype=np.int64)
+        self.revision = 0
+        self.layout = 0
+        self._order: Rows | None = None
+        self.label_values: dict[str, set[str]] = {}
+
+    def steps(self) -> Iterator[int]:
+        """Take in what changed, some rows at a time; yields how many."""
+        self._look()
+        while self._stale:
+            rows = [self._stale.pop() for _ in range(min(CHUNK, len(self._stale)))]
+            self._take(np.array(rows, dtype=np.int64))
+            yield len(rows)
+
+    @property
+    def order(self) -> Rows:
+        """The rows that hold nodes."""
+        if self._order is None:
+            alive = (row for row, each in enumerate(self.facts) if each is not NO_NODE)
+            self._order = np.fromiter(alive, dtype=np.int64)
+        return self._order
+
+    def changed_since(self, revision: int, most: int) -> tuple[Rows, int, bool]:
+        """Rows that changed after a revision, longest ago first; up to which; whether all."""
+        rows = np.flatnonzero(self.revisions > revision)
+        if len(rows) <= most:
+            return rows, self.revision, True
+        taken = rows[np.argsort(self.revisions[rows])[:most]]
+        return taken, int(self.revisions[taken[-1]]), False
+
+    def labels(self) -> list[str]:
+        """The label keys that nodes can be grouped by."""
+        known = self.label_values.items()
+        return sorted(key for key, values in known if 0 < len(values) <= MOST_LABEL_VALUES)
+
+    def _look(self) -> None:
+        table = self._cache.table
+        missed = self._log.missed(table.usage_log)
+        self._grow(table)
+        self._stale.update(range(table.rows) if missed is None else missed)
+
+    def _grow(self, table: NodeTable) -> None:
+        lacking = table.rows - len(self.facts)
+        if lacking <= 0:
+            return
+        self._nodes += [None] * lacking
+        self.facts += [NO_NODE] * lacking
+        self.tenants += [""] * lacking
+        for name, column in self.measures.items():
+            self.measures[name] = np.concatenate((column, np.full(lacking, UNKNOWN)))
+        self.revisions = np.concatenate((self.revisions, np.zeros(lacking, dtype=np.int64)))
+
+    def _take(self, rows: Rows) -> None:
+        changed = np.zeros(len(rows), dtype=bool)
+        for place, row in enumerate(rows.tolist()):
+            changed[place] = self._take_node(row) | self._take_tenant(row)
+        for name, values in self._measured(rows).items():
+            column = self.measures[name]
+            before = column[rows]
+            changed |= (before != values) & ~(np.isnan(before) & np.isnan(values))
+            column[rows] = values
+        new = rows[changed]
+        self.revisions[new] = self.revision + 1 + np.arange(len(new))
+        self.revision += len(new)
+
+    def _take_node(self, row: int) -> bool:
+        node = self._cache.table.nodes[row]
+        if node is self._nodes[row]:
+            return False
+        self._nodes[row] = node
+        before, after = self.facts[row], NO_NODE if node is None else facts_of(node)
+        if before == after:
+            return False
+        self.facts[row] = after
+        if before[:3] != after[:3]:
+            self.layout += 1
+            self._order = None
+        if node is not None:
+            self._note_labels(node)
+        return True
+
+    def _note_labels(self, node: Node) -> None:
+        for key, value in node.labels.items():
+            values = self.label_values.setdefault(key, set())
+            if len(values) <= MOST_LABEL_VALUES:
+                values.add(value)
+
+    def _take_tenant(self, row: int) -> bool:
+        """The namespace whose pods ask for the most CPU of a node."""
+        asked: Counter[str] = Counter()
+        for info in self._cache.table.pods[row].values():
+            asked[info.cls.namespace] += info.nonzero[CPU]
+        tenant = asked.most_common(1)[0][0] if asked else ""
+        changed = tenant != self.tenants[row]
+        self.tenants[row] = tenant
+        return changed
+
+    def _measured(self, rows: Rows) -> dict[str, Floats]:
+        table = self._cache.table
+        shares = table.used_share[:, rows]
+        offered = table.allocatable[:, rows] > 0
+        return {
+            "pods": table.pod_count[rows].astype(np.float64),
+            "allocation": np.where(offered, shares, 0.0).max(axis=0).round(3),
+            "cpu": shares[CPU].round(3),
+            "memory": shares[MEMORY].round(3),
+            "gpu": _gpu_share(table, rows),
+        }
+
+
+def _gpu_share(table: NodeTable, rows: Rows) -> Floats:
+    """The part of its GPUs that pods have asked for; unknown where it has none."""
+    known = [i for i in gpu_indices(table, GPU_RESOURCE_NAMES) if i < len(table.allocatable)]
+    offered = table.allocatable[known][:, rows].sum(axis=0)
+    asked = table.requested[known][:, rows].sum(axis=0)
+    share: Floats = np.where(offered > 0, asked / np.maximum(offered, 1), UNKNOWN).round(3)
+    return share

@@ -1,0 +1,104 @@
+"""All nodes as JSON, by columns: everything at once, or the rows that changed."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.cache import Cache
+from moorage.dashboard.cluster_columns import MEASURES, ClusterColumns
+from moorage.dashboard.slices import Later, at_once, between_attempts, sliced
+
+MOST_ROWS: Final = 400
+"""Rows in one delta; those left go with the next."""
+SNAPSHOT_ROWS: Final = 2000
+"""Who lacks more than that is told to fetch all anew."""
+CHANGING: Final = ("ready", "tainted", "tenant", *MEASURES)
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+
+class ClusterCursor(NamedTuple):
+    """What a viewer has been sent."""
+
+    layout: int
+    revision: int
+
+
+class ClusterView:
+    """Answers what is asked of the nodes."""
+
+    def __init__(self, cache: Cache, later: Later = at_once) -> None:
+        self._cache = cache
+        self._later = later
+        self.columns = ClusterColumns(cache)
+
+    async def catch_up(self) -> None:
+        """Take in what changed since somebody looked last."""
+        await sliced(self._later, self.columns.steps())
+
+    async def whole(self, label: str = "") -> bytes:
+        """Every node."""
+        await self.catch_up()
+        columns = self.columns
+        head = {
+            "revision": columns.revision,
+            "layout": columns.layout,
+            "resources": list(self._cache.table.resources.values),
+            "labels": columns.labels(),
+        }
+        taken = await between_attempts(self._later, lambda: self._taken(columns.order, label))
+        parts = []
+        for name, values in taken.items():
+            parts.append(_ENCODE(name) + b":" + _ENCODE(_listed(values)))
+            await asyncio.sleep(0)
+        return _ENCODE(head)[:-1] + b',"nodes":{' + b",".join(parts) + b"}}"
+
+    def cursor(self) -> ClusterCursor:
+        """Where a viewer begins who fetches all now."""
+        return ClusterCursor(self.columns.layout, self.columns.revision)
+
+    def since(self, seen: ClusterCursor) -> tuple[dict[str, Any] | None, ClusterCursor]:
+        """What a viewer lacks, if anything, and what he has been sent with it."""
+        columns = self.columns
+        if seen.layout != columns.layout:
+            return {"snapshot": True}, self.cursor()
+        if seen.revision == columns.revision:
+            return None, seen
+        behind = int((columns.revisions > seen.revision).sum())
+        if behind > SNAPSHOT_ROWS:
+            return {"snapshot": True}, self.cursor()
+        rows, revision, _ = columns.changed_since(seen.revision, MOST_ROWS)
+        taken = {name: _listed(each) for name, each in self._changing(rows)}
+        places = np.searchsorted(columns.order, rows).tolist()
+        delta = {"revision": revision, "layout": seen.layout, "rows": places, "columns": taken}
+        return delta, ClusterCursor(seen.layout, revision)
+
+    def _taken(self, rows: NDArray[np.int64], label: str) -> dict[str, Any]:
+        facts = [self.columns.facts[row] for row in rows.tolist()]
+        found: dict[str, Any] = {
+            "name": [each.name for each in facts],
+            "zone": [each.zone for each in facts],
+            "pool": [each.pool for each in facts],
+            **dict(self._changing(rows)),
+        }
+        if label:
+            nodes = self._cache.table.nodes
+            kept = (nodes[row] for row in rows.tolist())
+            found["label"] = ["" if node is None else node.labels.get(label, "") for node in kept]
+        return found
+
+    def _changing(self, rows: NDArray[np.int64]) -> Iterator[tuple[str, Any]]:
+        columns, listed = self.columns, rows.tolist()
+        yield "ready", [columns.facts[row].ready for row in listed]
+        yield "tainted", [columns.facts[row].tainted for row in listed]
+        yield "tenant", [columns.tenants[row] for row in listed]
+        yield "pods", columns.measures["pods"][rows].astype(np.int64)
+        for name in MEASURES[1:]:
+            yield name, columns.measures[name][rows]
+
+
+def _listed(values: Any) -> Any:
+    return values.tolist() if isinstance(values, np.ndarray) else values

@@ -1,0 +1,106 @@
+"""The routes of the dashboard.
+
+| path below /dashboard/ | answers |
+|---|---|
+| | the page; page/FILE its files |
+| api/about | which process this is, and what it can be asked |
+| api/cluster | every node, by columns |
+| api/queue | who waits, where and why |
+| api/decisions | the last attempts, rates, steps, timeline |
+| api/stream | server-sent events: what changes in these views |
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from moorage.dashboard.cluster_view import ClusterView
+from moorage.dashboard.decision_view import DecisionView
+from moorage.dashboard.event_stream import EventStream
+from moorage.dashboard.page_files import HEADERS, PageFiles, to_page
+from moorage.dashboard.queue_view import QueueFilter, QueueView
+from moorage.dashboard.sources import Sources
+from moorage.dashboard.stream_channels import ClusterChannel, DecisionChannel, QueueChannel
+from moorage.dashboard.viewers import Viewers
+from moorage.serve.gate import refusal
+
+API: Final = "/dashboard/api"
+DATA_HEADERS: Final = {**HEADERS, "Cache-Control": "no-store", "Content-Type": "application/json"}
+Answer = Callable[[web.Request], Awaitable[Any]]
+
+
+class Dashboard:
+    """One page and its views; `routes` are hung into a server."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        later = sources.cluster.later
+        self._files = PageFiles()
+        self._cluster = ClusterView(sources.cluster.cache, later)
+        self._queue = QueueView(sources.queue, sources.records, sources.now, later)
+        self._decisions = DecisionView(sources.records, sources.now)
+        self._queue_channel = QueueChannel(self._queue)
+        channels = (
+            ClusterChannel(self._cluster),
+            self._queue_channel,
+            DecisionChannel(self._decisions),
+        )
+        self.viewers = Viewers(self._catch_up)
+        self._stream = EventStream(channels, self.viewers)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Everything that is served."""
+        views: Mapping[str, Answer] = {
+            "about": self._about,
+            "cluster": self._get_cluster,
+            "queue": self._get_queue,
+            "decisions": self._get_decisions,
+        }
+        return [
+            web.get("/dashboard", to_page),
+            web.get("/dashboard/", self._files.get),
+            web.get("/dashboard/page/{file}", self._files.get),
+            *(web.get(f"{API}/{path}", _as_json(answer)) for path, answer in views.items()),
+            web.get(f"{API}/stream", self._stream.get),
+        ]
+
+    def close(self) -> None:
+        """Let every viewer go: the server stops."""
+        self.viewers.close()
+
+    async def _catch_up(self) -> None:
+        await self._cluster.catch_up()
+        await asyncio.sleep(0)
+        await self._decisions.catch_up()
+        await self._queue_channel.catch_up()
+
+    async def _about(self, request: web.Request) -> Any:
+        return self._sources.about()
+
+    async def _get_cluster(self, request: web.Request) -> bytes:
+        return await self._cluster.whole(request.query.get("label", ""))
+
+    async def _get_queue(self, request: web.Request) -> Any:
+        return await self._queue.page(QueueFilter.of(request.query))
+
+    async def _get_decisions(self, request: web.Request) -> Any:
+        return await self._decisions.page(request.query)
+
+
+def _as_json(answer: Answer) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """A handler that says in plain words what is wrong with a question."""
+
+    async def get(request: web.Request) -> web.StreamResponse:
+        try:
+            found = await answer(request)
+        except ValueError as error:
+            return refusal(400, f"{error}\n")
+        except LookupError as error:
+            return refusal(404, f"{error.args[0] if error.args else error}\n")
+        body = found if isinstance(found, bytes) else msgspec.json.encode(found)
+        return web.Response(body=body, headers=DATA_HEADERS)
+
+    return get

@@ -1,0 +1,131 @@
+"""The last attempts as JSON, newest first, with their rates, their steps and a timeline."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from moorage.dashboard.decision_columns import DecisionColumns
+from moorage.dashboard.slices import at_once, sliced
+from moorage.observe.decision_records import CAPACITY, DecisionRecord, DecisionRecords
+from moorage.serve.decisions import DecisionFilter
+
+MOST_SENT: Final = 50
+STEPS_OF: Final = 500
+"""How many of the last attempts tell how long steps take."""
+
+
+class DecisionQuery(NamedTuple):
+    """Which records are asked for, newest first: before a number, at or before a moment."""
+
+    wanted: DecisionFilter
+    before: int
+    at: float | None = None
+    begin: float | None = None
+    """From here on the timeline, up to `at`."""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str], count: int) -> "DecisionQuery":
+        """What a query asks for; ValueError names the parameter that makes no sense."""
+        before = query.get("before") or query.get("continue") or str(count + 1)
+        if not before.isdecimal():
+            raise ValueError(f"before={before}: not a number")
+        plain = {name: value for name, value in query.items() if name != "continue"}
+        moments = (_moment(query, name) for name in ("at", "from"))
+        return cls(DecisionFilter.of(plain), int(before), *moments)
+
+    def takes(self, record: DecisionRecord) -> bool:
+        """Whether a record is one of those."""
+        return (self.at is None or record.time <= self.at) and self.wanted.takes(record)
+
+
+class DecisionView:
+    """Answers what is asked of the records."""
+
+    def __init__(self, records: DecisionRecords, now: Callable[[], float]) -> None:
+        self.records = records
+        self._now = now
+        self._columns = DecisionColumns(records, CAPACITY)
+
+    async def catch_up(self) -> None:
+        """Take in what was recorded since somebody looked last."""
+        await sliced(at_once, self._columns.steps())
+
+    async def page(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """Some records and where to go on, and what all of them say together."""
+        asked = DecisionQuery.of(query, self.records.count)
+        await self.catch_up()
+        found = [each for each in await sliced(at_once, self._found(asked)) if each is not None]
+        limit = asked.wanted.limit
+        more = len(found) > limit
+        items = found[:limit]
+        return {
+            "items": items,
+            "continue": str(items[-1].number) if more and items else "",
+            "rates": self.rates(),
+            "steps": await self.steps(),
+            "timeline": self._columns.timeline(asked.begin, asked.at if asked.begin else None),
+        }
+
+    def rates(self) -> dict[str, float | None]:
+        """How many attempts a second, and how long they take."""
+        return self._columns.rates(self._now())
+
+    def since(self, number: int) -> tuple[dict[str, Any] | None, int]:
+        """What a viewer lacks, if anything, and the number he has been sent with it."""
+        count = self.records.count
+        if count <= number:
+            return None, number
+        items: list[DecisionRecord] = []
+        for record in self.records.before(count + 1):
+            if record.number <= number or len(items) == MOST_SENT:
+                break
+            items.append(record)
+        skipped = max(0, count - number - len(items))
+        return {"items": items, "skipped": skipped, "rates": self.rates()}, count
+
+    async def steps(self) -> list[dict[str, Any]]:
+        """How long each step took in the last attempts."""
+        took: dict[str, list[float]] = {}
+        for record in await sliced(at_once, self._last(STEPS_OF)):
+            for point, ms in record.steps.items():
+                took.setdefault(point, []).append(ms)
+        return [_step(point, each) for point, each in took.items()]
+
+    def _last(self, most: int) -> Iterator[DecisionRecord]:
+        records = self.records.before(self.records.count + 1)
+        return (record for record, _ in zip(records, range(most), strict=False))
+
+    def _found(self, asked: DecisionQuery) -> Iterator[DecisionRecord | None]:
+        """Records that match, one more than is asked for; None for each that does not."""
+        pod, left = asked.wanted.pod, asked.wanted.limit + 1
+        records = (
+            (each for each in reversed(self.records.of_pod(pod)) if each.number < asked.before)
+            if pod
+            else self.records.before(asked.before)
+        )
+        for record in records:
+            if record.number <= asked.wanted.since:
+                return
+            if not asked.takes(record):
+                yield None
+                continue
+            yield record
+            left -= 1
+            if not left:
+                return
+
+
+def _step(point: str, took: list[float]) -> dict[str, Any]:
+    p50, p99 = np.percentile(took, (50, 99)).round(3).tolist()
+    return {"step": point, "plugin": "", "p50_ms": p50, "p99_ms": p99, "calls": len(took)}
+
+
+def _moment(query: Mapping[str, str], name: str) -> float | None:
+    text = query.get(name)
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name}={text}: not a moment: write seconds since the epoch") from None

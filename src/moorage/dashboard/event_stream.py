@@ -1,0 +1,110 @@
+"""Server-sent events: what changed since a viewer was last told, a few times a second.
+
+A viewer is a few numbers: what he has been sent. Nothing is queued for him; one who reads slowly is
+told less often, and where he lacks too much, to fetch all anew. What two viewers lack alike is
+encoded once.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
+
+import msgspec
+from aiohttp import web
+
+from moorage.dashboard.viewers import TooManyViewers, Viewers
+from moorage.serve.gate import refusal
+
+KEEP_ALIVE_SECONDS: Final = 15.0
+STUCK_SECONDS: Final = 30.0
+"""One who has not read anything for so long is cut off, and may come back."""
+BUFFER_BYTES: Final = 64 << 10
+HEADERS: Final = {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+    "X-Content-Type-Options": "nosniff",
+}
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+
+class Channel(Protocol):
+    """One kind of event."""
+
+    @property
+    def name(self) -> str: ...
+
+    def begin(self) -> Any:
+        """What a viewer has been sent who comes now."""
+
+    def since(self, seen: Any) -> tuple[Any | None, Any]:
+        """What he lacks, None for nothing, and what he has been sent with it."""
+
+
+class EventStream:
+    """Tells viewers what changes."""
+
+    def __init__(self, channels: Iterable[Channel], viewers: Viewers) -> None:
+        self._channels = {each.name: each for each in channels}
+        self._viewers = viewers
+        self._frames: dict[tuple[str, Any, Any], bytes] = {}
+
+    async def get(self, request: web.Request) -> web.StreamResponse:
+        """Stream until the viewer goes, or reads nothing any more."""
+        names = [each for each in request.query.get("views", "").split(",") if each]
+        unknown = [each for each in names if each not in self._channels]
+        if unknown:
+            return refusal(400, f"views={unknown[0]}: one of {', '.join(self._channels)}\n")
+        try:
+            with self._viewers.one_more():
+                return await self._stream(request, names or list(self._channels))
+        except TooManyViewers as error:
+            answer = refusal(503, f"{error}\n")
+            answer.headers["Retry-After"] = "10"
+            return answer
+
+    async def _stream(self, request: web.Request, names: list[str]) -> web.StreamResponse:
+        response = web.StreamResponse(headers=HEADERS)
+        await response.prepare(request)
+        if request.transport is not None:
+            request.transport.set_write_buffer_limits(high=BUFFER_BYTES)
+        seen = {name: self._channels[name].begin() for name in names}
+        last, text = time.monotonic(), b"retry: 2000\n\n"
+        try:
+            while not self._viewers.closed:
+                if text:
+                    last = time.monotonic()
+                    async with asyncio.timeout(STUCK_SECONDS):
+                        await response.write(text)
+                await self._viewers.beat()
+                text = b"".join(self._lacking(seen))
+                if not text and time.monotonic() - last > KEEP_ALIVE_SECONDS:
+                    text = b": keep-alive\n\n"
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+    def _lacking(self, seen: dict[str, Any]) -> Iterable[bytes]:
+        for name, before in seen.items():
+            frame, seen[name] = self._frame(name, before)
+            if frame:
+                yield frame
+
+    def _frame(self, name: str, before: Any) -> tuple[bytes, Any]:
+        """What a viewer lacks as it is sent; the last few are kept for those who lack the same."""
+        channel = self._channels[name]
+        told, after = channel.since(before)
+        if told is None:
+            return b"", after
+        if told.get("snapshot"):
+            self._viewers.snapshots += 1
+        key = (name, before, after)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = b"event: %b\ndata: %b\n\n" % (name.encode(), _ENCODE(told))
+            if len(self._frames) >= 4 * len(self._channels):
+                self._frames.clear()
+            self._frames[key] = frame
+        return frame, after

@@ -1,0 +1,52 @@
+"""What a node's object says of it: its zone, its pool, whether it is ready and takes pods."""
+
+from typing import Final, NamedTuple
+
+from moorage.api.node import Node
+
+POOL_LABELS: Final = (
+    "karpenter.sh/nodepool",
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+    "node-pool",
+    "nodepool",
+    "pool",
+    "node.kubernetes.io/instance-type",
+)
+"""Labels that tell a node's pool, the first that a node has."""
+
+
+class NodeFacts(NamedTuple):
+    """What is shown of a node's object."""
+
+    name: str
+    zone: str
+    pool: str
+    ready: bool
+    tainted: bool
+    """Whether it keeps off pods that tolerate nothing."""
+
+
+NO_NODE: Final = NodeFacts("", "", "", False, False)
+
+
+def facts_of(node: Node) -> NodeFacts:
+    """What a node's object says."""
+    repels = node.spec.unschedulable or any(
+        taint.effect != "PreferNoSchedule" for taint in node.taints
+    )
+    return NodeFacts(node.name, node.zone, pool_of(node), is_ready(node), repels)
+
+
+def pool_of(node: Node) -> str:
+    """The pool that a node belongs to; empty where no known label says so."""
+    labels = node.labels
+    return next((labels[key] for key in POOL_LABELS if key in labels), "")
+
+
+def is_ready(node: Node) -> bool:
+    """Whether the kubelet reports it ready; one that reports nothing is taken to be."""
+    told = (each.status for each in node.status.conditions if each.type == "Ready")
+    return next(told, "True") == "True"

@@ -1,0 +1,67 @@
+"""What a dashboard is made of: small sources, each of which may have nothing to tell."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from moorage.cache.cache import Cache
+from moorage.dashboard.slices import Later, at_once
+from moorage.observe.decision_records import DecisionRecords
+from moorage.queue.scheduling_queue import SchedulingQueue
+
+
+class About(msgspec.Struct, frozen=True):
+    """Which process this is, and what it can be asked; `live` tells whether time passes."""
+
+    mode: str
+    version: str
+    instance: str = ""
+    profiles: tuple[str, ...] = ()
+    generation: int = 0
+    now: float = 0.0
+    live: bool = True
+    leader: bool = True
+    can: dict[str, bool] = {}
+
+
+class WaitingOnPermit(Protocol):
+    """Pods that wait on Permit, by uid."""
+
+    def __contains__(self, uid: object, /) -> bool: ...
+    def __len__(self) -> int: ...
+
+
+def _nothing() -> list[dict[str, Any]]:
+    return []
+
+
+class ClusterSource(NamedTuple):
+    """What is believed of the nodes; `later` runs what reads it between attempts."""
+
+    cache: Cache
+    later: Later = at_once
+
+
+class QueueSource(NamedTuple):
+    """Who waits; `gangs` and `tenants` tell of groups and of quotas, where there are any."""
+
+    queue: SchedulingQueue
+    waiting: WaitingOnPermit = frozenset()
+    gangs: Callable[[], list[dict[str, Any]]] = _nothing
+    tenants: Callable[[], list[dict[str, Any]]] = _nothing
+
+
+Explain = Callable[[str], Awaitable[Any]]
+"""Explains the pod `namespace/name`; LookupError where there is none, ValueError where not."""
+
+
+class Sources(NamedTuple):
+    """Everything that one dashboard shows."""
+
+    about: Callable[[], About]
+    now: Callable[[], float]
+    cluster: ClusterSource
+    queue: QueueSource
+    records: DecisionRecords
+    explain: Explain | None = None
