@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from moorage.api.resource_slices import DeviceAttribute
-from moorage.devices.cel.environment import CompileError
+from moorage.devices.cel.library import CompileError
 from moorage.devices.cel.program import Program
 from moorage.devices.cel.values import (
     CelError,

@@ -21,12 +21,21 @@ SELECTORS = (
     f"device.attributes['{GPU}'].?model.orValue('').matches('^[ah]100$')",
     f"['a100', 'l4'].exists(m, m == device.attributes['{GPU}'].?model.orValue(''))",
     "device.attributes['resource.example.org'].?pcieRoot.orValue('') != 'pci-0'",
+    f"device.attributes['{GPU}'].exists(k, v, k == 'numa' && v == 1)",
+    f"device.attributes['{GPU}'].?model.orValue('').find('[0-9]+') in ['100', '4']",
+    f"device.attributes['{GPU}'].transformList(k, v, k).sort().first().orValue('') < 'm'",
+    f"'%s/%d'.format([device.driver, device.attributes['{GPU}'].?numa.orValue(0)]) == '{GPU}/1'",
+    "cidr('10.0.0.0/8').containsIP(device.attributes['resource.example.org']"
+    ".?address.orValue('10.1.2.3'))",
     f"device.driver == '{NIC}' ? device.attributes['{NIC}'].speed > 10 : true",
 )
 ODD_SELECTORS = (
     "device.nonsense == 1",
     "device.driver ==",
     "device.driver",
+    "[1, 'a'].size() == 2",
+    "ip(device.driver).family() == 4",
+    "true || device.driver.matches('[')",
     "device.attributes['gone'].missing",
     f"device.attributes['{GPU}'].model",
     f"device.attributes['{GPU}'].model > 3",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.devices.cel.environment import CompileError
+from moorage.devices.cel.library import CompileError
 from moorage.devices.cel.program import Program
 from moorage.devices.cel.values import CelError, CostLimitError, DefaultMap, Semver, parse_quantity
 
@@ -40,6 +40,21 @@ OWN = f"device.attributes['{GPU}']"
         pytest.param(f"['a100', 'l4'].exists(m, m == {OWN}.model)", True, id="a list"),
         pytest.param("has(device.allowMultipleAllocations)", True, id="a field that all have"),
         pytest.param("dyn(1) == 1.0 && !(true == dyn(1))", True, id="numbers are equal by worth"),
+        pytest.param("1 < 1.5 && 2u > 1", True, id="numbers of two kinds are compared"),
+        pytest.param("'key=value'.find('([a-z]+)=(.*)') == 'key=value'", True, id="a match"),
+        pytest.param("'baac'.findAll('a*') == ['', 'aa', '']", True, id="all matches"),
+        pytest.param("cidr('10.0.0.0/8').containsIP('10.1.2.3')", True, id="a network"),
+        pytest.param("ip('fe80::1').isLinkLocalUnicast()", True, id="an address"),
+        pytest.param("url('https://a.example:80/x').getPort() == '80'", True, id="a URL"),
+        pytest.param("format.dns1123Label().validate('A').hasValue()", True, id="a named format"),
+        pytest.param(f"{OWN}.exists(k, v, k == 'numa' && v == 3)", True, id="two variables"),
+        pytest.param("{'a': 1}.transformMap(k, v, v + 1) == {'a': 2}", True, id="a map of a map"),
+        pytest.param("[3, 1].sortBy(e, -e) == [3, 1]", True, id="a sorted list"),
+        pytest.param("'%d of %s'.format([1, 'x']) == '1 of x'", True, id="a format"),
+        pytest.param("duration('1.5h') > duration('1h29m')", True, id="durations"),
+        pytest.param(
+            "timestamp('2024-05-06T07:08:09Z').getHours('02:00') == 9", True, id="a time in a zone"
+        ),
     ],
 )
 def test_an_expression_is_evaluated(expression: str, want: bool) -> None:
@@ -48,7 +63,17 @@ def test_an_expression_is_evaluated(expression: str, want: bool) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["device.driver ==", "device.driver > 5", "device.nonsense == 1", "device.driver", "1 + 2"],
+    [
+        *(
+            "device.driver ==",
+            "device.driver > 5",
+            "device.nonsense == 1",
+            "device.driver",
+            "1 + 2",
+        ),
+        *("[1, 'a'].size() == 2", "true || 'a'.matches('[')", "true || '%d'.format([1, 2]) == ''"),
+        *("true || int('x') == 1", "now() > timestamp(0)", "math.greatest(1, 2) == 2"),
+    ],
 )
 def test_what_kubernetes_refuses_does_not_compile(expression: str) -> None:
     with pytest.raises(CompileError):
@@ -68,6 +93,14 @@ def test_an_expression_that_costs_too_much_is_stopped() -> None:
 
     with pytest.raises(CostLimitError):
         Program(nested).matches(DEVICE)
+
+
+@pytest.mark.parametrize(
+    "expression", ["lists.range(1000000000).size() > 0", "'%.1000000000f'.format([1.5]) == ''"]
+)
+def test_what_would_fill_the_memory_is_not_begun(expression: str) -> None:
+    with pytest.raises((CostLimitError, CompileError)):
+        Program(expression).matches(DEVICE)
 
 
 def test_a_pattern_that_would_take_for_ever_elsewhere_is_decided_at_once() -> None:

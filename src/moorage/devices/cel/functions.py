@@ -1,20 +1,22 @@
-"""Functions of the strings, lists, sets, quantity, semver and optional libraries."""
+"""Functions by name: those of texts, sets, quantities, versions and optionals, and all others."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final
 
 from moorage.api import int64
 from moorage.api.quantity import Quantity
-from moorage.devices.cel import operators
-from moorage.devices.cel.environment import matches_regex
-from moorage.devices.cel.operators import no_overload
+from moorage.devices.cel import lists, named_formats, network, operators, times, urls
+from moorage.devices.cel.lists import as_list
+from moorage.devices.cel.network import parses
+from moorage.devices.cel.regex import find_all, matches_regex
+from moorage.devices.cel.text_format import format_text, quote
 from moorage.devices.cel.values import (
     NOTHING,
     CelError,
     Optional,
     Semver,
     equal,
+    no_overload,
     normalized_semver,
     parse_quantity,
 )
@@ -22,12 +24,6 @@ from moorage.devices.cel.values import (
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise no_overload(value)
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
         raise no_overload(value)
     return value
 
@@ -46,14 +42,21 @@ def _semver(value: Any) -> Semver:
 
 def _matches(text: Any, pattern: Any) -> bool:
     try:
-        return _regex_result(_text(text), _text(pattern))
+        return matches_regex(_text(text), _text(pattern))
     except ValueError as error:
         raise CelError(str(error)) from None
 
 
-@lru_cache(maxsize=4096)
-def _regex_result(text: str, pattern: str) -> bool:
-    return matches_regex(text, pattern)
+def _find(text: Any, pattern: Any) -> list[str]:
+    try:
+        return find_all(_text(text), _text(pattern))
+    except ValueError as error:
+        raise CelError(f"Illegal regex: {error}") from None
+
+
+def _find_all(text: Any, pattern: Any, most: int = -1) -> list[str]:
+    found = _find(text, pattern)
+    return found if most < 0 else found[:most]
 
 
 def _char_at(text: Any, at: Any) -> str:
@@ -65,18 +68,23 @@ def _char_at(text: Any, at: Any) -> str:
 def _index_of(where: Any, what: Any, start: int = 0) -> int:
     if isinstance(where, list):
         return next((i for i, each in enumerate(where) if equal(each, what)), -1)
-    if not 0 <= start <= len(_text(where)):
+    if start < 0:
         raise CelError(f"index out of range: {start}")
-    return _text(where).find(_text(what), start)
+    text, wanted = _text(where), _text(what)
+    return text.find(wanted, start) if wanted else min(start, len(text))
 
 
 def _last_index_of(where: Any, what: Any, start: int | None = None) -> int:
     if isinstance(where, list):
         return next((i for i in range(len(where) - 1, -1, -1) if equal(where[i], what)), -1)
     text, wanted = _text(where), _text(what)
-    if start is not None and not 0 <= start <= len(text):
+    if start is None:
+        return text.rfind(wanted)
+    if start < 0:
         raise CelError(f"index out of range: {start}")
-    return text.rfind(wanted) if start is None else text.rfind(wanted, 0, start + len(wanted))
+    if not wanted:
+        return min(start, len(text))
+    return text.rfind(wanted, 0, start + len(wanted)) if start < len(text) else -1
 
 
 def _substring(text: Any, start: int, end: int | None = None) -> str:
@@ -104,55 +112,14 @@ def _ascii_case(text: Any, *, upper: bool) -> str:
     return "".join(chr(ord(c) + shift) if first <= c <= last else c for c in _text(text))
 
 
-def _fold(values: Any, better: Callable[[int], bool]) -> Any:
-    best, *rest = _list(values) or [None]
-    if best is None:
-        raise CelError("min or max called on empty list")
-    for each in rest:
-        best = each if better(order(each, best)) else best
-    return best
-
-
-def _sum(values: Any) -> Any:
-    total: Any = 0
-    for position, each in enumerate(_list(values)):
-        total = each if not position else operators.add(total, each)
-    return total
-
-
-def _is_sorted(values: Any) -> bool:
-    return all(order(a, b) <= 0 for a, b in zip(_list(values), _list(values)[1:], strict=False))
-
-
-def _includes(where: Any, what: Any) -> bool:
-    return operators.contains(what, where) if isinstance(where, list) else equal(where, what)
-
-
-def order(left: Any, right: Any) -> int:
-    """-1, 0 or 1 for anything that has an order."""
+def _compare_to(left: Any, right: Any) -> int:
     if isinstance(left, Quantity) and isinstance(right, Quantity):
         return int(left > right) - int(left < right)
-    if isinstance(left, Semver) and isinstance(right, Semver):
-        return int(left > right) - int(left < right)
-    return operators.compare(left, right)
-
-
-def _compare_to(left: Any, right: Any) -> int:
-    if not isinstance(left, Quantity | Semver) or type(left) is not type(right):
-        raise no_overload(left, right)
-    return order(left, right)
+    return int(_semver(left) > _semver(right)) - int(left < right)
 
 
 def _make_semver(text: Any, normalize: bool = False) -> Semver:
     return Semver(normalized_semver(_text(text)) if normalize else _text(text))
-
-
-def _parses(parse: Callable[..., Any], *args: Any) -> bool:
-    try:
-        parse(*args)
-    except CelError:
-        return False
-    return True
 
 
 def _as_integer(value: Any) -> int:
@@ -174,7 +141,16 @@ def _plus(value: Any, other: Any, sign: int = 1) -> Quantity:
 
 def _subset(left: Any, right: Any) -> bool:
     """Whether all of the right list is in the left one."""
-    return all(operators.contains(each, _list(left)) for each in _list(right))
+    return all(operators.contains(each, as_list(left)) for each in as_list(right))
+
+
+def _insert(into: Any, *given: Any) -> dict[Any, Any]:
+    """A map and one entry more, or those of another map; none may be there already."""
+    entries = dict([given]) if len(given) == 2 else given[0]
+    for key in entries:
+        if operators.contains(key, into):
+            raise CelError(f"insert failed: key {key} already exists")
+    return {**into, **entries}
 
 
 def _or(option: Any, other: Any) -> Any:
@@ -203,10 +179,19 @@ def _of_non_zero(value: Any) -> Optional:
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    **lists.FUNCTIONS,
+    **network.FUNCTIONS,
+    **urls.FUNCTIONS,
+    **named_formats.FUNCTIONS,
+    **times.FUNCTIONS,
     "contains": lambda text, part: _text(part) in _text(text),
     "startsWith": lambda text, part: _text(text).startswith(_text(part)),
     "endsWith": lambda text, part: _text(text).endswith(_text(part)),
     "matches": _matches,
+    "find": lambda text, pattern: next(iter(_find(text, pattern)), ""),
+    "findAll": _find_all,
+    "format": lambda text, values: format_text(_text(text), as_list(values)),
+    "strings.quote": lambda text: quote(_text(text)),
     "charAt": _char_at,
     "indexOf": _index_of,
     "lastIndexOf": _last_index_of,
@@ -216,21 +201,16 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "split": _split,
     "substring": _substring,
     "trim": lambda text: _text(text).strip(),
-    "join": lambda texts, joint="": _text(joint).join(_text(each) for each in _list(texts)),
-    "isSorted": _is_sorted,
-    "sum": _sum,
-    "min": lambda values: _fold(values, lambda sign: sign < 0),
-    "max": lambda values: _fold(values, lambda sign: sign > 0),
-    "includes": _includes,
+    "join": lambda texts, joint="": _text(joint).join(_text(each) for each in as_list(texts)),
     "sets.contains": _subset,
     "sets.equivalent": lambda left, right: _subset(left, right) and _subset(right, left),
     "sets.intersects": lambda left, right: any(
-        operators.contains(each, _list(right)) for each in _list(left)
+        operators.contains(each, as_list(right)) for each in as_list(left)
     ),
     "quantity": lambda text: parse_quantity(_text(text)),
-    "isQuantity": lambda text: _parses(parse_quantity, _text(text)),
+    "isQuantity": lambda text: parses(parse_quantity, _text(text)),
     "semver": _make_semver,
-    "isSemver": lambda *args: _parses(_make_semver, *args),
+    "isSemver": lambda *args: parses(_make_semver, *args),
     "sign": lambda value: (_quantity(value).amount > 0) - (_quantity(value).amount < 0),
     "isGreaterThan": lambda left, right: _compare_to(left, right) > 0,
     "isLessThan": lambda left, right: _compare_to(left, right) < 0,
@@ -243,6 +223,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "isInteger": _is_integer,
     "add": _plus,
     "sub": lambda value, other: _plus(value, other, -1),
+    "cel.@mapInsert": _insert,
     "optional.of": Optional,
     "optional.none": lambda: NOTHING,
     "optional.ofNonZeroValue": _of_non_zero,

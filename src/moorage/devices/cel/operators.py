@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, Final
 
 from moorage.api import int64
+from moorage.devices.cel import times
 from moorage.devices.cel.syntax_tree import UInt
 from moorage.devices.cel.values import (
     NOTHING,
@@ -13,14 +15,13 @@ from moorage.devices.cel.values import (
     Optional,
     equal,
     is_number,
+    no_overload,
     type_name,
 )
 
-_ORDERED: Final = (str, bytes, bool)
-
-
-def no_overload(*args: Any) -> CelError:
-    return CelError(f"no such overload: ({', '.join(type_name(arg) for arg in args)})")
+_ORDERED: Final = (str, bytes, bool, times.Duration, times.Timestamp)
+_TEXTS: Final = ("net.IP", "net.CIDR", times.Duration.cel_type, times.Timestamp.cel_type)
+"""Types of ours that `string()` takes."""
 
 
 def compare(left: Any, right: Any) -> int:
@@ -36,10 +37,12 @@ def add(left: Any, right: Any) -> Any:
         return _number(left, right, left + right)
     if type(left) is type(right) and isinstance(left, str | bytes | list):
         return left + right
-    raise no_overload(left, right)
+    return times.add(left, right)
 
 
 def subtract(left: Any, right: Any) -> Any:
+    if isinstance(left, times.Duration | times.Timestamp):
+        return times.subtract(left, right)
     _need_numbers(left, right)
     return _number(left, right, left - right)
 
@@ -120,7 +123,9 @@ def contains(element: Any, where: Any) -> bool:
 
 
 def index(where: Any, key: Any) -> Any:
-    """`where[key]`."""
+    """`where[key]`, which is an optional where that is one."""
+    if isinstance(where, Optional):
+        return find(where, key)
     found = find(where, key)
     if found.has_value:
         return found.value
@@ -161,6 +166,8 @@ def size(value: Any) -> int:
 
 
 def to_int(value: Any) -> int:
+    if isinstance(value, times.Timestamp):
+        return value.nanoseconds // times.SECOND
     try:
         if isinstance(value, str):
             return _in_range(int(value)) if value.lstrip("+-").isdigit() else _bad(value, "int")
@@ -196,10 +203,22 @@ def to_string(value: Any) -> str:
         except UnicodeDecodeError:
             raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
     if isinstance(value, float):
-        return f"{value:g}" if value != int(value) else str(int(value))
-    if isinstance(value, str | int):
+        return shortest(value)
+    if isinstance(value, str | int) or getattr(type(value), "cel_type", "") in _TEXTS:
         return str(value)
     raise no_overload(value)
+
+
+def shortest(value: float) -> str:
+    """The fewest digits that are this double, as Go writes it."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    number = Decimal(repr(value)).normalize()
+    power = number.adjusted()
+    if -4 <= power < 21:
+        return f"{number:f}"
+    mantissa = number.scaleb(-power).normalize()
+    return f"{mantissa:f}e{'-' if power < 0 else '+'}{abs(power):02}"
 
 
 def to_bool(value: Any) -> bool:

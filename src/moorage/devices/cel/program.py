@@ -5,14 +5,14 @@ comparing and searching texts costs by their length, making a list ten. `&&` and
 first operand that decides, and go by the other one where an operand fails.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from moorage.api.quantity import Quantity
 from moorage.devices.cel import operators
-from moorage.devices.cel.environment import CompileError, parse_selector
+from moorage.devices.cel.costs import LIST_COST, MAP_COST, call_cost
+from moorage.devices.cel.environment import parse_selector
 from moorage.devices.cel.functions import FUNCTIONS
+from moorage.devices.cel.library import CompileError
 from moorage.devices.cel.syntax_tree import (
     Call,
     Comprehension,
@@ -23,17 +23,9 @@ from moorage.devices.cel.syntax_tree import (
     Node,
     Select,
 )
-from moorage.devices.cel.values import CelError, CostLimitError, Optional, Semver
-
-COST_LIMIT: Final = 1_000_000
-"""What one selector may cost on one device."""
+from moorage.devices.cel.values import COST_LIMIT, CelError, CostLimitError, Optional, no_overload
 
 NOT_BOOLEAN: Final = "CEL result could not be converted to bool"
-
-_BY_TEXT: Final = 0.1
-_BY_PATTERN: Final = 0.25
-_LIST_COST: Final = 10
-_MAP_COST: Final = 30
 
 TYPE_NAMES: Final = frozenset(
     ("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type")
@@ -123,7 +115,7 @@ def _select(node: Select) -> Step:
         if isinstance(where, Optional):
             return operators.find(where, field)
         if not isinstance(where, dict):
-            raise operators.no_overload(where, field)
+            raise no_overload(where, field)
         return operators.index(where, field)
 
     return select
@@ -163,7 +155,7 @@ def _decide(frame: Frame, left: Step, right: Step, *, decisive: bool) -> bool:
         try:
             found = operand(frame)
             if not isinstance(found, bool):
-                raise operators.no_overload(found)
+                raise no_overload(found)
             if found is decisive:
                 return decisive
         except CelError as error:
@@ -177,7 +169,7 @@ def _conditional(condition: Step, yes: Step, no: Step) -> Step:
     def choose(frame: Frame) -> Any:
         found = condition(frame)
         if not isinstance(found, bool):
-            raise operators.no_overload(found)
+            raise no_overload(found)
         return yes(frame) if found else no(frame)
 
     return choose
@@ -210,7 +202,7 @@ def _list(node: ListLiteral) -> Step:
 
     def make(frame: Frame) -> list[Any]:
         made = [(step(frame), optional) for step, optional in parts]
-        frame.spend(_LIST_COST)
+        frame.spend(LIST_COST)
         return [
             value.value if optional else value
             for value, optional in made
@@ -231,7 +223,7 @@ def _map(node: MapLiteral) -> Step:
                 made[name] = entry
             elif entry.has_value:
                 made[name] = entry.value
-        frame.spend(_MAP_COST)
+        frame.spend(MAP_COST)
         return made
 
     return make
@@ -241,18 +233,22 @@ def _comprehension(node: Comprehension) -> Step:
     over, start, goes_on, step, result = (
         _step(part) for part in (node.over, node.start, node.goes_on, node.step, node.result)
     )
-    variable, accumulator = node.variable, node.accumulator
+    variable, second, accumulator = node.variable, node.second, node.accumulator
 
     def fold(frame: Frame) -> Any:
-        outer, elements = frame.variables, _elements(over(frame))
+        outer, elements = frame.variables, _elements(over(frame), in_pairs=bool(second))
         frame.variables = {**outer, accumulator: _value_or_error(start, frame)}
         try:
             for element in elements:
-                frame.variables[variable] = element
+                if second:
+                    frame.variables[variable], frame.variables[second] = element
+                else:
+                    frame.variables[variable] = element
                 if goes_on(frame) is not True:
                     break
                 frame.variables[accumulator] = _value_or_error(step, frame)
-            frame.variables.pop(variable, None)
+            for name in (variable, second):
+                frame.variables.pop(name, None)
             return result(frame)
         finally:
             frame.variables = outer
@@ -276,69 +272,10 @@ def _value_or_error(step: Step, frame: Frame) -> Any:
         return _Failed(error)
 
 
-def _elements(value: Any) -> Iterator[Any]:
+def _elements(value: Any, *, in_pairs: bool) -> Iterator[Any]:
+    """The elements of a list or keys of a map; with their indices or their values, in pairs."""
     if not isinstance(value, list | dict):
-        raise operators.no_overload(value)
-    return iter(value)
-
-
-def call_cost(function: str, args: list[Any], result: Any) -> int:
-    """What one call costs, by its arguments."""
-    rule = _COSTS.get(function)
-    return 1 if rule is None else rule(args, result)
-
-
-def _size(value: Any) -> int:
-    if isinstance(value, Optional):
-        return _size(value.value) if value.has_value else 1
-    return len(value) if isinstance(value, str | bytes | list | dict) else 1
-
-
-def _traversal(size: float) -> int:
-    return math.ceil(size * _BY_TEXT)
-
-
-def _comparison(args: list[Any], _: Any) -> int:
-    if isinstance(args[0], Quantity | Semver):
-        return 1
-    return _traversal(min(_size(args[0]), _size(args[1])))
-
-
-def _text_comparison(args: list[Any], result: Any) -> int:
-    return _comparison(args, result) if isinstance(args[0], str | bytes) else 1
-
-
-def _pattern(args: list[Any], _: Any) -> int:
-    return math.ceil((1 + _size(args[0])) * _BY_TEXT) * math.ceil(_size(args[1]) * _BY_PATTERN)
-
-
-def _first(args: list[Any], _: Any) -> int:
-    return _traversal(_size(args[0]))
-
-
-def _each(args: list[Any], _: Any) -> int:
-    """A traversal of a list and of the texts in it."""
-    where = args[0]
-    if isinstance(where, list):
-        return sum(1 + (_traversal(len(e)) if isinstance(e, str | bytes) else 0) for e in where)
-    return _traversal(_size(where))
-
-
-_COSTS: Final[dict[str, Callable[[list[Any], Any], int]]] = {
-    "_==_": _comparison,
-    "_!=_": _comparison,
-    **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _text_comparison),
-    "_+_": lambda args, _: (
-        _traversal(_size(args[0]) + _size(args[1])) if isinstance(args[0], str | bytes) else 1
-    ),
-    "@in": lambda args, _: _size(args[1]) if isinstance(args[1], list) else 1,
-    "startsWith": lambda args, _: _traversal(_size(args[1])),
-    "endsWith": lambda args, _: _traversal(_size(args[1])),
-    "contains": lambda args, _: _traversal(_size(args[0])) * _traversal(_size(args[1])),
-    "matches": _pattern,
-    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _each),
-    **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _first),
-    **dict.fromkeys(("quantity", "isQuantity", "semver", "isSemver"), _first),
-    **dict.fromkeys(("replace", "split"), lambda args, _: _traversal(2 * _size(args[0]))),
-    "join": lambda _, result: _traversal(2 * _size(result)),
-}
+        raise no_overload(value)
+    if not in_pairs:
+        return iter(value)
+    return iter(value.items() if isinstance(value, dict) else enumerate(value))

@@ -54,18 +54,22 @@ class ListLiteral(msgspec.Struct, frozen=True):
 
     elements: tuple["Node", ...]
     optional: frozenset[int]
+    is_mixed: bool = False
 
 
 class MapLiteral(msgspec.Struct, frozen=True):
     """`{a: b, ?c: d}`: key, value, and whether the entry is optional."""
 
     entries: tuple[tuple["Node", "Node", bool], ...]
+    is_mixed: bool = False
 
 
 class Comprehension(msgspec.Struct, frozen=True):
     """What `all`, `exists`, `map`, `filter` and `cel.bind` are made of."""
 
     variable: str
+    second: str
+    """The element or the value, where the first variable is its index or its key."""
     over: "Node"
     accumulator: str
     start: "Node"
@@ -84,8 +88,32 @@ class UnreadableExpressionError(ValueError):
 def read_checked_expression(serialized: bytes) -> Node:
     """The tree of an expression that the library serialized."""
     checked = _fields(_one(_fields(serialized), 2))
-    names = dict(_references(checked))
-    return _node(_one(checked, 4), names)
+    return _node(_one(checked, 4), Names(dict(_references(checked)), dict(_types(checked))))
+
+
+class Names(msgspec.Struct, frozen=True):
+    """What the checker found out about nodes, by their ids: variables, and serialized types."""
+
+    variables: dict[int, str]
+    types: dict[int, bytes]
+
+    def differ(self, nodes: list[bytes], optional: frozenset[int] = frozenset()) -> bool:
+        """Whether the nodes are of more than one type."""
+        return len({self._type(raw, at in optional) for at, raw in enumerate(nodes)}) > 1
+
+    def _type(self, raw: bytes, is_optional: bool) -> bytes:
+        found = self.types.get(_id(raw), b"")
+        return _one(_fields(_one(_fields(found), 14)), 2) if is_optional else found
+
+
+def _types(checked: Fields) -> Iterator[tuple[int, bytes]]:
+    for entry in checked.get(3, ()):
+        fields = _fields(entry)
+        yield _signed(fields.get(1, [0])[0]), _one(fields, 2)
+
+
+def _id(raw: bytes) -> int:
+    return _signed(_fields(raw).get(2, [0])[0])
 
 
 def _references(checked: Fields) -> Iterator[tuple[int, str]]:
@@ -97,13 +125,13 @@ def _references(checked: Fields) -> Iterator[tuple[int, str]]:
             yield _signed(fields.get(1, [0])[0]), _text(reference[1][0])
 
 
-def _node(raw: bytes, names: dict[int, str]) -> Node:
+def _node(raw: bytes, names: Names) -> Node:
     fields = _fields(raw)
     if 3 in fields:
         return Const(_constant(_fields(fields[3][0])))
     if 4 in fields:
         ident = _fields(fields[4][0])
-        return Ident(names.get(_signed(fields.get(2, [0])[0])) or _text(ident[1][0]))
+        return Ident(names.variables.get(_signed(fields.get(2, [0])[0])) or _text(ident[1][0]))
     if 5 in fields:
         return _select(_fields(fields[5][0]), names)
     if 6 in fields:
@@ -117,27 +145,32 @@ def _node(raw: bytes, names: dict[int, str]) -> Node:
     raise UnreadableExpressionError(f"an expression of kind {sorted(fields)}")
 
 
-def _select(fields: Fields, names: dict[int, str]) -> Node:
+def _select(fields: Fields, names: Names) -> Node:
     operand = _node(_one(fields, 1), names)
     return Select(operand, _text(_one(fields, 2)), bool(fields.get(3, [0])[0]))
 
 
-def _call(fields: Fields, names: dict[int, str]) -> Node:
+def _call(fields: Fields, names: Names) -> Node:
     args = [_node(raw, names) for raw in (*fields.get(1, ()), *fields.get(3, ()))]
     return Call(_text(_one(fields, 2)), tuple(args))
 
 
-def _list(fields: Fields, names: dict[int, str]) -> Node:
+def _list(fields: Fields, names: Names) -> Node:
     optional: set[int] = set()
     for raw in fields.get(2, ()):
         optional.update(_packed(raw) if isinstance(raw, bytes) else [raw])
-    return ListLiteral(tuple(_node(raw, names) for raw in fields.get(1, ())), frozenset(optional))
+    nodes, chosen = fields.get(1, []), frozenset(optional)
+    return ListLiteral(
+        tuple(_node(raw, names) for raw in nodes), chosen, names.differ(nodes, chosen)
+    )
 
 
-def _map(fields: Fields, names: dict[int, str]) -> Node:
+def _map(fields: Fields, names: Names) -> Node:
     if fields.get(1, [b""])[0]:
         raise UnreadableExpressionError("messages are not made in selectors")
     entries = [_fields(raw) for raw in fields.get(2, ())]
+    keys, values = ([_one(entry, part) for entry in entries] for part in (3, 4))
+    chosen = frozenset(at for at, entry in enumerate(entries) if entry.get(5, [0])[0])
     return MapLiteral(
         tuple(
             (
@@ -146,17 +179,15 @@ def _map(fields: Fields, names: dict[int, str]) -> Node:
                 bool(entry.get(5, [0])[0]),
             )
             for entry in entries
-        )
+        ),
+        names.differ(keys) or names.differ(values, chosen),
     )
 
 
-def _comprehension(fields: Fields, names: dict[int, str]) -> Node:
-    if fields.get(8, [b""])[0]:
-        raise UnreadableExpressionError("comprehensions have one variable here")
+def _comprehension(fields: Fields, names: Names) -> Node:
     over, start, goes_on, step, result = (_node(_one(fields, n), names) for n in (2, 4, 5, 6, 7))
-    return Comprehension(
-        _text(_one(fields, 1)), over, _text(_one(fields, 3)), start, goes_on, step, result
-    )
+    variable, second, accumulator = (_text(_one(fields, n)) for n in (1, 8, 3))
+    return Comprehension(variable, second, over, accumulator, start, goes_on, step, result)
 
 
 def _constant(fields: Fields) -> Any:

@@ -11,6 +11,8 @@ _SEMVER: Final = re.compile(
     r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
     r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
 )
+COST_LIMIT: Final = 1_000_000
+"""What one selector may cost on one device."""
 _MOST: Final = (1 << 64) - 1
 
 
@@ -125,9 +127,14 @@ def parse_quantity(text: str) -> Quantity:
         raise CelError(str(error)) from None
 
 
+def no_overload(*args: Any) -> CelError:
+    return CelError(f"no such overload: ({', '.join(type_name(arg) for arg in args)})")
+
+
 def type_name(value: Any) -> str:
     """The name of a value's type, as CEL's errors give it."""
-    return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "dyn")
+    known = getattr(type(value), "cel_type", None)
+    return known or next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "dyn")
 
 
 _TYPE_NAMES: Final[tuple[tuple[Any, str], ...]] = (
