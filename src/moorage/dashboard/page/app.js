@@ -1,5 +1,6 @@
 // The page: one view at a time, chosen by the address, fed by one stream.
 import { ask } from "./api.js";
+import { heard } from "./clock.js";
 import { ClusterView } from "./view_cluster.js";
 import { CompareView } from "./view_compare.js";
 import { DecisionsView } from "./view_decisions.js";
@@ -51,7 +52,9 @@ function jump(text) {
 
 async function about() {
   try {
-    shell.about(await ask("about"));
+    const told = await ask("about");
+    heard(told.now, told.live);
+    shell.about(told);
   } catch (error) {
     shell.silent(error);
   }

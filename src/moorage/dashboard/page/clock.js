@@ -3,13 +3,16 @@ import { h } from "./dom.js";
 import { span } from "./words.js";
 
 let ahead = 0;
+let stopped = null;
 
-/** What the scheduler's clock says, in seconds; in a simulation that is another day. */
-export function heard(serverNow) {
-  if (typeof serverNow === "number") ahead = serverNow - Date.now() / 1000;
+/** What the scheduler's clock says, in seconds; in a simulation that is another day, and may stand still. */
+export function heard(serverNow, live = true) {
+  if (typeof serverNow !== "number") return;
+  ahead = serverNow - Date.now() / 1000;
+  stopped = live ? null : serverNow;
 }
 
-export const now = () => Date.now() / 1000 + ahead;
+export const now = () => stopped ?? Date.now() / 1000 + ahead;
 
 /** A moment as text that grows older; `at` in seconds since 1970. */
 export function ago(at) {
@@ -26,7 +29,7 @@ export const absolute = (at) => new Date(at * 1000).toISOString().replace("T", "
 export const hour = (at) => new Date(at * 1000).toISOString().slice(11, 19);
 
 setInterval(() => {
-  if (document.hidden) return;
+  if (document.hidden || stopped !== null) return;
   for (const each of document.querySelectorAll("time[data-at]")) {
     const text = span(now() - Number(each.dataset.at));
     if (each.textContent !== text) each.textContent = text;

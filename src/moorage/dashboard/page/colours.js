@@ -1,6 +1,6 @@
 // Colours that stay apart for the colour-blind: a ramp in lightness for quantities (YlGnBu), Okabe and Ito's for kinds.
 const RAMP = ["#f2f6dc", "#d9efc0", "#b3dfbb", "#7fcdbb", "#48b5c4", "#2a93c0", "#2368ac", "#253f96", "#0d2160"];
-const NIGHT = ["#1a2b4d", "#21408a", "#2363a4", "#2688b5", "#3fa9bd", "#6dc3b5", "#a2dab2", "#d6eeb0", "#fbf8cf"];
+const NIGHT = ["#18253d", "#1b376a", "#1e508d", "#216ba3", "#2686ad", "#389fae", "#5fb6a8", "#9ccda2", "#ebe8a6"];
 const KINDS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a900", "#7a6bb0", "#8c564b"];
 const STEPS = 32;
 
@@ -18,7 +18,7 @@ export const kind = (index) => KINDS[index] ?? rest();
 export const KIND_COUNT = KINDS.length;
 export const rest = () => (isDark() ? "#5b6875" : "#a7b1ba");
 export const unknown = () => (isDark() ? "#222c36" : "#e6eaee");
-export const fits = () => (isDark() ? "#35b08a" : "#009e73");
+export const fits = () => (isDark() ? "#3f9fd8" : "#0072b2");
 
 /** Ink that can be read on a colour. */
 export function inkOn(colour) {

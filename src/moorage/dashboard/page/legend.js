@@ -1,40 +1,67 @@
-// What colours mean: a ramp under the distribution of its values, or kinds to pick one of.
-import { h, refill, svg } from "./dom.js";
+// What colours mean: a ramp under the distribution of its values, or kinds to pick one of; kept, so that clicks are never lost.
+import { h, svg } from "./dom.js";
 import { count } from "./words.js";
 
 const WIDTH = 320;
 const HEIGHT = 22;
 
-/** Fill the legend; `picked(code)` when one kind or band alone is to be seen, "" for all again. */
-export function legend(element, { palette, legend: found }, band, picked) {
-  refill(element, found.type === "ramp" ? rampOf(palette, found, band, picked) : kindsOf(palette, found, band, picked));
+export class Legend {
+  #shape = "";
+  #update = () => {};
+
+  /** `picked(code)` when one kind or band alone is to be seen, "" for all again. */
+  constructor(picked) {
+    this.picked = picked;
+    this.element = h("div.legend");
+  }
+
+  show({ palette, legend }, band = "") {
+    const entries = (legend.entries ?? []).map(({ code, text }) => [code, text]);
+    const shape = JSON.stringify([legend.type, palette, entries, legend.low, legend.high, band]);
+    if (shape !== this.#shape) {
+      this.#shape = shape;
+      const [children, update] = legend.type === "ramp" ? this.#ramp(palette, legend, band) : this.#kinds(palette, legend, band);
+      this.element.replaceChildren(...children.filter(Boolean));
+      this.#update = update;
+    }
+    this.#update(legend);
+  }
+
+  #ramp(palette, { low, high, counts, about }, band) {
+    const wide = WIDTH / counts.length;
+    const bars = counts.map((_, code) => svg("rect", { x: code * wide, width: wide - 1, fill: palette[code] }));
+    const titles = counts.map(() => svg("title"));
+    const groups = counts.map((_, code) => {
+      const foot = svg("rect", { x: code * wide, y: HEIGHT + 2, width: wide, height: 5, fill: palette[code] });
+      const reach = svg("rect", { x: code * wide, y: 0, width: wide, height: HEIGHT + 8, fill: "transparent", on: { click: () => this.picked(band === String(code) ? "" : code) } }, titles[code]);
+      return svg("g", { opacity: band !== "" && band !== String(code) ? 0.3 : 1 }, bars[code], foot, reach);
+    });
+    const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT + 8}`, width: WIDTH, height: HEIGHT + 8, role: "img", "aria-label": `How many nodes have how much, from ${low} to ${high}` }, groups);
+    const all = band === "" ? null : h("button", { type: "button", on: { click: () => this.picked("") } }, "all again");
+    const update = (legend) => rise(bars, titles, legend.counts);
+    return [[h("div", {}, chart, h("div.ends", {}, h("span", {}, low), h("span", {}, high))), about ? h("span", {}, about) : null, all], update];
+  }
+
+  #kinds(palette, { entries, about }, band) {
+    if (!entries.length) return [[h("span", {}, "Name a pod, namespace/name, to see what each node says to it.")], () => {}];
+    const counts = entries.map(() => h("span.soft.count"));
+    const buttons = entries.map(({ code, text }, index) => {
+      const patch = h("i");
+      patch.style.background = palette[code];
+      const pressed = band === String(code);
+      return h("button", { type: "button", title: text, "aria-pressed": String(pressed), on: { click: () => this.picked(pressed ? "" : code) } }, patch, h("span", {}, text), counts[index]);
+    });
+    const update = (legend) => legend.entries.forEach((entry, index) => (counts[index].textContent = count(entry.nodes)));
+    return [[...buttons, about ? h("span", {}, about) : null], update];
+  }
 }
 
-function rampOf(palette, { low, high, counts, about }, band, picked) {
+function rise(bars, titles, counts) {
   const most = Math.max(1, ...counts);
-  const wide = WIDTH / counts.length;
-  const bars = counts.map((number, code) => {
+  counts.forEach((number, code) => {
     const tall = number ? Math.max(2, (number / most) * HEIGHT) : 0;
-    const bar = svg("rect", { x: code * wide, y: HEIGHT - tall, width: wide - 1, height: tall, fill: palette[code] });
-    const foot = svg("rect", { x: code * wide, y: HEIGHT + 2, width: wide, height: 5, fill: palette[code] });
-    const reach = svg("rect", { x: code * wide, y: 0, width: wide, height: HEIGHT + 8, fill: "transparent" }, svg("title", {}, `${count(number)} nodes: show these alone`));
-    reach.addEventListener("click", () => picked(String(band) === String(code) ? "" : code));
-    return svg("g", { opacity: band !== undefined && band !== "" && Number(band) !== code ? 0.3 : 1 }, bar, foot, reach);
+    bars[code].setAttribute("y", HEIGHT - tall);
+    bars[code].setAttribute("height", tall);
+    titles[code].textContent = `${count(number)} nodes: show these alone`;
   });
-  const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT + 8}`, width: WIDTH, height: HEIGHT + 8, role: "img", "aria-label": `How many nodes have how much, from ${low} to ${high}` }, bars);
-  return [h("div", {}, chart, h("div.ends", {}, h("span", {}, low), h("span", {}, high))), about ? h("span", {}, about) : null, band ? clear(picked) : null];
 }
-
-function kindsOf(palette, { entries, about }, band, picked) {
-  const some = band !== undefined && band !== "";
-  const buttons = entries.map(({ code, text, nodes }) => {
-    const patch = h("i");
-    patch.style.background = palette[code];
-    const pressed = some && Number(band) === code;
-    return h("button", { type: "button", title: text, "aria-pressed": String(pressed), data: { key: `band${code}` }, on: { click: () => picked(pressed ? "" : code) } }, patch, h("span", {}, text), h("span.soft", {}, count(nodes)));
-  });
-  if (!entries.length) return [h("span", {}, "Name a pod, namespace/name, to see what each node says to it.")];
-  return [...buttons, about ? h("span", {}, about) : null];
-}
-
-const clear = (picked) => h("button", { type: "button", on: { click: () => picked("") } }, "all again");

@@ -28,17 +28,17 @@ export class NodeTable {
   #sort = "name";
   #down = false;
   #page = 0;
-  #last = null;
+  #titles = "";
 
   constructor() {
-    this.table = new Table({ caption: "Nodes", columns: COLUMNS, key: (node) => node.name, sorted: (by) => change({ sort: by, down: this.#sort === by && !this.#down ? 1 : "", page: "" }), empty: "No node has such a name." });
     this.foot = h("div.more");
-    this.element = h("section.sheet", { "aria-label": "Nodes as a table" }, this.table.element, this.foot);
+    this.element = h("section.sheet", { "aria-label": "Nodes as a table" });
   }
 
   /** Show a page of the nodes that match, sorted as the address says. */
   show(cluster, query, matches) {
     const { nodes } = cluster;
+    this.#made(cluster);
     this.#sort = query.sort in nodes ? query.sort : "name";
     this.#down = Boolean(query.down);
     this.table.order(this.#sort, this.#down);
@@ -48,6 +48,18 @@ export class NodeTable {
     const shown = rows.slice(this.#page * PAGE, (this.#page + 1) * PAGE);
     this.table.show(shown.map((row) => this.#node(cluster, row)));
     this.#pages(rows.length, pages);
+  }
+
+  /** The columns of which the cluster knows something. */
+  #made({ nodes }) {
+    const told = (name) => (nodes[name] ?? []).some((value) => value !== null && value !== "");
+    const columns = COLUMNS.filter((column) => (column.by ? told(column.by) : column.title !== "Verdict" || nodes.verdict));
+    const titles = columns.map((column) => column.title).join();
+    if (titles === this.#titles) return;
+    this.#titles = titles;
+    const by = (name) => change({ sort: name, down: this.#sort === name && !this.#down ? 1 : "", page: "" });
+    this.table = new Table({ caption: "Nodes", columns, key: (node) => node.name, sorted: by, empty: "No node has such a name.", stacks: true });
+    this.element.replaceChildren(this.table.element, this.foot);
   }
 
   #node({ nodes, verdicts }, row) {

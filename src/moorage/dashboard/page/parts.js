@@ -22,11 +22,12 @@ export function meter(part, { other = false, over = false, mark = null, label = 
   return h(other ? "span.meter.other" : "span.meter", label ? { role: "img", "aria-label": label, title: label } : { "aria-hidden": "true" }, bar, line);
 }
 
-/** A reason on one line, which unfolds. */
+/** A reason on one line, without what all of them say; it unfolds to all that was said. */
 export function folded(text, key) {
   if (!text) return "";
-  if (text.length < 44) return h("span", {}, text);
-  return h("details.reason", { data: { key } }, h("summary", { title: text, data: { key: `s${key}` } }, text));
+  const gist = text.replace(/^0\/\d+ nodes are available: /, "").replace(/ preemption: .*$/, "");
+  if (gist === text && text.length < 44) return h("span", {}, text);
+  return h("details.reason", { data: { key } }, h("summary", { title: text, data: { key: `s${key}` } }, gist), gist === text ? null : h("p", {}, text));
 }
 
 /** Reasons folded with their number of nodes, as `moorage explain` shows them. */
@@ -58,13 +59,40 @@ export function field(label, value, typed, placeholder = "") {
   return input;
 }
 
-/** Some numbers at a glance; those with `press` are filters. */
+/** Some numbers at a glance; those with `press` are filters. They are kept and only their texts change. */
+export class Stats {
+  #kept = new Map();
+
+  constructor() {
+    this.element = h("div.stats");
+  }
+
+  /** [{label, value, press, pressed}]; `press` is taken from the first time. */
+  show(list) {
+    for (const each of list) {
+      const { box, value } = this.#stat(each);
+      const text = typeof each.value === "number" ? count(each.value) : each.value;
+      if (value.textContent !== text) value.textContent = text;
+      if (each.press) box.setAttribute("aria-pressed", String(Boolean(each.pressed)));
+    }
+  }
+
+  #stat({ label, press }) {
+    if (!this.#kept.has(label)) {
+      const value = h("b");
+      const box = press ? h("button.stat", { type: "button", on: { click: press } }, value, h("span", {}, label)) : h("div.stat", {}, value, h("span", {}, label));
+      this.#kept.set(label, { box, value });
+      this.element.append(box);
+    }
+    return this.#kept.get(label);
+  }
+}
+
+/** The same, built once. */
 export function stats(list) {
-  return h("div.stats", {}, list.map(({ label, value, press, pressed, title }) => {
-    const content = [h("b", {}, typeof value === "number" ? count(value) : value), h("span", {}, label)];
-    if (!press) return h("div.stat", { title }, content);
-    return h("button.stat", { type: "button", title, "aria-pressed": String(Boolean(pressed)), data: { key: `stat${label}` }, on: { click: press } }, content);
-  }));
+  const shown = new Stats();
+  shown.show(list);
+  return shown.element;
 }
 
 export const failure = (error) => h("p.error", { role: "alert" }, error.message);

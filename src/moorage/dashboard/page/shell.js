@@ -9,6 +9,7 @@ export class Shell {
   #counts = { queue: h("span.count"), health: h("span.count.bad") };
   #links = {};
   #retry = 0;
+  #live = true;
 
   constructor(jump) {
     this.link = document.getElementById("link");
@@ -42,6 +43,7 @@ export class Shell {
 
   /** Who answers. */
   about(about) {
+    this.#live = about.live !== false;
     const facts = [
       h("span.chip.keep", { title: `Moorage ${about.version}` }, about.mode),
       about.instance ? h("span.optional.mono", {}, about.instance) : null,
@@ -71,13 +73,13 @@ export class Shell {
   /** The connection as it is: "live", or "lost" until it is tried again. */
   connection(state, retryAt) {
     this.link.dataset.state = state;
-    this.link.textContent = state === "live" ? "live" : "not connected";
+    this.link.textContent = state === "lost" ? "not connected" : this.#live ? "live" : "as it ended";
     this.lost.hidden = state === "live";
     clearInterval(this.#retry);
     if (state === "live") return;
     const tell = () => {
       const left = Math.max(0, (retryAt - Date.now()) / 1000);
-      this.lost.textContent = `The connection to the scheduler is lost; what is shown is as it was. Trying again${left >= 1 ? ` in ${span(left)}` : ""} …`;
+      this.lost.textContent = `No live updates: the connection to the scheduler is lost, and what is shown is as it was. Trying again${left >= 1 ? ` in ${span(left)}` : ""} …`;
     };
     tell();
     this.#retry = setInterval(tell, 1000);

@@ -1,4 +1,4 @@
-// Tables whose rows are kept: a row is built again only when what it shows has changed.
+// Tables whose rows are kept: a row is built again only when what it shows has changed. On a phone some stack their cells.
 import { h, refill } from "./dom.js";
 
 /**
@@ -8,12 +8,12 @@ import { h, refill } from "./dom.js";
 export class Table {
   #rows = new Map();
 
-  constructor({ caption, columns, key, sorted, empty = "None." }) {
+  constructor({ caption, columns, key, sorted, empty = "None.", stacks = false }) {
     this.columns = columns;
     this.key = key;
-    this.body = h("tbody");
+    this.body = h("tbody", { role: "rowgroup" });
     this.heads = columns.map((column) => head(column, sorted));
-    this.table = h("table", { "aria-label": caption }, h("thead", {}, h("tr", {}, this.heads)), this.body);
+    this.table = h(stacks ? "table.stacks" : "table", { "aria-label": caption, role: "table" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, this.heads)), this.body);
     this.none = h("p.empty", { hidden: true }, empty);
     this.element = h("div", {}, h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption }, this.table), this.none);
   }
@@ -44,19 +44,19 @@ export class Table {
   }
 
   #row(key, item) {
-    const row = this.#rows.get(key) ?? { element: h("tr"), shown: "" };
+    const row = this.#rows.get(key) ?? { element: h("tr", { role: "row" }), shown: "" };
     const now = JSON.stringify(item);
     if (row.shown === now) return row;
     row.shown = now;
-    refill(row.element, this.columns.map((column) => h(column.class ? `td.${column.class}` : "td", {}, column.cell(item))));
+    refill(row.element, this.columns.map((column) => h(column.class ? `td.${column.class}` : "td", { role: "cell", data: { title: column.title } }, column.cell(item))));
     return row;
   }
 }
 
 function head(column, sorted) {
   const spec = column.class === "number" ? "th.number" : "th";
-  if (!column.by || !sorted) return h(spec, { scope: "col" }, column.title);
-  return h(spec, { scope: "col" }, h("button", { type: "button", on: { click: () => sorted(column.by) } }, column.title));
+  if (!column.by || !sorted) return h(spec, { scope: "col", role: "columnheader" }, column.title);
+  return h(spec, { scope: "col", role: "columnheader" }, h("button", { type: "button", on: { click: () => sorted(column.by) } }, column.title));
 }
 
 /** A small table that is built once: heads and rows of cells. */

@@ -69,7 +69,7 @@ export function tallied(column) {
 function verdicts(cluster) {
   const found = cluster.verdicts ?? [];
   const codes = Uint8Array.from(cluster.nodes.verdict ?? cluster.nodes.name.map(() => 255), (code) => Math.min(code, found.length));
-  const palette = [...found.map((_, index) => (index === 0 ? fits() : kind([5, 1, 3, 0, 7, 6, 8, 4][index - 1] ?? 99))), unknown()];
+  const palette = [...found.map((_, index) => (index === 0 ? fits() : kind([5, 1, 3, 6, 8, 2, 7][index - 1] ?? 99))), unknown()];
   const entries = found.map((each, code) => ({ code, text: each.plugin ? `${each.text} (${each.plugin})` : each.text, nodes: each.nodes }));
   return { palette, codes, legend: { type: "kinds", entries } };
 }

@@ -1,10 +1,10 @@
-// The canvas of tiles: drawn when something changed, scrolled, zoomed, hovered and walked with the keyboard.
+// The canvas of tiles: drawn when something changed, all of one colour in one go.
 import { h } from "./dom.js";
 import { inkOn } from "./colours.js";
+import { listen } from "./tile_hand.js";
 
 const CLOSEST = 24;
 const NAMED = 54;
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** `chosen(row)` when a node is clicked, `pointed(row, x, y)` for hover and keyboard, -1 for none. */
 export class TileMap {
@@ -15,10 +15,6 @@ export class TileMap {
   #top = 0;
   #due = 0;
   #at = -1;
-  #fingers = new Map();
-  #moved = 0;
-  draws = 0;
-  drawn = 0;
 
   constructor({ chosen, pointed, sized }) {
     this.chosen = chosen;
@@ -27,7 +23,7 @@ export class TileMap {
     this.pen = this.canvas.getContext("2d", { alpha: false });
     this.watch = new ResizeObserver(() => sized());
     this.watch.observe(this.canvas);
-    this.#listen();
+    listen(this);
   }
 
   stop() {
@@ -57,7 +53,7 @@ export class TileMap {
 
   whole() {
     [this.#scale, this.#left, this.#top] = [1, 0, 0];
-    this.refresh();
+    this.#clamp();
   }
 
   zoom(factor, x = this.width / 2, y = this.height / 2) {
@@ -75,19 +71,20 @@ export class TileMap {
   }
 
   get scale() { return this.#scale; }
+  get at() { return this.#at; }
 
   #clamp() {
     const across = (this.#layout?.width ?? this.width) * this.#scale;
     const down = Math.max((this.#layout?.height ?? 0) * this.#scale, this.height);
     this.#left = Math.min(0, Math.max(this.width - across, this.#left));
     this.#top = Math.min(0, Math.max(this.height - down, this.#top));
+    this.canvas.style.touchAction = this.#scale > 1 ? "none" : "pan-y";
     this.refresh();
   }
 
   #draw() {
     this.#due = 0;
     if (!this.#layout || !this.#scene || !this.width) return;
-    const began = performance.now();
     const sharp = Math.min(devicePixelRatio || 1, 2);
     if (this.canvas.width !== Math.round(this.width * sharp) || this.canvas.height !== Math.round(this.height * sharp)) {
       this.canvas.width = Math.round(this.width * sharp);
@@ -99,9 +96,7 @@ export class TileMap {
     this.#heads();
     this.#tiles();
     this.#frame(this.#scene.chosen, 2.5);
-    if (document.activeElement === this.canvas || this.#fingers.size === 0) this.#frame(this.#at, 1.5);
-    this.draws++;
-    this.drawn = performance.now() - began;
+    this.#frame(this.#at, 1.5);
   }
 
   #heads() {
@@ -159,7 +154,7 @@ export class TileMap {
     pen.beginPath();
     for (const row of rows) {
       if (!this.#scene.struck(row)) continue;
-      const [left, top] = this.#corner(row);
+      const [left, top] = this.corner(row);
       pen.moveTo(left, top + side);
       pen.lineTo(left + side, top);
     }
@@ -171,7 +166,7 @@ export class TileMap {
   #words(rows, side) {
     const { pen } = this;
     for (const row of rows) {
-      const [left, top] = this.#corner(row);
+      const [left, top] = this.corner(row);
       pen.fillStyle = this.#scene.dim(row) ? this.#scene.soft : inkOn(this.#scene.palette[this.#scene.codes[row]]);
       pen.font = `500 11px ${this.#scene.font}`;
       pen.fillText(cut(pen, this.#scene.label(row), side - 8), left + 4, top + 14);
@@ -184,7 +179,7 @@ export class TileMap {
 
   #frame(row, thick) {
     if (row < 0 || row === undefined || Number.isNaN(this.#layout.x[row])) return;
-    const [left, top] = this.#corner(row);
+    const [left, top] = this.corner(row);
     const side = this.#layout.size * this.#scale;
     this.pen.strokeStyle = this.#scene.ground;
     this.pen.lineWidth = thick + 2;
@@ -194,7 +189,7 @@ export class TileMap {
     this.pen.strokeRect(left - 1.5, top - 1.5, side + 1, side + 1);
   }
 
-  #corner(row) {
+  corner(row) {
     return [this.#layout.x[row] * this.#scale + this.#left, this.#layout.y[row] * this.#scale + this.#top];
   }
 
@@ -214,7 +209,8 @@ export class TileMap {
     return -1;
   }
 
-  #point(row, x, y) {
+  /** Put the frame on a node, -1 for none, and tell of it. */
+  point(row, x, y) {
     if (row !== this.#at) {
       this.#at = row;
       this.refresh();
@@ -222,85 +218,18 @@ export class TileMap {
     this.pointed(row, x, y);
   }
 
-  #listen() {
-    const on = (event, listener, options) => this.canvas.addEventListener(event, listener, options);
-    on("wheel", (event) => this.#wheel(event), { passive: false });
-    on("pointerdown", (event) => this.#down(event));
-    on("pointermove", (event) => this.#drag(event));
-    on("pointerup", (event) => this.#up(event));
-    on("pointercancel", (event) => this.#fingers.delete(event.pointerId));
-    on("pointerleave", () => this.#point(-1, 0, 0));
-    on("keydown", (event) => this.#key(event));
-    on("focus", () => this.refresh());
-    on("blur", () => this.#point(-1, 0, 0));
-  }
-
-  #wheel(event) {
-    const whole = this.#scale === 1 && !event.ctrlKey && !event.metaKey;
-    if (whole && event.deltaY > 0) return; // all of it is seen: the page scrolls
-    event.preventDefault();
-    if (event.ctrlKey || event.metaKey || event.altKey || whole) this.zoom(Math.exp(-event.deltaY * 0.0022), event.offsetX, event.offsetY);
-    else this.move(-event.deltaX, -event.deltaY);
-    this.#point(-1, 0, 0);
-  }
-
-  #down(event) {
-    this.canvas.setPointerCapture(event.pointerId);
-    this.#fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
-    this.#moved = 0;
-  }
-
-  #drag(event) {
-    const before = this.#fingers.get(event.pointerId);
-    if (!before) {
-      this.#point(this.rowAt(event.offsetX, event.offsetY), event.offsetX, event.offsetY);
-      return;
-    }
-    const [dx, dy] = [event.offsetX - before[0], event.offsetY - before[1]];
-    this.#moved += Math.abs(dx) + Math.abs(dy);
-    const other = [...this.#fingers].find(([id]) => id !== event.pointerId)?.[1];
-    if (other) {
-      const apart = (from) => Math.hypot(from[0] - other[0], from[1] - other[1]) || 1;
-      this.zoom(apart([event.offsetX, event.offsetY]) / apart(before), other[0], other[1]);
-    } else if (this.#moved > 4) {
-      this.move(dx, dy);
-    }
-    this.#fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
-  }
-
-  #up(event) {
-    this.#fingers.delete(event.pointerId);
-    const row = this.#moved > 4 ? -1 : this.rowAt(event.offsetX, event.offsetY);
-    if (row >= 0) this.chosen(row);
-  }
-
-  #key(event) {
-    if (event.key in ARROWS) this.#step(...ARROWS[event.key]);
-    else if (event.key === "Enter" && this.#at >= 0) this.chosen(this.#at);
-    else if (event.key === "+" || event.key === "=") this.zoom(1.4, ...this.#focus());
-    else if (event.key === "-") this.zoom(1 / 1.4, ...this.#focus());
-    else if (event.key === "0" || event.key === "Home") this.whole();
-    else return;
-    event.preventDefault();
-  }
-
-  #focus() {
-    if (this.#at < 0) return [this.width / 2, this.height / 2];
-    return this.#corner(this.#at);
-  }
-
   /** To the next tile that way, and across to the next block. */
-  #step(dx, dy) {
-    const { order, size, x, y, head } = this.#layout;
+  step(dx, dy) {
+    const { order, size, x, head } = this.#layout;
     if (this.#at < 0 || Number.isNaN(x[this.#at])) {
       this.#reach(order[0]);
       return;
     }
-    const [left, top] = this.#corner(this.#at);
+    const [left, top] = this.corner(this.#at);
     const pitch = size * this.#scale;
     for (let far = 1; far < 60; far++) {
-      const [px, py] = [left + pitch / 2 + dx * far * pitch, top + pitch / 2 + dy * (far * pitch + (far > 1 ? head : 0))];
-      const row = this.rowAt(px, py);
+      const py = top + pitch / 2 + dy * (far * pitch + (far > 1 ? head : 0));
+      const row = this.rowAt(left + pitch / 2 + dx * far * pitch, py);
       if (row >= 0 && row !== this.#at) {
         this.#reach(row);
         return;
@@ -310,10 +239,10 @@ export class TileMap {
 
   #reach(row) {
     const pitch = this.#layout.size * this.#scale;
-    const [left, top] = this.#corner(row);
+    const [left, top] = this.corner(row);
     this.move(into(left, pitch, this.width), into(top, pitch, this.height));
-    const [x, y] = this.#corner(row);
-    this.#point(row, x + pitch, y + pitch);
+    const [x, y] = this.corner(row);
+    this.point(row, x + pitch, y + pitch);
   }
 }
 

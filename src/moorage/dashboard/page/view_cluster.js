@@ -2,7 +2,7 @@
 import { ask, repeated, throttled } from "./api.js";
 import { h } from "./dom.js";
 import { copyJson } from "./copy.js";
-import { legend } from "./legend.js";
+import { Legend } from "./legend.js";
 import { NodePanel } from "./node_panel.js";
 import { NodeTable } from "./node_table.js";
 import { choice, failure, field } from "./parts.js";
@@ -24,20 +24,21 @@ export class ClusterView {
   #rowOf = new Map();
 
   constructor(root) {
+    this.root = root;
     this.map = new TileMap({
       chosen: (row) => change({ node: this.#cluster.nodes.name[row] }),
       pointed: (row, x, y) => this.#pointed(row, x, y),
       sized: () => this.#place(),
     });
     this.controls = h("div.toolbar");
-    this.legend = h("div.legend");
+    this.legend = new Legend((band) => change({ band }));
     this.hover = h("div.hover", { hidden: true });
     this.spoken = h("p.skip", { "aria-live": "polite" });
     this.problem = h("div");
     this.heading = h("header");
     this.ground = h("div.ground", {}, this.map.canvas, this.#zoomer(), this.hover);
     this.help = h("p.skip", { id: "map-help" }, "Arrow keys go from node to node, Enter opens one, plus and minus zoom, 0 shows all. The table has the same nodes.");
-    this.sheet = h("section.sheet.map", { "aria-label": "Nodes as tiles" }, this.heading, this.legend, this.ground, this.help, this.spoken);
+    this.sheet = h("section.sheet.map", { "aria-label": "Nodes as tiles" }, this.heading, this.legend.element, this.ground, this.help, this.spoken);
     this.table = new NodeTable();
     this.panel = new NodePanel(() => change({ node: "" }));
     this.body = h("div.cluster", {}, this.sheet);
@@ -45,7 +46,7 @@ export class ClusterView {
     this.pod = field("The pod whose verdicts are shown", "", (pod) => change({ pod }, true), "namespace/pod");
     root.append(h("h1.skip", {}, "Cluster"), this.controls, this.problem, this.body);
     this.asked = repeated((signal) => ask("cluster", this.#question(), signal), (data) => this.#answered(data), (error) => this.problem.replaceChildren(failure(error)));
-    this.again = throttled(1000, () => this.asked.run());
+    this.again = throttled(2000, () => this.asked.run());
     this.repaint = throttled(150, () => this.#paint());
     this.onTheme = () => this.#cluster && this.#paint();
     document.addEventListener("themechange", this.onTheme);
@@ -65,6 +66,7 @@ export class ClusterView {
     this.panel.show(query.node ?? "");
     this.body.replaceChildren(...[this.#query.as === "table" ? this.table.element : this.sheet, query.node ? this.panel.element : null].filter(Boolean));
     this.body.classList.toggle("with-panel", Boolean(query.node));
+    this.root.classList.toggle("fixed", this.#query.as !== "table");
   }
 
   fetch() {
@@ -83,7 +85,7 @@ export class ClusterView {
 
   heard(kind, data) {
     if (kind !== "cluster" || !this.#cluster) return;
-    if (data.snapshot || !data.rows) this.again();
+    if (data.snapshot || !data.rows || data.layout !== this.#cluster.layout) this.again();
     else this.#patch(data);
     if (this.#query.colour === "verdict") this.again();
     this.panel.changed(data.rows, this.#rowOf);
@@ -122,6 +124,7 @@ export class ClusterView {
     const { nodes, labels = [] } = this.#cluster;
     const ways = Object.keys(WAYS).filter((way) => known(way, nodes)).map((way) => [way, WAYS[way].label]);
     const groups = [["zone", "zone"], ["pool", "pool"], ["none", "nothing"], ...labels.map((label) => [`label:${label}`, label])];
+    if (!groups.some(([by]) => by === this.#query.by)) groups.push([this.#query.by, this.#query.by.replace("label:", "")]);
     const asks = JSON.stringify([ways, groups, this.#query.colour, this.#query.by, this.#query.as]);
     if (asks === this.controls.dataset.asks) return;
     this.controls.dataset.asks = asks;
@@ -176,7 +179,7 @@ export class ClusterView {
       this.table.show(this.#cluster, this.#query, this.#matching());
       return;
     }
-    legend(this.legend, this.#colours, this.#query.band, (band) => change({ band }));
+    this.legend.show(this.#colours, this.#query.band);
     const style = getComputedStyle(document.documentElement);
     const named = (name) => style.getPropertyValue(name).trim();
     const matches = this.#matching();

@@ -3,11 +3,11 @@ import { ask, repeated, throttled } from "./api.js";
 import { absolute, ago } from "./clock.js";
 import { copyJson } from "./copy.js";
 import { h, region } from "./dom.js";
-import { chip, choice, failure, field, folded, inside, meter, nodeAnchor, podAnchor, sheet, stats } from "./parts.js";
+import { Stats, chip, choice, failure, field, folded, inside, meter, nodeAnchor, podAnchor } from "./parts.js";
 import { change } from "./route.js";
 import { Table } from "./table.js";
 import { timeline } from "./timeline.js";
-import { count, millis, number, parts } from "./words.js";
+import { count, millis, number, parts, took } from "./words.js";
 
 const KEPT = 200;
 const FILTERS = ["namespace", "pod", "node", "result"];
@@ -19,10 +19,11 @@ export class DecisionsView {
   #items = [];
   #skipped = 0;
   #paused = false;
+  #held = false;
   #data = null;
 
   constructor(root) {
-    this.rates = region(h("div"), rates);
+    this.rates = new Stats();
     this.steps = region(h("section.sheet", { "aria-label": "Latency by step" }), steps);
     this.time = region(h("section.sheet", { "aria-label": "Timeline" }), (data) => this.#timeline(data));
     this.problem = h("div");
@@ -30,8 +31,9 @@ export class DecisionsView {
     this.pause = h("button", { type: "button", on: { click: () => this.#pause() } }, "Pause");
     this.fields = Object.fromEntries(["namespace", "pod", "node"].map((name) => [name, field(name, "", (text) => change({ [name]: text }, true), name === "pod" ? "namespace/pod" : name)]));
     this.result = choice("Result", RESULTS, "", (result) => change({ result }));
-    this.table = new Table({ caption: "Decisions", columns: COLUMNS, key: (item) => item.number, empty: "No attempt matches." });
+    this.table = new Table({ caption: "Decisions", columns: COLUMNS, key: (item) => item.number, empty: "No attempt matches.", stacks: true });
     this.older = h("button", { type: "button", hidden: true, on: { click: () => change({ at: this.#items.at(-1).time }) } }, "Earlier");
+    this.#hold(this.table.element);
     const bar = h("div.toolbar", {}, this.result, Object.values(this.fields), h("span.push"), this.state, this.pause, copyJson(() => ({ ...this.#data, items: this.#items })));
     const list = h("section.sheet", { "aria-label": "Decisions" }, this.table.element, h("div.more", {}, this.older));
     root.append(h("h1.skip", {}, "Decisions"), h("div.columns.even", {}, h("div.stack", {}, this.rates.element, this.time.element), this.steps.element), bar, this.problem, list);
@@ -63,7 +65,7 @@ export class DecisionsView {
 
   heard(kind, data) {
     if (kind !== "decisions") return;
-    if (data.rates) this.rates.show(data.rates);
+    if (data.rates) this.rates.show(rates(data.rates));
     if (this.#query.at || this.#paused) return;
     if (data.snapshot || !data.items) {
       this.asked.run();
@@ -71,7 +73,20 @@ export class DecisionsView {
     }
     this.#skipped += data.skipped ?? 0;
     this.#join(data.items.filter((item) => this.#takes(item)));
-    this.draw();
+    if (this.#held) this.#hint();
+    else this.draw();
+  }
+
+  /** Rows stand still while somebody points at them, or has the focus in them. */
+  #hold(element) {
+    const held = (on) => () => {
+      this.#held = on;
+      if (!on) this.#draw();
+    };
+    element.addEventListener("pointerenter", held(true));
+    element.addEventListener("pointerleave", held(false));
+    element.addEventListener("focusin", held(true));
+    element.addEventListener("focusout", held(false));
   }
 
   #takes(item) {
@@ -96,7 +111,7 @@ export class DecisionsView {
 
   #about(data) {
     this.#data = data;
-    if (data.rates) this.rates.show(data.rates);
+    if (data.rates) this.rates.show(rates(data.rates));
     this.steps.show(data.steps ?? []);
     this.time.show({ buckets: data.timeline ?? [], at: Number(this.#query.at) || 0 });
   }
@@ -106,7 +121,7 @@ export class DecisionsView {
   }
 
   #timeline({ buckets, at }) {
-    if (!buckets.length) return null;
+    if (buckets.length < 2) return null;
     const back = at ? [h("span", {}, `as it was at ${absolute(at)}`), h("button", { type: "button", on: { click: () => change({ at: "" }) } }, "Back to now")] : [];
     return [h("header", {}, h("h2", {}, "Timeline"), h("span.push"), back), inside(timeline(buckets, at, (moment) => change({ at: moment })))];
   }
@@ -117,7 +132,7 @@ export class DecisionsView {
   }
 
   #hint() {
-    const told = this.#query.at ? `until ${absolute(Number(this.#query.at))}` : this.#paused ? "paused" : this.#skipped ? `live; ${count(this.#skipped)} came too fast to be shown` : "live";
+    const told = this.#query.at ? `until ${absolute(Number(this.#query.at))}` : this.#paused ? "paused" : this.#held ? "live; the list stands still while you point at it" : this.#skipped ? `live; ${count(this.#skipped)} came too fast to be shown` : "live";
     if (this.state.textContent !== told) this.state.textContent = told;
     this.pause.hidden = Boolean(this.#query.at);
   }
@@ -137,16 +152,16 @@ const COLUMNS = [
   { title: "Node, or why not", class: "fold", cell: (item) => (item.node ? nodeAnchor(item.node) : folded(item.message, String(item.number))) },
   { title: "Score", class: "number", cell: (item) => (item.score ? number(item.score) : "") },
   { title: "Feasible", class: "number", cell: (item) => (item.evaluated ? `${count(item.feasible ?? 0)} of ${count(item.evaluated)}` : "") },
-  { title: "Took", class: "number", cell: (item) => millis(item.ms) },
+  { title: "Took", class: "number", cell: (item) => millis(took(item)) },
   { title: "Profile", class: "short", cell: (item) => item.profile },
 ];
 
 function rates(found) {
-  return stats([
+  return [
     { label: "attempts a second", value: number(found.per_s) },
     { label: "p50 of an attempt", value: millis(found.p50_ms) },
     { label: "p99 of an attempt", value: millis(found.p99_ms) },
-  ]);
+  ];
 }
 
 function steps(list) {

@@ -6,7 +6,7 @@ import { changeCommand, copyCommand, copyJson, describePod, explainPod } from ".
 import { h, region } from "./dom.js";
 import { chip, failure, inside, nodeAnchor, podAnchor, refusals, sheet } from "./parts.js";
 import { link } from "./route.js";
-import { count, many, millis, number } from "./words.js";
+import { count, many, millis, number, took } from "./words.js";
 
 const EACH = 4000;
 const TONES = { bound: "good", placed: "good", scheduled: "good", unschedulable: "bad", backoff: "warn", gated: "warn", pending: "warn" };
@@ -20,7 +20,9 @@ export class PodView {
     this.body = region(h("div.stack"), (data) => (data.error ? failed(this.#pod, data.error) : this.#build(data)));
     root.append(this.body.element);
     const path = () => `pod/${this.#pod.split("/").map(encodeURIComponent).join("/")}`;
-    this.asked = repeated((signal) => ask(path(), {}, signal), (data) => this.#answered(data), (error) => this.body.show({ error: error.message }));
+    const failing = (error) => this.body.show({ error: error.message });
+    this.asked = repeated((signal) => ask(path(), {}, signal), (data) => this.#answered(data), failing);
+    this.explained = repeated((signal) => ask(path(), { explain: 1 }, signal), (data) => this.#told(data), failing);
     this.soon = throttled(1500, () => this.asked.run());
     this.timer = setInterval(() => !document.hidden && this.#data?.state !== "bound" && this.asked.run(), EACH);
   }
@@ -29,6 +31,7 @@ export class PodView {
     const pod = parts.join("/");
     if (pod !== this.#pod) this.#data = null;
     this.#pod = pod;
+    this.explained.stop();
     this.asked.anew();
   }
 
@@ -43,10 +46,19 @@ export class PodView {
   stop() {
     clearInterval(this.timer);
     this.asked.stop();
+    this.explained.stop();
     this.soon.stop();
   }
 
+  /** First what is known at once; then, as it takes longer, the explanation. */
   #answered(data) {
+    if (!this.#data) this.body.show({ ...data, asking: !data.explain_off });
+    this.#data ??= data;
+    if (!data.explain_off) this.explained.run();
+    else this.#told(data);
+  }
+
+  #told(data) {
     this.#data = data;
     this.body.show(data);
   }
@@ -69,7 +81,7 @@ function failed(pod, error) {
 
 /** Why it is where it is, or why it waits: as `moorage explain` says it. */
 function words(data, told) {
-  if (!told) return sheet("Why", inside(h("p.soft", {}, data.explain_off || "There is no explanation here.")));
+  if (!told) return sheet("Why", inside(h("p.soft", {}, data.asking ? "Trying every node …" : data.explain_off || "There is no explanation here.")));
   const placed = told.state === "placed";
   const lines = placed
     ? [told.runner_up ? h("p", {}, `${many(told.margin, "point")} ahead of `, nodeAnchor(told.runner_up), ", the next best") : h("p", {}, "No other node fits."), told.decided_by.length ? h("p", {}, `decided by ${told.decided_by.join(", ")}: without it, another would win`) : null]
@@ -106,7 +118,7 @@ function story(attempts) {
     h("p.soft", {}, facts(each)),
     each.message ? h("p", {}, each.message) : null,
     each.nominated ? h("p", {}, "nominated ", nodeAnchor(each.nominated), `, ${many(each.victims ?? 0, "victim")}`) : null,
-    Object.keys(each.steps ?? {}).length ? h("details", { data: { key: `steps${each.attempt}` } }, h("summary.soft", {}, `${millis(each.ms)} by step`), stepBars(each.steps)) : null));
+    Object.keys(each.steps ?? {}).length ? h("details", { data: { key: `steps${each.attempt}` } }, h("summary.soft", {}, `${millis(took(each))} by step`), stepBars(each.steps)) : null));
   return sheet("Attempts", inside(h("ol.story", {}, rows)));
 }
 

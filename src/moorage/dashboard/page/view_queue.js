@@ -1,12 +1,12 @@
 // Queue: who waits, where, for how long and why; gangs and tenants.
 import { ask, repeated, throttled } from "./api.js";
-import { aged } from "./clock.js";
+import { ago, now } from "./clock.js";
 import { h, region } from "./dom.js";
-import { chip, failure, field, folded, inside, meter, podAnchor, sheet, stats } from "./parts.js";
+import { Stats, chip, failure, field, folded, meter, podAnchor } from "./parts.js";
 import { copyJson } from "./copy.js";
 import { change } from "./route.js";
 import { Table } from "./table.js";
-import { count, many, number, percent } from "./words.js";
+import { count, many, number, percent, span } from "./words.js";
 
 const STATES = [["active", "active"], ["backoff", "back-off"], ["unschedulable", "unschedulable"], ["gated", "gated"], ["in_flight", "in flight"], ["waiting_on_permit", "waiting on permit"]];
 const NAMES = Object.fromEntries(STATES);
@@ -20,13 +20,13 @@ export class QueueView {
   #data = null;
 
   constructor(root) {
-    this.states = region(h("div"), (data) => this.#states(data));
+    this.states = new Stats();
     this.reasons = region(h("section.sheet", { "aria-label": "Why they wait" }), (data) => this.#reasons(data));
     this.gangs = region(h("section.sheet", { "aria-label": "Gangs" }), gangs);
     this.tenants = region(h("section.sheet", { "aria-label": "Tenants" }), tenants);
     this.more = region(h("div.more"), (data) => this.#more(data));
     this.problem = h("div");
-    this.table = new Table({ caption: "Pods that wait", columns: COLUMNS, key: (item) => item.pod, empty: "No pod waits here." });
+    this.table = new Table({ caption: "Pods that wait", columns: COLUMNS, key: (item) => item.pod, empty: "No pod waits here.", stacks: true });
     this.namespace = field("Namespace", "", (namespace) => change({ namespace }, true), "namespace");
     this.q = field("Part of a pod's name", "", (q) => change({ q }, true), "part of a name");
     const bar = h("div.toolbar", {}, this.namespace, this.q, h("span.push"), copyJson(() => this.#data));
@@ -52,7 +52,7 @@ export class QueueView {
 
   heard(kind, data) {
     if (kind !== "queue") return;
-    if (data.counts) this.states.show({ counts: data.counts, state: this.#query.state });
+    if (data.counts) this.#states(data.counts);
     this.soon();
   }
 
@@ -64,7 +64,7 @@ export class QueueView {
   #answered(data) {
     this.#data = data;
     this.problem.replaceChildren();
-    this.states.show({ counts: data.counts, state: this.#query.state });
+    this.#states(data.counts);
     this.table.show(data.items.map(steady));
     this.reasons.show({ reasons: data.reasons ?? [], reason: this.#query.reason });
     this.gangs.show(data.gangs ?? []);
@@ -72,9 +72,9 @@ export class QueueView {
     this.more.show({ on: Boolean(data.continue), shown: data.items.length, total: data.total });
   }
 
-  #states({ counts, state }) {
-    return stats(STATES.filter(([each]) => counts[each] !== undefined).map(([each, label]) => ({
-      label, value: counts[each], pressed: state === each, press: () => change({ state: state === each ? "" : each }),
+  #states(counts) {
+    this.states.show(STATES.filter(([each]) => counts[each] !== undefined).map(([each, label]) => ({
+      label, value: counts[each], pressed: this.#query.state === each, press: () => change({ state: this.#query.state === each ? "" : each }),
     })));
   }
 
@@ -95,18 +95,24 @@ export class QueueView {
 
 /** Ages rounded into moments, so that rows do not change at every look. */
 function steady(item) {
-  return { ...item, age_s: undefined, since: Math.round((Date.now() / 1000 - item.age_s) / 4) * 4, age: item.age_s };
+  return { ...item, age_s: undefined, backoff_s: Math.ceil((item.backoff_s ?? 0) / 5) * 5, since: Math.round((now() - item.age_s) / 4) * 4 };
 }
 
 const COLUMNS = [
   { title: "Place", class: "number", cell: (item) => (item.place === null || item.place === undefined ? "" : count(item.place)) },
   { title: "Pod", class: "name", cell: (item) => podAnchor(item.pod) },
   { title: "State", class: "short", cell: (item) => chip(NAMES[item.state] ?? item.state, item.state === "unschedulable" ? "bad" : item.state === "backoff" ? "warn" : "") },
-  { title: "Age", class: "number", cell: (item) => aged(item.age) },
+  { title: "Age", class: "number", cell: (item) => ago(item.since) },
   { title: "Attempts", class: "number", cell: (item) => count(item.attempts ?? 0) },
   { title: "Priority", class: "number", cell: (item) => number(item.priority ?? 0) },
-  { title: "Reason", class: "fold", cell: (item) => [item.group ? h("span", {}, `gang ${item.group} `) : null, folded(item.reason, item.pod)] },
+  { title: "Reason", class: "fold", cell: reason },
 ];
+
+/** What is known of its waiting, and what the scheduler said, folded. */
+function reason(item) {
+  const facts = [item.group ? `gang ${item.group}` : "", item.nominated ? `nominated ${item.nominated}` : "", item.backoff_s > 0 ? `back-off ends in ${span(item.backoff_s)}` : ""].filter(Boolean);
+  return [facts.length ? h("div", {}, facts.join(" · ")) : null, folded(item.reason || item.waits_for, item.pod)];
+}
 
 function gangs(list) {
   if (!list.length) return null;

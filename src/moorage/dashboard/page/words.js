@@ -42,3 +42,6 @@ export function parts(pod) {
 export function quoted(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
+
+/** How long an attempt took, in milliseconds; in virtual time no time passes, and its steps tell. */
+export const took = (attempt) => attempt.ms || Object.values(attempt.steps ?? {}).reduce((sum, ms) => sum + ms, 0);

@@ -1,0 +1,127 @@
+"""A browser, a dashboard of a simulated cluster of 5,000 nodes, and one of made-up data."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    ViewportSize,
+    sync_playwright,
+)
+
+from tests.browser.stub_dashboard import StubDashboard
+
+NODES: Final = 5000
+LAPTOP: Final = ViewportSize(width=1440, height=900)
+
+
+class Visit:
+    """A page under watch: what it complains of, and whom it asks."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def _said(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def strangers(self, home: str) -> list[str]:
+        """Addresses it asked that are not the dashboard's."""
+        return [url for url in self.asked if not url.startswith((home, "data:"))]
+
+
+@pytest.fixture(scope="package")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no chromium: apt-get install chromium")
+    arguments = ["--no-sandbox", "--enable-precise-memory-info"]
+    browser = playwright.chromium.launch(executable_path=found, args=arguments)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport=LAPTOP, color_scheme="light")
+    context.set_default_timeout(20_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def visit(context: BrowserContext) -> Visit:
+    return Visit(context.new_page())
+
+
+@pytest.fixture
+def stub() -> Iterator[StubDashboard]:
+    stub = StubDashboard()
+    stub.start()
+    yield stub
+    stub.stop()
+
+
+@pytest.fixture(scope="package")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of `moorage simulate --serve` on a cluster of 5,000 nodes."""
+    folder = tmp_path_factory.mktemp("cluster")
+    (folder / "cluster.json").write_text(json.dumps(_cluster()))
+    command = ["-m", "moorage", "simulate", str(folder), "--no-validate", "--serve"]
+    with subprocess.Popen(
+        [sys.executable, *command, "--http-port", "0"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        found = (re.search(r"http://\S+/dashboard/", line) for line in process.stdout)
+        yield next(each.group() for each in found if each)
+        process.terminate()
+
+
+def _cluster() -> dict[str, Any]:
+    pods = [_pod("shop", f"web-{each}", {"cpu": "2", "memory": "4Gi"}) for each in range(120)] + [
+        _pod("ml", f"huge-{each}", {"cpu": "400"}) for each in range(8)
+    ]
+    nodes = [_node(row) for row in range(NODES)]
+    return {"apiVersion": "v1", "kind": "List", "items": [*nodes, *pods]}
+
+
+def _node(row: int) -> dict[str, Any]:
+    amounts = {"cpu": str(8 << row % 3), "memory": "64Gi", "pods": "110"}
+    labels = {
+        "topology.kubernetes.io/zone": f"zone-{'abc'[row % 3]}",
+        "node.kubernetes.io/instance-type": f"m{row % 3}",
+        "example.com/rack": f"rack-{row % 20}",
+    }
+    return {
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": f"node-{row:04d}", "labels": labels},
+        "status": {"capacity": amounts, "allocatable": amounts},
+    }  # fmt: skip
+
+
+def _pod(namespace: str, name: str, requests: dict[str, str]) -> dict[str, Any]:
+    container = {"name": "c", "image": "app:1", "resources": {"requests": requests}}
+    return {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace},
+        "spec": {"containers": [container]},
+    }  # fmt: skip

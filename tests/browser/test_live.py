@@ -1,0 +1,132 @@
+"""What the page does while the cluster changes, goes away, comes back, and means harm."""
+
+import os
+from typing import Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.browser.stub_answers import HOSTILE
+from tests.browser.stub_dashboard import StubDashboard
+
+SECONDS: Final = float(os.environ.get("MOORAGE_BROWSER_SECONDS", "5"))
+"""How long changes pour in; ten minutes were measured, CI bears seconds."""
+MEGABYTE: Final = 1 << 20
+VIEWS: Final = (
+    "/cluster?node=node-0007", "/cluster?as=table", "/cluster?colour=verdict&pod=shop/job-1",
+    "/cluster?colour=tenant&by=pool", "/queue", "/pod/shop/job-1", "/decisions", "/compare",
+    "/health",
+)  # fmt: skip
+
+
+def test_what_changes_is_shown_without_asking_again(stub: StubDashboard, visit: Visit) -> None:
+    stub.changes = 20_000
+    page = visit.page
+    page.goto(f"{stub.url}#/cluster?as=table&q=node-0042")
+    cell = page.get_by_role("row", name="node-0042").get_by_role("cell").nth(4)
+    before = cell.inner_text()
+
+    expect(cell).not_to_have_text(before)
+    assert sum("api/cluster" in url for url in visit.asked) == 1
+
+
+def test_a_lost_connection_is_told_and_found_again(stub: StubDashboard, visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{stub.url}#/cluster?as=table&q=node-0042")
+    expect(page.get_by_role("row", name="node-0042")).to_be_visible()
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    stub.stop()
+
+    expect(page.get_by_role("alert")).to_contain_text("connection to the scheduler is lost")
+    expect(page.get_by_role("row", name="node-0042")).to_be_visible()
+    stub.cluster["nodes"]["pods"][42] = 77
+    stub.start()
+    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(page.get_by_role("row", name="node-0042")).to_contain_text("77")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_names_that_mean_harm_are_text(stub: StubDashboard, visit: Visit, view: str) -> None:
+    page = visit.page
+    page.goto(f"{stub.url}#{view}")
+    expect(page.get_by_text(HOSTILE).first).to_be_attached()
+
+    assert page.evaluate("window.harmed") is None
+    assert page.locator("main img").count() == 0
+    assert visit.complaints == []
+    assert visit.strangers(stub.url) == []
+
+
+@pytest.mark.timeout(SECONDS * 3 + 120)
+@pytest.mark.parametrize("view", ["/cluster", "/decisions"])
+def test_a_thousand_changes_a_second_leave_no_trace(
+    stub: StubDashboard, visit: Visit, view: str
+) -> None:
+    stub.changes = 1000
+    page = visit.page
+    page.goto(f"{stub.url}#{view}")
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    page.wait_for_timeout(2000)
+    memory = _Memory(visit)
+    began, nodes = memory.used(), memory.nodes()
+    page.wait_for_timeout(SECONDS * 1000)
+
+    grown = memory.used() - began
+    print(f"{view}: {began / MEGABYTE:.1f} MB, and {grown / MEGABYTE:+.2f} MB in {SECONDS:.0f} s")
+    assert stub.sent >= 1000 * SECONDS
+    assert grown < 2 * MEGABYTE
+    assert memory.nodes() - nodes < 500
+    assert page.locator("tbody tr").count() <= 200
+    assert visit.complaints == []
+
+
+def test_scrolling_and_zooming_are_smooth(stub: StubDashboard, visit: Visit) -> None:
+    page = visit.page
+    page.add_init_script(_TIMED_FRAMES)
+    page.goto(f"{stub.url}#/cluster")
+    expect(page.get_by_text("5,000 nodes")).to_be_visible()
+    page.locator("canvas").hover()
+    page.evaluate("window.frames_ = []")
+    for turn in range(40):
+        page.keyboard.down("Control") if turn == 0 else None
+        page.mouse.wheel(0, -40 if turn < 20 else 40)
+    page.keyboard.up("Control")
+    for _ in range(20):
+        page.mouse.wheel(0, 30)
+    took = sorted(page.evaluate("window.frames_"))
+
+    assert len(took) > 10
+    print(f"{len(took)} frames, median {took[len(took) // 2]:.1f} ms, worst {took[-1]:.1f} ms")
+    assert took[len(took) // 2] < 1000 / 60
+
+
+_TIMED_FRAMES: Final = """
+window.frames_ = [];
+const plain = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = (call) => plain((at) => {
+  const began = performance.now();
+  call(at);
+  window.frames_.push(performance.now() - began);
+});
+"""
+
+
+class _Memory:
+    """What a page holds once its garbage is gone."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._session = visit.page.context.new_cdp_session(visit.page)
+        self._session.send("Performance.enable")
+
+    def used(self) -> float:
+        self._session.send("HeapProfiler.collectGarbage")
+        return self._metric("JSHeapUsedSize")
+
+    def nodes(self) -> float:
+        self._session.send("HeapProfiler.collectGarbage")
+        return self._metric("Nodes")
+
+    def _metric(self, name: str) -> float:
+        found = self._session.send("Performance.getMetrics")["metrics"]
+        return float(next(each["value"] for each in found if each["name"] == name))
