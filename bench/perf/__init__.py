@@ -4,8 +4,8 @@
 `make kube` builds from, and carries out what it says; nothing of it is in this repository.
 
 `module` finds the release's sources. `cases` reads configurations and `go_template` the manifests
-beside them. `operations` carries out a workload's operations through `client`, `throughput` counts
-as upstream does, `attempts` reads the histogram of attempts. `schedulers` starts one of the two,
-`run` runs one workload with it, `ceiling` measures what the API server bears, and `report` writes
-the table to docs/performance.md.
+beside them. `operations` carries out a workload's operations through `client` and `devices`,
+`throughput` counts as upstream does, `attempts` reads the histogram of attempts. `schedulers`
+starts one of the two, `run` runs one workload with it, `ceiling` measures what the API server
+bears, and `report` writes the tables to docs/performance.md.
 """

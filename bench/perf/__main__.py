@@ -4,6 +4,7 @@ import argparse
 import datetime
 import json
 import os
+import platform
 import pstats
 import re
 import sys
@@ -12,12 +13,13 @@ from typing import Any
 
 from bench.perf import cases, ceiling, module, report, run
 from bench.perf.cases import Workload
+from bench.perf.ceiling import Ceiling
 from bench.perf.schedulers import SCHEDULERS
+from moorage import __version__
 from tests.integration.control_plane import MISSING, assets
 
 KEPT = module.ROOT / "build" / "bench-perf.jsonl"
 PAGE = module.ROOT / "docs" / "performance.md"
-WAITING = "dra"
 
 
 def main() -> int:
@@ -33,9 +35,9 @@ def main() -> int:
         for workload in chosen:
             print(workload.topic, workload.key, ",".join(sorted(workload.labels)))
         return 0
-    raw = ceiling.bindings_per_second(programs) if given.ceiling else 0.0
-    if raw:
-        print(json.dumps({"raw_bindings_per_s": round(raw)}), flush=True)
+    raw = ceiling.measure(programs) if given.ceiling else ceiling.Ceiling()
+    if given.ceiling:
+        print(json.dumps({"ceiling": {k: round(v) for k, v in raw._asdict().items()}}), flush=True)
     failed = [w.key for w in chosen if not _both(programs, w, given, raw)]
     if given.write:
         report.write(PAGE, _page())
@@ -65,20 +67,14 @@ def _arguments() -> argparse.Namespace:
 
 def _is_chosen(workload: Workload, given: argparse.Namespace) -> bool:
     return (
-        not _waits(workload)
-        and re.search(given.case, f"{workload.topic}/{workload.key}") is not None
+        re.search(given.case, f"{workload.topic}/{workload.key}") is not None
         and bool(workload.labels & {*given.label} or "any" in given.label)
         and workload.nodes <= given.nodes
         and workload.pods <= given.pods
     )
 
 
-def _waits(workload: Workload) -> bool:
-    """Whether it is about devices."""
-    return workload.topic.partition("/")[0] == WAITING
-
-
-def _both(programs: Path, workload: Workload, given: argparse.Namespace, raw: float) -> bool:
+def _both(programs: Path, workload: Workload, given: argparse.Namespace, raw: Ceiling) -> bool:
     """Run a workload with each scheduler; whether all of them carried it out."""
     row: dict[str, Any] = {
         "case": workload.key,
@@ -86,8 +82,10 @@ def _both(programs: Path, workload: Workload, given: argparse.Namespace, raw: fl
         "nodes": workload.nodes,
         "pods": workload.pods,
         "threshold": workload.threshold,
-        "raw": raw,
+        "raw": round(raw.bindings),
+        "raw_pods": round(raw.pods),
         "load": round(os.getloadavg()[0], 1),
+        "nice": os.nice(0),
     }
     for name in given.scheduler:
         outcome = run.run(programs, workload, name, given.timeout, given.profile)
@@ -131,17 +129,14 @@ def _is_measured(row: dict[str, Any], scheduler: str) -> bool:
 def _page() -> list[str]:
     rows = sorted(_kept(), key=lambda row: (row["topic"], row["case"]))
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    waiting = {w.case for w in cases.read(module.scheduler_perf()) if _waits(w)}
-    raw = max((row["raw"] for row in rows), default=0.0)
     lines = [
-        f"Kubernetes {module.version()}, {today}, {os.cpu_count()} cores, which etcd, "
-        "kube-apiserver and the workload share."
-        + (f" The API server alone binds {raw:.0f} pods per second." if raw else ""),
+        f"{today}: Kubernetes {module.version()}, Moorage {__version__}, Python "
+        f"{platform.python_version()}; {report.machine()}, which etcd, kube-apiserver and the "
+        "workload share." + _limits(rows),
         "",
     ]
-    measured = report.table(rows)
-    if len(measured) > 2:
-        lines += [*measured, ""]
+    for table in (report.table(rows), report.small_table(rows)):
+        lines += [*table, ""] if len(table) > 2 else []
     busy = report.carried_out(rows)
     if busy:
         lines += [
@@ -152,8 +147,19 @@ def _page() -> list[str]:
     told = report.faults(rows)
     if told:
         lines += ["Not carried out:", "", *told, ""]
-    lines += [f"Waiting for devices: {len(waiting)} cases of dra."]
     return lines
+
+
+def _limits(rows: list[dict[str, Any]]) -> str:
+    """What the API server bore in the runs of these rows."""
+    bindings = [row["raw"] for row in rows if row.get("raw")]
+    if not bindings:
+        return ""
+    return (
+        f" The API server alone binds {min(bindings):.0f} to {max(bindings):.0f} pods per second "
+        "that are there already; its limit in the table is that of the same run, for pods that are "
+        "created, bound and told of in an event at once, by a client that decides nothing."
+    )
 
 
 if __name__ == "__main__":

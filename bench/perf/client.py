@@ -14,7 +14,17 @@ Raw = dict[str, Any]
 AT_ONCE: Final = 30
 """As many as upstream creates at once."""
 CLUSTER_WIDE: Final = frozenset(
-    ["Namespace", "Node", "PersistentVolume", "StorageClass", "CSINode", "PriorityClass"]
+    [
+        "Namespace",
+        "Node",
+        "PersistentVolume",
+        "StorageClass",
+        "CSINode",
+        "PriorityClass",
+        "DeviceClass",
+        "ResourceSlice",
+        "DeviceTaintRule",
+    ]
 )
 
 
@@ -50,6 +60,12 @@ class Client:
 
     async def patch(self, obj: Raw, patch: Raw) -> None:
         await self._server.patch(resource_of(obj), "", obj["metadata"]["name"], patch)
+
+    async def patch_status(self, obj: Raw, status: Raw) -> None:
+        metadata = obj["metadata"]
+        where = (metadata.get("namespace", ""), metadata["name"])
+        change = {"status": status}
+        await self._server.patch(resource_of(obj), *where, change, subresource="status")
 
     async def delete(self, obj: Raw, grace_seconds: int | None = None) -> None:
         metadata = obj["metadata"]

@@ -13,6 +13,7 @@ import yaml
 
 from bench.perf.cases import Operation, Workload
 from bench.perf.client import Client, Raw, many
+from bench.perf.devices import allocate_claims
 from bench.perf.go_template import Template
 from bench.perf.measurement import Measurement
 from bench.perf.pods import Pods
@@ -73,6 +74,8 @@ class Operations:
             "createPodSets": self._create_pod_sets,
             "createAny": self._create_any,
             "createPodGroups": self._create_pod_groups,
+            "createResourceClaims": self._create_any,
+            "allocResourceClaims": self._allocate_claims,
             "updateAny": self._update_any,
             "deletePods": self._delete_pods,
             "churn": self._churn,
@@ -251,13 +254,19 @@ class Operations:
         namespace, count = op.get("namespace", ""), op.get("count", 1)
         if namespace:
             await self._namespace(namespace)
-        for number in range(count):
+
+        async def create(number: int) -> None:
             env = {**op.get("templateParams", {}), "Index": number, "Count": count}
             await self._client.create(self._manifest(op["templatePath"], env), namespace)
+
+        await many(count, create)
 
     async def _create_pod_groups(self, index: int, op: Operation) -> None:
         await self._create_any(index, op)
         await asyncio.sleep(0.5)  # for the scheduler to have heard of them
+
+    async def _allocate_claims(self, index: int, op: Operation) -> None:
+        await allocate_claims(self._client, op.get("namespace", ""))
 
     async def _update_any(self, index: int, op: Operation) -> None:
         count, rate = op.get("count", 1), op.get("updatePerSecond", 0)

@@ -18,7 +18,13 @@ from tests.integration.control_plane import ControlPlane
 WITHOUT: Final = ("ServiceAccount", "TaintNodesByCondition", "Priority")
 """Admission that upstream does without, too."""
 FLAGS: Final = ("--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000")
-GROUPS: Final = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3")
+SERVED: Final = {
+    "GenericWorkload": ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"),
+    "DynamicResourceAllocation": ("resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"),
+}
+"""What is served besides where a gate is on."""
+CONTROLLERS: Final = "resourceclaim-controller,garbage-collector-controller"
+"""Make claims from templates, and delete them with their pods."""
 
 
 class Outcome(NamedTuple):
@@ -30,7 +36,9 @@ class Outcome(NamedTuple):
 
 def control_plane(programs: Path, home: Path, workload: Workload | None) -> ControlPlane:
     gates = {} if workload is None else workload.gates
-    served = ",".join(f"{group}=true" for group in GROUPS) if gates.get("GenericWorkload") else ""
+    served = ",".join(
+        f"{group}=true" for gate, groups in SERVED.items() if gates.get(gate) for group in groups
+    )
     runtime = [f"--runtime-config={served}"] if served else []
     return ControlPlane(programs, home, *FLAGS, *gate_flags(gates), *runtime, without=WITHOUT)
 
@@ -45,6 +53,8 @@ def run(
         tempfile.TemporaryDirectory() as home,
         control_plane(programs, Path(home) / "plane", workload) as plane,
     ):
+        if workload.gates.get("DynamicResourceAllocation"):
+            _claim_controller(plane, workload)
         process = SchedulerProcess(
             scheduler, plane, workload.scheduler_config, workload.gates, profile
         )
@@ -55,6 +65,20 @@ def run(
             return Outcome((), f"{error}: {_last_line(process.log)}")
         finally:
             process.stop()
+
+
+def _claim_controller(plane: ControlPlane, workload: Workload) -> None:
+    plane.run(
+        "kube-controller-manager",
+        f"--kubeconfig={plane.kubeconfig}",
+        f"--controllers={CONTROLLERS}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        "--kube-api-qps=5000",
+        "--kube-api-burst=5000",
+        "--concurrent-gc-syncs=20",
+        *gate_flags(workload.gates),
+    )
 
 
 async def _carry_out(

@@ -104,12 +104,24 @@ def test_what_only_one_has_run_is_not_told() -> None:
     assert report.table([row])[2:] == report.carried_out([row]) == report.faults([row]) == []
 
 
-def test_of_a_handful_of_pods_no_ratio_is_told() -> None:
+def test_a_handful_of_pods_is_told_without_a_ratio() -> None:
     few = {**FIGURES, "pods": 10}
+    row = {**ROW, "kube-scheduler": few, "moorage": few}
 
-    (line,) = report.table([{**ROW, "kube-scheduler": few, "moorage": few}])[2:]
+    assert report.table([row])[2:] == []
+    assert report.small_table([ROW])[2:] == []
+    (line,) = report.small_table([row])[2:]
+    assert line.startswith("| SchedulingBasic/5Nodes | 5,000, 11,000 | 100 / 100 |")
 
-    assert "| 100 | 100 |  |" in line
+
+def test_the_share_of_what_the_api_server_bears_is_told() -> None:
+    (line,) = report.table([{**ROW, "raw_pods": 500}])[2:]
+
+    assert "| 50% of 500 |" in line
+
+
+def test_a_run_before_all_others_is_told_however_busy_the_machine_is() -> None:
+    assert report.table([{**ROW, "load": 17.0, "nice": -20}])[2:] != []
 
 
 def test_a_fault_is_listed_and_not_in_the_table() -> None:
