@@ -29,6 +29,8 @@ class Diagnosis:
         self.post_filter_message = ""
         self._decoders: list[Callable[[int], Rejection]] = []
         self._seen: dict[tuple[int, int], Rejection] = {}
+        self._counts: dict[tuple[int, int], int] = {}
+        """How many rows each slot has refused with each code."""
 
     @cached_property
     def slot(self) -> NDArray[np.int32]:
@@ -43,9 +45,12 @@ class Diagnosis:
     ) -> None:
         """Put down that rows not yet refused are refused, with codes that `decode` explains."""
         fresh = self.slot[rows] < 0
-        self.slot[rows[fresh]] = len(self._decoders)
-        self.code[rows[fresh]] = codes[fresh]
+        slot, written = len(self._decoders), codes[fresh]
+        self.slot[rows[fresh]] = slot
+        self.code[rows[fresh]] = written
         self._decoders.append(decode)
+        for code, count in _histogram(written):
+            self._counts[(slot, code & 0xFFFFFFFF)] = count
 
     def rejection(self, row: int) -> Rejection | None:
         if self.pre_filter is not None:
@@ -66,25 +71,25 @@ class Diagnosis:
             everything = np.fromiter(self.table.row_of.values(), dtype=np.intp)
             return everything if self.pre_filter.code is code else everything[:0]
         chosen = np.zeros(len(self.slot), dtype=bool)
-        for slot, value in self._histogram():
+        for slot, value in self._counts:
             if self._decode(slot, value).code is code:
                 chosen |= (self.slot == slot) & (self.code == value)
         return np.flatnonzero(chosen)
 
     def distinct(self) -> list[Rejection]:
         """The different rejections among the rows."""
-        return [self._decode(slot, code) for slot, code in self._histogram()]
+        return [self._decode(slot, code) for slot, code in self._counts]
 
     def counts(self) -> list[tuple[Rejection, int]]:
         """The different rejections, and how many nodes each stands for."""
         if self.pre_filter is not None:
             return [(self.pre_filter, len(self.table))]
-        return [(self._decode(*pair), count) for pair, count in self._histogram().items()]
+        return [(self._decode(*pair), count) for pair, count in self._counts.items()]
 
     def reasons(self) -> Counter[str]:
         """How many nodes gave each reason."""
         counted: Counter[str] = Counter()
-        for (slot, code), count in self._histogram().items():
+        for (slot, code), count in self._counts.items():
             for reason in self._decode(slot, code).reasons:
                 counted[reason] += count
         return counted
@@ -100,17 +105,19 @@ class Diagnosis:
         text += f" {why}." if why else ""
         return f"{text} {self.post_filter_message}" if self.post_filter_message else text
 
-    def _histogram(self) -> dict[tuple[int, int], int]:
-        refused = self.slot >= 0
-        pairs = (self.slot[refused].astype(np.int64) << 32) | self.code[refused]
-        values, counts = np.unique(pairs, return_counts=True)
-        return {
-            (int(value) >> 32, int(value) & 0xFFFFFFFF): int(count)
-            for value, count in zip(values, counts, strict=True)
-        }
-
     def _decode(self, slot: int, code: int) -> Rejection:
         found = self._seen.get((slot, code))
         if found is None:
             found = self._seen[(slot, code)] = self._decoders[slot](code)
         return found
+
+
+def _histogram(codes: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """The different codes and how often each occurs; mostly there is one."""
+    if not len(codes):
+        return
+    least = int(codes.min())
+    if least == int(codes.max()):
+        yield least, len(codes)
+    else:
+        yield from np.stack(np.unique(codes, return_counts=True), axis=1).tolist()
