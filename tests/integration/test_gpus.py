@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from moorage.policies.gpu.devices.annotations import DEVICES, GPU_INDEX, MILLI, NODE
+from moorage.policies.gpu.devices.node_lock import LOCK
 from tests.integration.control_plane import ControlPlane
 from tests.integration.grouping import GROUPS, LABEL, group
 from tests.integration.harness import Running, replica, running
@@ -19,13 +20,15 @@ from tests.integration.recording import Recorded, recorded
 pytestmark = pytest.mark.kube
 
 COUNT, ASKED = "alibabacloud.com/gpu-count", "alibabacloud.com/gpu-milli"
-GPUS = 4
+GPUS = 8
 PROFILES = [
     {
         "schedulerName": OURS,
         "plugins": {"multiPoint": {"enabled": [{"name": "GPUPacking", "weight": 50}]}},
     }
 ]
+IGNORED = {"ignoredResources": ["nvidia.com/gpucores"]}
+VIRTUAL = [{**PROFILES[0], "pluginConfig": [{"name": "NodeResourcesFit", "args": IGNORED}]}]
 GANGS = [
     {
         "schedulerName": OURS,
@@ -68,7 +71,7 @@ def check_devices(seen: Recorded) -> None:
             devices = said[DEVICES].split("-")
             assert len(set(devices)) == int(said[COUNT])
             for device in devices:
-                assert int(device) < GPUS
+                assert int(device) < GPUS, said
                 used[place, device] += int(said[MILLI])
         assert max(used.values()) <= 1000, (changed["metadata"]["name"], used)
 
@@ -84,7 +87,7 @@ def test_a_scheduler_that_is_killed_leaves_every_device_to_its_pod(
     plane: ControlPlane, tmp_path: Path
 ) -> None:
     pods = workload(48, 5)
-    plane.create(*(box(f"n{i}") for i in range(14)))
+    plane.create(*(box(f"n{i}") for i in range(7)))
     with recorded(plane) as seen:
         with replica(tmp_path, "first", plane.kubeconfig, profiles=PROFILES) as first:
             plane.create(*pods[:40])
@@ -98,7 +101,7 @@ def test_a_scheduler_that_is_killed_leaves_every_device_to_its_pod(
     assert len(seen.bindings) == len(pods)
 
 
-def test_whole_gpus_are_made_free_by_preemption(plane: ControlPlane) -> None:
+def test_eight_gpus_are_made_free_by_preemption(plane: ControlPlane) -> None:
     async def scenario(under_test: Running) -> None:
         await under_test.create(box("n0"), box("n1"), priority_class("high", 1000))
         await under_test.create(*(gpu_pod(f"low-{i}", 600) for i in range(2 * GPUS)))
@@ -118,7 +121,7 @@ def test_whole_gpus_are_made_free_by_preemption(plane: ControlPlane) -> None:
     asyncio.run(main())
 
 
-def test_a_gang_of_large_pods_gets_whole_nodes_or_waits(groups: ControlPlane) -> None:
+def test_a_gang_of_8_gpu_pods_gets_whole_nodes_or_waits(groups: ControlPlane) -> None:
     async def main() -> None:
         with recorded(groups) as seen:
             async with running(groups, profiles=GANGS) as under_test:
@@ -136,3 +139,91 @@ def test_a_gang_of_large_pods_gets_whole_nodes_or_waits(groups: ControlPlane) ->
             check_devices(seen)
 
     asyncio.run(main())
+
+
+@pytest.mark.timeout(400)
+def test_a_gang_of_8_gpu_pods_survives_restarts_shares_and_preemption(
+    groups: ControlPlane, tmp_path: Path
+) -> None:
+    """Shares everywhere; a gang that must evict some of them; the scheduler killed meanwhile."""
+    groups.create(*(box(f"n{i}") for i in range(4)), priority_class("high", 1000))
+    low = [gpu_pod(f"low-{i}", 600) for i in range(3 * GPUS)]
+    labels = {LABEL: "train"}
+    gang = [
+        gpu_pod(f"train-{i}", 1000, GPUS, labels=labels, priorityClassName="high") for i in range(2)
+    ]
+    late = [gpu_pod(f"late-{i}", 300, priorityClassName="high") for i in range(GPUS)]
+    with recorded(groups) as seen:
+        with replica(tmp_path, "first", groups.kubeconfig, profiles=GANGS) as first:
+            groups.create(*low)
+            seen.until(lambda now: len(now.placed) == len(low), "shares wait", 60)
+            groups.request("POST", GROUPS, group("train", 2))
+            groups.create(*gang)
+            seen.until(lambda now: len(now.placed) < len(low), "nobody is evicted", 60)
+            first.send(signal.SIGKILL)
+            first.wait()
+        groups.create(*late)
+        with replica(tmp_path, "second", groups.kubeconfig, profiles=GANGS):
+            wanted = {one["metadata"]["name"] for one in (*gang, *late)}
+            seen.until(lambda now: wanted <= set(now.placed), "pods are lost", 300)
+    check_devices(seen)
+    assert seen.placed["train-0"] != seen.placed["train-1"]
+    evicted = 3 * GPUS - sum(name.startswith("low") for name in seen.pods)
+    assert evicted <= GPUS
+
+
+class HamiPlugin:
+    """What HAMi's device plugin does when kubelets ask it: it looks for the pod that the lock
+    names, says that it has its devices, and takes the lock away."""
+
+    def __init__(self, plane: ControlPlane, node: str) -> None:
+        self._plane, self._path = plane, f"/api/v1/nodes/{node}"
+        self.served: list[str] = []
+
+    def serve(self, pods: dict[str, Raw]) -> None:
+        waiting = [
+            one
+            for one in pods.values()
+            if one["spec"].get("nodeName")
+            and one["metadata"]["annotations"].get("hami.io/bind-phase") == "allocating"
+            and one["metadata"]["name"] not in self.served
+        ]
+        assert len(waiting) <= 1, "the plugin cannot tell whose devices it is asked for"
+        for one in waiting:
+            name = one["metadata"]["name"]
+            lock = self._plane.request("GET", self._path)["metadata"]["annotations"][LOCK]
+            assert lock.endswith(f",default,{name}")
+            self.served.append(name)
+            said = {"metadata": {"annotations": {"hami.io/bind-phase": "success"}}}
+            self._plane.request("PATCH", f"/api/v1/namespaces/default/pods/{name}", said)
+            self._plane.request("PATCH", self._path, {"metadata": {"annotations": {LOCK: None}}})
+
+
+@pytest.mark.timeout(400)
+def test_pods_start_one_after_the_other_where_hami_hands_out_devices(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    there = node("n0", cpu="64", memory="64Gi")
+    register = ":".join(f"GPU-{i},10,32768,100,V100,{i // 4},true" for i in range(GPUS)) + ":"
+    there["metadata"]["annotations"] = {"hami.io/node-nvidia-register": register}
+    for amounts in (there["status"]["capacity"], there["status"]["allocatable"]):
+        amounts["nvidia.com/gpu"] = "80"
+    pods = [pod(f"v{i}") for i in range(6)]
+    for one in pods:
+        half = {"nvidia.com/gpu": "1", "nvidia.com/gpucores": "50"}
+        one["spec"]["containers"][0]["resources"]["limits"] = half
+    plane.create(there, *pods)
+    plugin = HamiPlugin(plane, "n0")
+    with recorded(plane) as seen, replica(tmp_path, "one", plane.kubeconfig, profiles=VIRTUAL):
+
+        def all_served(now: Recorded) -> bool:
+            plugin.serve(dict(now.pods))
+            return len(plugin.served) == len(pods)
+
+        seen.until(all_served, "pods do not start", 200)
+    devices = [
+        one["metadata"]["annotations"]["hami.io/vgpu-devices-to-allocate"]
+        for one in seen.pods.values()
+    ]
+    assert all(text.startswith("GPU-") for text in devices)
+    assert max(devices.count(text) for text in devices) <= 2

@@ -13,7 +13,7 @@ from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
-from moorage.framework.cycle import Cycle
+from moorage.framework.cycle import Client, Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, PreBind, PreFilter, Reserve, Score
 from moorage.framework.verdicts import (
@@ -27,6 +27,8 @@ from moorage.framework.verdicts import (
 from moorage.policies.gpu.devices import annotations, choice
 from moorage.policies.gpu.devices.columns import DeviceColumns
 from moorage.policies.gpu.devices.domains import domain_counts
+from moorage.policies.gpu.devices.node_devices import Reader
+from moorage.policies.gpu.devices.node_lock import NodeLock, write_lock
 from moorage.policies.gpu.devices.pod_dialects import InvalidRequest, gpu_request
 from moorage.policies.gpu.gpu_request import WHOLE, GPURequest
 from moorage.policies.gpu.packing_costs import NEVER, Devices, Floats, placement_values
@@ -38,6 +40,7 @@ TOO_FEW: Final = "node(s) had too few GPUs"
 WRONG_MODEL: Final = "node(s) had GPUs of another model"
 NO_SHARES: Final = "node(s) had nothing that shares GPUs"
 TAKEN: Final = "the GPUs were taken meanwhile"
+LOCKED: Final = "another pod is about to start on the node's GPUs"
 
 _REASONS: Final = {2: TOO_FEW, 3: WRONG_MODEL, 4: NO_SHARES}
 _NO_DEVICE, _TOO_FEW, _WRONG_MODEL, _NO_SHARES, _NO_DOMAIN = 1, 2, 3, 4, 5
@@ -45,6 +48,7 @@ _NO_DEVICE, _TOO_FEW, _WRONG_MODEL, _NO_SHARES, _NO_DOMAIN = 1, 2, 3, 4, 5
 _EXACT: Final = 1 << 20
 """Values are compared to a millionth of a milli."""
 _SEEN_KEPT: Final = 65_536
+_LOCK_SECONDS: Final = 30.0
 _APART: Final = 1e8
 """What it costs that GPUs do not lie together, where a pod prefers that: more than all else."""
 
@@ -55,6 +59,7 @@ class PackedGPUs:
     def __init__(self) -> None:
         self.columns = DeviceColumns(self._choose)
         self.typical = TypicalPods(self.columns.models)
+        self.lock = NodeLock()
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def see(self, table: NodeTable, pod: PodInfo, request: GPURequest) -> None:
@@ -215,10 +220,25 @@ class GPUPacking(PreFilter, Filter, Score, Reserve, PreBind, frozen=True):
         if cycle.client is None:
             raise LookupError("there is no API server to write the pod's devices to")
         held, devices = cycle.state["GPUPacking"]
+        if not await self._may_start(cycle, cycle.client, pod, node.name, devices.reader):
+            return unschedulable(LOCKED)
         written = annotations.written(pod, node.name, held, devices, cycle.now)
         patch = {"metadata": {"uid": pod.uid, "annotations": written}}
         await cycle.client.patch("pods", pod.namespace, pod.name, patch)
         return None
+
+    async def _may_start(
+        self, cycle: Cycle, client: Client, pod: Pod, node: str, reader: Reader
+    ) -> bool:
+        """Wait for the pod's turn on its node, where pods start one after the other."""
+        lock, table, now = packed_gpus(cycle.table).lock, cycle.table, cycle.now
+
+        def take() -> bool:
+            return lock.take(table, reader, node, pod, now)
+
+        if not take() and not await client.wait_until(take, _LOCK_SECONDS):
+            return False
+        return reader is not Reader.HAMI or await write_lock(client, node, pod, now)
 
     def events(self) -> tuple[EventHint, ...]:
         changed = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL

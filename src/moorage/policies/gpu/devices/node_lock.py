@@ -1,0 +1,92 @@
+"""NodeLock: pods start one after the other where a device plugin must find out whose GPUs it gives.
+
+A kubelet asks its device plugin for so many devices, and does not say for which pod. HAMi's plugin
+looks for the pod that the node's annotation `hami.io/mutex.lock` names (`time,namespace,name`), and
+takes the annotation away when it is done; Volcano's looks for the pod that has been `allocating`
+for longest. Both write `bind-phase: success` then. So no pod is bound while another one is about to
+start on its node. A lock or a phase of more than five minutes ago is one that nobody took up.
+"""
+
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from moorage.api.pod import Pod
+from moorage.cache.table import NodeTable
+from moorage.framework.cycle import Client
+from moorage.policies.gpu.devices.node_devices import Reader
+
+LOCK: Final = "hami.io/mutex.lock"
+EXPIRES: Final = 300.0
+"""Seconds after which nobody is waited for, as HAMi has it."""
+UNSEEN: Final = 10.0
+"""Seconds in which the pod that a lock names may not be seen on the node yet."""
+
+_PREFIXES: Final = {Reader.HAMI: "hami.io/", Reader.VOLCANO: "volcano.sh/"}
+
+
+class _Start(NamedTuple):
+    uid: str
+    since: float
+
+
+class NodeLock:
+    """Who is about to start on each node; `now` is in seconds since 1970."""
+
+    def __init__(self) -> None:
+        self._starts: dict[str, _Start] = {}
+
+    def take(self, table: NodeTable, reader: Reader, node: str, pod: Pod, now: float) -> bool:
+        """Whether the pod may start now; then it is the one that others wait for."""
+        if reader not in _PREFIXES:
+            return True
+        row = table.row_of.get(node)
+        if row is None or self._is_busy(table, reader, row, pod, now):
+            return False
+        self._starts[node] = _Start(pod.uid, now)
+        return True
+
+    def _is_busy(self, table: NodeTable, reader: Reader, row: int, pod: Pod, now: float) -> bool:
+        there = table.node(row)
+        others = [info.pod for uid, info in table.pods[row].items() if uid != pod.uid]
+        if any(self._is_starting(reader, there.name, other, now) for other in others):
+            return True
+        lock = there.annotations.get(LOCK, "") if reader is Reader.HAMI else ""
+        names = {f"{other.namespace},{other.name}" for other in others}
+        return is_locked(lock, pod, now, names)
+
+    def _is_starting(self, reader: Reader, node: str, other: Pod, now: float) -> bool:
+        prefix, said = _PREFIXES[reader], other.annotations
+        phase, begun = said.get(prefix + "bind-phase", ""), said.get(prefix + "bind-time", "")
+        if phase == "allocating" and other.spec.node_name:
+            return begun.isdigit() and now - int(begun) < EXPIRES
+        start = self._starts.get(node)
+        is_ours = start is not None and start.uid == other.uid and now - start.since < EXPIRES
+        return is_ours and not (phase and other.spec.node_name)
+
+
+def is_locked(lock: str, pod: Pod, now: float, there: set[str]) -> bool:
+    """Whether a lock is another pod's, one that is `there` or may be on its way."""
+    when, _, name = lock.partition(",")
+    if not lock or name == f"{pod.namespace},{pod.name}":
+        return False
+    try:
+        age = now - datetime.fromisoformat(when).timestamp()
+    except ValueError:
+        return False
+    return age < (EXPIRES if not name or name in there else UNSEEN)
+
+
+async def write_lock(client: Client, node: str, pod: Pod, now: float) -> bool:
+    """Lock a node of HAMi's for a pod; False where somebody else was faster."""
+    found = await client.get("nodes", "", node)
+    metadata: dict[str, Any] = found["metadata"]
+    lock = (metadata.get("annotations") or {}).get(LOCK, "")
+    if is_locked(lock, pod, now, set()):
+        return False
+    when = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    said = {LOCK: f"{when},{pod.namespace},{pod.name}"}
+    version = metadata["resourceVersion"]
+    await client.patch(
+        "nodes", "", node, {"metadata": {"resourceVersion": version, "annotations": said}}
+    )
+    return True
