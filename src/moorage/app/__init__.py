@@ -6,6 +6,7 @@
     config_bundle     a configuration with its policies and canaries, checked together
     config_sources    the files and ConfigMaps that it is read from
     config_text       one text of it, with its file or ConfigMap
+    configuration_history  the last configurations in force, and how each differs
     dashboard_sources  what the dashboard of a scheduler shows
     extender_process  the process of `moorage extender serve`
     extender_profile  the profile that an extender answers with
@@ -22,6 +23,7 @@
     profile_builder   profiles, canaries and back-off of a configuration
     reload_reporter   what is said of each reload
     reloader          the configuration read again, and put in force or refused
+    run_dashboard     the dashboard of a running process
     run_extenders     the extenders of a process; a reload may replace them
     run_process       the process of `moorage run`: connect, lead, schedule, stop
     services          what runs beside the scheduler: HTTP server, feeds, strategy metrics

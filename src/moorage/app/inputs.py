@@ -80,6 +80,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     master: str = ""
     write_config_to: str = ""
     otlp_endpoint: str = ""
+    dashboard: bool = False
     enable_explain: bool = False
     enable_whatif: bool = False
     pod_max_in_unschedulable_pods_duration: Duration = FIVE_MINUTES

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from moorage.app import feed_builder
 from moorage.app.run_process import RunProcess
 from moorage.config.types import SchedulerConfiguration
+from moorage.feeds.feeds import Feed, Feeds
 from moorage.feeds.strategy_state import StrategyWriter
 from moorage.observe.adaptive_strategies import Strategies, strategies_by_profile
 from moorage.observe.decision_records import DecisionRecords
@@ -19,7 +20,7 @@ from moorage.scheduler.scheduler import Scheduler
 from moorage.serve.configz import ActiveConfiguration
 from moorage.serve.gate import Gate
 from moorage.serve.health import Check, FailureReason, Health
-from moorage.serve.http_server import Server
+from moorage.serve.http_server import Pages, Server
 from moorage.serve.loop_watchdog import LoopWatchdog
 from moorage.serve.questions import Question
 from moorage.serve.secure_serving import Listener
@@ -41,11 +42,13 @@ def build_server(
     stopping: Callable[[], bool] = lambda: False,
     decisions: DecisionRecords | None = None,
     questions: Mapping[str, Question] | None = None,
+    pages: Callable[[Health], Pages | None] = lambda health: None,
 ) -> Server:
     """A server for a scheduler that `metrics` observes.
 
     `gate` tells who may look; `leader` why this replica can neither lead nor stand by, `outdated`
-    why it attempts nothing although it leads. The caller runs `Server.run` beside the scheduler.
+    why it attempts nothing although it leads; `pages` are more to serve, which may tell of its
+    health. The caller runs `Server.run` beside the scheduler.
     """
     held = (
         configuration
@@ -59,17 +62,18 @@ def build_server(
     metrics.lag = watchdog.lag
     election = [] if leader is None else [Check("leaderElection", leader)]
     freshness = [] if outdated is None else [Check("up-to-date", outdated)]
+    health = Health(
+        live=[Check("scheduling-loop", watchdog.stuck), *election],
+        ready=[
+            Check("sched-handler-sync", lambda: _unsynced(scheduler)),
+            *freshness,
+            *election,
+        ],
+        stopping=stopping,
+    )
     return Server(
         listeners,
-        health=Health(
-            live=[Check("scheduling-loop", watchdog.stuck), *election],
-            ready=[
-                Check("sched-handler-sync", lambda: _unsynced(scheduler)),
-                *freshness,
-                *election,
-            ],
-            stopping=stopping,
-        ),
+        health=health,
         metrics=metrics,
         configz=held.configz,
         gate=gate,
@@ -79,6 +83,7 @@ def build_server(
         strategies=lambda: strategies_by_profile(scheduler.profiles),
         decisions=decisions,
         questions=questions,
+        pages=pages(health),
     )
 
 
@@ -132,6 +137,7 @@ def http_service(
     gate: Callable[[], AbstractAsyncContextManager[Gate]] = lambda: nullcontext(Gate(None)),
     decisions: DecisionRecords | None = None,
     questions: Callable[["ServedProcess"], Mapping[str, Question]] = lambda _: {},
+    pages: Callable[["ServedProcess", Health], Pages | None] = lambda process, health: None,
 ) -> Callable[[ServedProcess], Awaitable[None]]:
     """What a process runs beside its scheduler, once it has one, for as long as it lasts."""
 
@@ -151,6 +157,7 @@ def http_service(
                 stopping=lambda: process.stopping,
                 decisions=decisions,
                 questions=questions(process),
+                pages=lambda health: pages(process, health),
             ).run()
 
     return serve
@@ -163,15 +170,22 @@ def lease_overdue(elector: Elector | None) -> str | None:
     return f"the lease ran out {-elector.seconds_left:.0f} s ago"
 
 
-def feed_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
+class FeedService:
     """A service that reads what the plugins of the process ask for; its ages are in `metrics`."""
 
-    async def feed(process: RunProcess) -> None:
-        feeds = feed_builder.build_feeds(process.scheduler)
-        metrics.registry.register(feeds)
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._feeds: Feeds | None = None
+
+    async def __call__(self, process: RunProcess) -> None:
+        """Read, for as long as the process lasts."""
+        self._feeds = feeds = feed_builder.build_feeds(process.scheduler)
+        self._metrics.registry.register(feeds)
         await feed_builder.run_once_synced(process.scheduler, feeds)
 
-    return feed
+    def running(self) -> list[Feed]:
+        """What is being read."""
+        return [] if self._feeds is None else list(self._feeds.feeds.values())
 
 
 def client_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:

@@ -96,6 +96,29 @@ def shown_kpis(found: Comparison) -> list[tuple[str, str]]:
     ]
 
 
+def kpi_rows(found: Comparison) -> list[dict[str, Any]]:
+    """The same KPIs with the interval of each configuration, as a dashboard shows them."""
+    return [
+        {
+            "kpi": label,
+            "configurations": [outcome.name for outcome in found.configurations],
+            "mean": [_mean(outcome, path) for outcome in found.configurations],
+            "low": [_bound(outcome, path, "low") for outcome in found.configurations],
+            "high": [_bound(outcome, path, "high") for outcome in found.configurations],
+        }
+        for path, label in shown_kpis(found)
+    ]
+
+
+def _bound(outcome: Outcome, path: str, side: str) -> float | None:
+    """An end of an interval; of a single run, the value itself."""
+    found = outcome.intervals.get(path)
+    if found is None:
+        return None
+    end: float | None = getattr(found, side)
+    return found.mean if end is None else end
+
+
 _SILENT_AT_ZERO: Final = frozenset(
     {"gangs_never_placed", "evictions", "work_lost_s", "cost", "cost_provisioned"}
 )

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import click
@@ -11,7 +11,7 @@ from moorage.app.dashboard_sources import scheduler_sources
 from moorage.cli.common import PORT
 from moorage.config.field_errors import InputError
 from moorage.dashboard.dashboard import Dashboard
-from moorage.dashboard.sources import Sources
+from moorage.dashboard.sources import Explain, Sources
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.scheduler.scheduler import Scheduler
@@ -51,14 +51,26 @@ class FinishedRun:
         """Who has to hear of every attempt."""
         return self._metrics, self._records
 
-    def sources(self, scheduler: Scheduler, mode: str = "simulate") -> Sources:
-        """What there is to see of a scheduler whose time has ended."""
-        ended = scheduler.clock.now()
-        return scheduler_sources(scheduler, self._records, mode, now=lambda: ended, live=False)
-
-    def serve(self, scheduler: Scheduler, sources: Sources) -> None:
-        """Serve until Ctrl-C."""
+    def serve(
+        self,
+        scheduler: Scheduler,
+        explain: Explain | None = None,
+        kpis: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        """Serve a scheduler whose time has ended, until Ctrl-C."""
         self._metrics.follow(scheduler)
+        ended = scheduler.clock.now()
+        sources = scheduler_sources(
+            scheduler,
+            self._records,
+            "simulate",
+            now=lambda: ended,
+            live=False,
+            explain=explain,
+            timings=self._metrics.timings,
+        )
+        compared = sources.compare._replace(kpis=lambda: list(kpis))
+        sources = sources._replace(compare=compared)
         try:
             asyncio.run(_serve(self._port, sources, self._metrics))
         except ListenerError as error:

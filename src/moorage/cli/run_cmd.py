@@ -4,24 +4,29 @@ import asyncio
 import logging
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from moorage.app import inputs, services
 from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import ConfigSources
+from moorage.app.configuration_history import ConfigurationHistory
 from moorage.app.inputs import RunOptions
 from moorage.app.kube_flags import DEFAULT_SCHEDULER, KUBE_LEASE
 from moorage.app.log_control import LogControl
+from moorage.app.run_dashboard import run_dashboard
 from moorage.app.run_process import FAILED, STOPPED, RunProcess
 from moorage.app.serving_flags import gate_for
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.kube_scheduler_flags import FlagCommand
 from moorage.cli.run_options import options_of, run_options
+from moorage.clock import SystemClock
 from moorage.config import yaml_dump
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
+from moorage.dashboard.dashboard import Dashboard
+from moorage.dashboard.sources import Explain
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
@@ -30,8 +35,12 @@ from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs, say
 from moorage.observe.otel_spans import OtelMissing, otlp_spans
 from moorage.observe.prometheus_metrics import Metrics
+from moorage.serve.health import Health
 from moorage.serve.questions import Question
 from moorage.serve.secure_serving import CertificateError, Certificates, Listener, ListenerError
+
+if TYPE_CHECKING:
+    from moorage.explain.live_answers import LiveAnswers
 
 
 @click.command("run", cls=FlagCommand)
@@ -67,6 +76,7 @@ def run_command(**given: Any) -> None:
     Served over HTTPS at --secure-port, as kube-scheduler does:
       /livez /readyz /healthz   open to all
       /metrics /configz /debug  to those the API server says may see them
+      /dashboard/               likewise, with --dashboard
 
     \b
     What changes takes effect without a restart: files, ConfigMaps and plugin files are read again,
@@ -134,7 +144,27 @@ async def _run(
     exporter = otlp_spans(options.otlp_endpoint) if options.otlp_endpoint else None
     tracer = AttemptTracer(metrics, log, exporter=exporter)
     control = LogControl(log, tracer)
-    decisions = DecisionRecords()
+    decisions, feeds = DecisionRecords(), services.FeedService(metrics)
+    history = ConfigurationHistory(SystemClock().now)
+
+    def applied(found: ConfigBundle) -> None:
+        control.apply(found)
+        if options.dashboard:
+            history.apply(found)
+
+    def pages(served: services.ServedProcess, health: Health) -> Dashboard | None:
+        if not options.dashboard:
+            return None
+        return run_dashboard(
+            process,
+            health,
+            records=decisions,
+            metrics=metrics,
+            history=history,
+            feeds=feeds.running,
+            explain=_explain(served, options, file),
+        )
+
     process = RunProcess(
         whole,
         known,
@@ -150,13 +180,14 @@ async def _run(
                 lambda: gate_for(options.serving, selected),
                 decisions,
                 lambda process: _questions(process, options, file),
+                pages,
             ),
             control.service,
             services.client_service(metrics),
-            services.feed_service(metrics),
+            feeds,
             services.strategy_service(metrics),
         ),
-        applied=control.apply,
+        applied=applied,
         seed=options.seed,
         request_seconds=options.request_seconds,
         max_in_unschedulable=options.pod_max_in_unschedulable_pods_duration.seconds,
@@ -176,6 +207,27 @@ def _questions(
     """The questions that are answered: none, unless they are enabled."""
     if not (options.enable_explain or options.enable_whatif):
         return {}
+    answers, found = _answers(process, options, kubeconfig), dict[str, Question]()
+    if options.enable_explain:
+        found["/debug/explain"] = Question(answers.explain)
+    if options.enable_whatif:
+        found["/debug/whatif"] = Question(answers.whatif)
+    return found
+
+
+def _explain(
+    process: services.ServedProcess, options: RunOptions, kubeconfig: str
+) -> Explain | None:
+    """Who explains pods to those who look at the dashboard: nobody, unless that is enabled."""
+    if not options.enable_explain:
+        return None
+    answers = _answers(process, options, kubeconfig)
+    return lambda pod: answers.explain({"pod": pod})
+
+
+def _answers(
+    process: services.ServedProcess, options: RunOptions, kubeconfig: str
+) -> "LiveAnswers":
     from moorage.explain.live_answers import LiveAnswers  # few ask, and all would wait for it
     from moorage.explain.process_answers import ProcessAnswers, cluster_options
 
@@ -184,12 +236,7 @@ def _questions(
         cluster_options(kubeconfig, options.context, options.plugins),
         lambda: yaml_dump.dump_configuration(process.in_force.configuration),
     )
-    answers, found = LiveAnswers(process.scheduler, beside), dict[str, Question]()
-    if options.enable_explain:
-        found["/debug/explain"] = Question(answers.explain)
-    if options.enable_whatif:
-        found["/debug/whatif"] = Question(answers.whatif)
-    return found
+    return LiveAnswers(process.scheduler, beside)
 
 
 def _listeners(options: RunOptions) -> list[Listener]:
@@ -205,6 +252,8 @@ def _listeners(options: RunOptions) -> list[Listener]:
         listeners.append(Listener(options.bind_address, options.secure_port, certificates, shared))
     if options.http_port:
         listeners.append(Listener("127.0.0.1", options.http_port, None))
+    if options.dashboard and not listeners:
+        raise InputError(["--dashboard: nothing is served: give --secure-port or --http-port"])
     return listeners
 
 

@@ -52,6 +52,13 @@ _OPTIONS = (
     common.CONTEXT,
     common.PLUGIN,
     click.option(
+        "--dashboard",
+        is_flag=True,
+        help="Serve a dashboard at /dashboard/, read-only, to those whom the API server lets get "
+        "it, and to this machine at --http-port; with --enable-explain it tells why. "
+        "[default: do not]",
+    ),
+    click.option(
         "--enable-explain",
         is_flag=True,
         help="Answer POST /debug/explain from the live cache, to those whom the API server lets "

@@ -11,7 +11,7 @@ from moorage.cli.scenario_options import read_configurations, read_scenario, ref
 from moorage.config.field_errors import InputError
 from moorage.simulate import scenario_file
 from moorage.simulate.candidate import Candidate
-from moorage.simulate.comparison import compare
+from moorage.simulate.comparison import Comparison, compare
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_run import RunResult, run_scenario, run_scenario_observed
 
@@ -38,16 +38,20 @@ def play(
     candidate = read_configurations([config] if config else [], plugins)[0]
     if shown is None:
         result = run_scenario(scenario, candidate, seed)
-        _write(scenario, candidate, result, output)
+        _write(_compared(scenario, candidate, result), result, output)
         return
     result, scheduler = run_scenario_observed(scenario, candidate, seed, shown.observers)
-    _write(scenario, candidate, result, output)
-    shown.serve(scheduler, shown.sources(scheduler))
+    found = _compared(scenario, candidate, result)
+    _write(found, result, output)
+    shown.serve(scheduler, kpis=comparison_output.kpi_rows(found))
 
 
-def _write(scenario: Scenario, candidate: Candidate, result: RunResult, output: str) -> None:
+def _compared(scenario: Scenario, candidate: Candidate, result: RunResult) -> Comparison:
     refuse_nothing_done({candidate.name: [result]})
-    found = compare(scenario.name, __version__, {candidate.name: [result]})
+    return compare(scenario.name, __version__, {candidate.name: [result]})
+
+
+def _write(found: Comparison, result: RunResult, output: str) -> None:
     if output == "json":
         comparison_output.write_json({"seed": result.seed, "kpis": result.kpis, **found.as_data()})
         return

@@ -10,6 +10,7 @@ import click
 from moorage.app import inputs
 from moorage.cli import comparison_output
 from moorage.cli.common import CONTEXT, PLUGIN, PORT, TABLE_OR_JSON, exit_on_bad_input
+from moorage.cli.finished_run import DEFAULT_PORT
 from moorage.cli.scenario_options import CONFIGS, read_configurations
 from moorage.cli.shadow_text import print_findings, progress_line
 from moorage.clock import SystemClock
@@ -47,6 +48,11 @@ from moorage.simulate.report import page
     metavar="PORT",
     help="Serve /metrics and health on this port of 127.0.0.1.",
 )
+@click.option(
+    "--dashboard",
+    is_flag=True,
+    help="Serve a dashboard, too, at /dashboard/ of --http-port, or of port 8090 without one.",
+)
 @TABLE_OR_JSON
 @exit_on_bad_input
 def shadow_command(
@@ -60,6 +66,7 @@ def shadow_command(
     journal: str,
     report: str | None,
     http_port: int,
+    dashboard: bool,
     output: str,
 ) -> None:
     """Watch a live cluster and say what each configuration would have decided.
@@ -78,9 +85,12 @@ def shadow_command(
     if report:
         page.check_target(report)
     candidates = read_configurations(configs, plugins)
-    plan = ShadowPlan(_seconds(length), pods, not no_drift, journal, http_port)
+    port = http_port or (DEFAULT_PORT if dashboard else 0)
+    plan = ShadowPlan(_seconds(length), pods, not no_drift, journal, port, dashboard)
     selected = _selected(kubeconfig, context)
     click.echo(f"looking at {selected.cluster.server}, reading only; Ctrl-C ends it", err=True)
+    if dashboard:
+        click.echo(f"http://127.0.0.1:{port}/dashboard/", err=True)
     try:
         found = asyncio.run(run_shadow(selected, candidates, plan, SystemClock(), progress_line))
     except ListenerError as error:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 import click
 import msgspec
@@ -18,7 +19,9 @@ from moorage.cli.simulate_text import csv_text, print_report
 from moorage.cli.stage_progress import StageProgress
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
+from moorage.dashboard.sources import Explain
 from moorage.simulate import what_if
+from moorage.simulate.simulation import Simulation
 from moorage.simulate.simulation_report import Report, build_report
 
 _WIDTH = 160
@@ -155,8 +158,23 @@ def simulate_command(
         click.echo("warning: there is no Node in the input, so no pod can be placed", err=True)
     _write(_selected(told, only, namespace, node), output)
     if run is not None:
-        run.serve(ran.scheduler, run.sources(ran.scheduler))
+        run.serve(ran.scheduler, _explain(ran))
     sys.exit(_exit_code(told, fail_on_pending))
+
+
+def _explain(ran: Simulation) -> Explain:
+    """Explains pods of a finished run, as `moorage explain` would."""
+    from moorage.explain.sources import from_simulation  # few ask, and all would wait for it
+
+    source = from_simulation(ran)
+
+    async def explain(pod: str) -> Any:
+        try:
+            return source.explain(pod)
+        except InputError as error:
+            raise LookupError(str(error)) from None
+
+    return explain
 
 
 def _exit_code(told: Report, fail_on_pending: bool) -> int:

@@ -4,7 +4,17 @@
     slices             work that lets others go on every few milliseconds
     cluster_columns    what each node is and holds, as columns; kept up to date by who looks
     node_facts         zone, pool, readiness: what a node's object says of it
+    node_measures      what is measured on nodes, and what they cost
+    gpu_devices        GPUs of a node, device by device
     cluster_view       all nodes as JSON, by columns
+    node_view          one node as JSON
+    pod_verdicts       what nodes say of a pod as things stand
+    pod_view           one pod as JSON
+    gang_rows          gangs as JSON
+    tenant_rows        tenants, their quotas and shares, as JSON
+    plugin_rows        plugins, their costs and breakers, as JSON
+    compare_view       versions side by side, as JSON
+    health_view        how the process does, as JSON
     queue_view         who waits, where and why, as JSON
     decision_columns   when attempts ended, how, and how long they took, as columns
     decision_view      the last attempts, their rates, steps and timeline, as JSON

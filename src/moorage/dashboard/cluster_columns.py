@@ -16,12 +16,14 @@ from moorage.cache.cache import Cache
 from moorage.cache.follower import Follower
 from moorage.cache.podinfo import CPU, MEMORY
 from moorage.cache.table import NodeTable
+from moorage.dashboard.gpu_devices import device_use
 from moorage.dashboard.node_facts import NO_NODE, NodeFacts, facts_of
-from moorage.policies.gpu.gpu_resources import GPU_RESOURCE_NAMES, gpu_indices
+from moorage.dashboard.node_measures import NO_MEASURES, NodeMeasures
+from moorage.policies.gpu.devices.node_devices import NodeDevices, read_devices
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-CHUNK: Final = 200
+CHUNK: Final = 100
 MOST_LABEL_VALUES: Final = 100
 """Labels of more values than that are no use to group by."""
 MEASURES: Final = (
@@ -34,6 +36,9 @@ MEASURES: Final = (
     "usage",
     "price",
 )
+MEASURED_EVERY: Final = 8
+"""After how many looks what is measured on nodes is asked for again."""
+_NO_DEVICES: Final = NodeDevices()
 UNKNOWN: Final = float("nan")
 """Written as null."""
 
@@ -45,8 +50,11 @@ class ClusterColumns:
     to another zone or pool: whoever was sent rows by position has to start afresh.
     """
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Cache, measured: NodeMeasures = NO_MEASURES) -> None:
         self._cache = cache
+        self._measured = measured
+        self._looks = 0
+        self._devices: list[NodeDevices] = []
         self._log: Follower[int] = Follower()
         self._stale: set[int] = set()
         self._nodes: list[Node | None] = []
@@ -66,6 +74,15 @@ class ClusterColumns:
             rows = [self._stale.pop() for _ in range(min(CHUNK, len(self._stale)))]
             self._take(np.array(rows, dtype=np.int64))
             yield len(rows)
+        if self._looks % MEASURED_EVERY == 0:
+            self._measure()
+        self._looks += 1
+
+    def _measure(self) -> None:
+        """Take in what no log tells of: readings of feeds, and prices."""
+        table, rows = self._cache.table, np.arange(len(self.facts))
+        self._put(rows, {"usage": self._measured.usage(table)[rows]})
+        self._put(rows, {"price": self._measured.prices(table)[rows]})
 
     @property
     def order(self) -> Rows:
@@ -99,6 +116,7 @@ class ClusterColumns:
         if lacking <= 0:
             return
         self._nodes += [None] * lacking
+        self._devices += [_NO_DEVICES] * lacking
         self.facts += [NO_NODE] * lacking
         self.tenants += [""] * lacking
         for name, column in self.measures.items():
@@ -106,10 +124,18 @@ class ClusterColumns:
         self.revisions = np.concatenate((self.revisions, np.zeros(lacking, dtype=np.int64)))
 
     def _take(self, rows: Rows) -> None:
-        changed = np.zeros(len(rows), dtype=bool)
-        for place, row in enumerate(rows.tolist()):
-            changed[place] = self._take_node(row) | self._take_tenant(row)
-        for name, values in self._measured(rows).items():
+        seen = [self._take_node(row) | self._take_tenant(row) for row in rows.tolist()]
+        self._put(rows, self._usage(rows), np.array(seen, dtype=bool))
+
+    def _put(
+        self,
+        rows: Rows,
+        columns: dict[str, Floats],
+        seen: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Write values; rows where one is new, or that were `seen` to change, get a revision."""
+        changed = np.zeros(len(rows), dtype=bool) if seen is None else seen
+        for name, values in columns.items():
             column = self.measures[name]
             before = column[rows]
             changed |= (before != values) & ~(np.isnan(before) & np.isnan(values))
@@ -123,6 +149,7 @@ class ClusterColumns:
         if node is self._nodes[row]:
             return False
         self._nodes[row] = node
+        self._devices[row] = _NO_DEVICES if node is None else read_devices(node)
         before, after = self.facts[row], NO_NODE if node is None else facts_of(node)
         if before == after:
             return False
@@ -150,7 +177,7 @@ class ClusterColumns:
         self.tenants[row] = tenant
         return changed
 
-    def _measured(self, rows: Rows) -> dict[str, Floats]:
+    def _usage(self, rows: Rows) -> dict[str, Floats]:
         table = self._cache.table
         shares = table.used_share[:, rows]
         offered = table.allocatable[:, rows] > 0
@@ -159,14 +186,14 @@ class ClusterColumns:
             "allocation": np.where(offered, shares, 0.0).max(axis=0).round(3),
             "cpu": shares[CPU].round(3),
             "memory": shares[MEMORY].round(3),
-            "gpu": _gpu_share(table, rows),
+            **self._gpus(rows),
         }
 
-
-def _gpu_share(table: NodeTable, rows: Rows) -> Floats:
-    """The part of its GPUs that pods have asked for; unknown where it has none."""
-    known = [i for i in gpu_indices(table, GPU_RESOURCE_NAMES) if i < len(table.allocatable)]
-    offered = table.allocatable[known][:, rows].sum(axis=0)
-    asked = table.requested[known][:, rows].sum(axis=0)
-    share: Floats = np.where(offered > 0, asked / np.maximum(offered, 1), UNKNOWN).round(3)
-    return share
+    def _gpus(self, rows: Rows) -> dict[str, Floats]:
+        share, fragmentation = np.full(len(rows), UNKNOWN), np.full(len(rows), UNKNOWN)
+        for place, row in enumerate(rows.tolist()):
+            if self._devices[row].number:
+                pods = self._cache.table.pods[row].values()
+                used = device_use(self._devices[row], self.facts[row].name, pods)
+                share[place], fragmentation[place] = used.share, used.fragmentation
+        return {"gpu": share, "gpu_fragmentation": fragmentation}

@@ -1,7 +1,7 @@
 """All nodes as JSON, by columns: everything at once, or the rows that changed."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from moorage.cache.cache import Cache
 from moorage.dashboard.cluster_columns import MEASURES, ClusterColumns
+from moorage.dashboard.node_measures import NO_MEASURES, NodeMeasures
+from moorage.dashboard.pod_verdicts import Verdicts
 from moorage.dashboard.slices import Later, at_once, between_attempts, sliced
 
 MOST_ROWS: Final = 400
@@ -17,6 +19,7 @@ MOST_ROWS: Final = 400
 SNAPSHOT_ROWS: Final = 2000
 """Who lacks more than that is told to fetch all anew."""
 CHANGING: Final = ("ready", "tainted", "tenant", *MEASURES)
+AskVerdicts = Callable[[], Verdicts]
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -30,31 +33,41 @@ class ClusterCursor(NamedTuple):
 class ClusterView:
     """Answers what is asked of the nodes."""
 
-    def __init__(self, cache: Cache, later: Later = at_once) -> None:
+    def __init__(
+        self, cache: Cache, later: Later = at_once, measured: NodeMeasures = NO_MEASURES
+    ) -> None:
         self._cache = cache
         self._later = later
-        self.columns = ClusterColumns(cache)
+        self.columns = ClusterColumns(cache, measured)
 
     async def catch_up(self) -> None:
         """Take in what changed since somebody looked last."""
         await sliced(self._later, self.columns.steps())
 
-    async def whole(self, label: str = "") -> bytes:
-        """Every node."""
+    async def whole(self, label: str = "", ask: AskVerdicts | None = None) -> bytes:
+        """Every node; `ask` tells what each says of a pod."""
         await self.catch_up()
+        head, taken = await between_attempts(self._later, lambda: self._read(label, ask))
+        parts = []
+        for name, values in taken.items():
+            parts.append(_ENCODE(name) + b":" + _ENCODE(_listed(values)))
+            await asyncio.sleep(0)
+        return _ENCODE(head)[:-1] + b',"nodes":{' + b",".join(parts) + b"}}"
+
+    def _read(self, label: str, ask: AskVerdicts | None) -> tuple[dict[str, Any], dict[str, Any]]:
         columns = self.columns
+        taken = self._taken(columns.order, label)
         head = {
             "revision": columns.revision,
             "layout": columns.layout,
             "resources": list(self._cache.table.resources.values),
             "labels": columns.labels(),
         }
-        taken = await between_attempts(self._later, lambda: self._taken(columns.order, label))
-        parts = []
-        for name, values in taken.items():
-            parts.append(_ENCODE(name) + b":" + _ENCODE(_listed(values)))
-            await asyncio.sleep(0)
-        return _ENCODE(head)[:-1] + b',"nodes":{' + b",".join(parts) + b"}}"
+        if ask is not None:
+            found = ask()
+            head["verdicts"] = found.told
+            taken["verdict"] = found.of_row[columns.order]
+        return head, taken
 
     def cursor(self) -> ClusterCursor:
         """Where a viewer begins who fetches all now."""

@@ -6,8 +6,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from moorage.dashboard.decision_columns import DecisionColumns
+from moorage.dashboard.health_view import tally_quantile
 from moorage.dashboard.slices import at_once, sliced
 from moorage.observe.decision_records import CAPACITY, DecisionRecord, DecisionRecords
+from moorage.observe.metric_families import Tally
+from moorage.observe.step_timings import Timings
 from moorage.serve.decisions import DecisionFilter
 
 MOST_SENT: Final = 50
@@ -42,9 +45,15 @@ class DecisionQuery(NamedTuple):
 class DecisionView:
     """Answers what is asked of the records."""
 
-    def __init__(self, records: DecisionRecords, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        records: DecisionRecords,
+        now: Callable[[], float],
+        timings: Timings | None = None,
+    ) -> None:
         self.records = records
         self._now = now
+        self._timings = timings
         self._columns = DecisionColumns(records, CAPACITY)
 
     async def catch_up(self) -> None:
@@ -90,7 +99,8 @@ class DecisionView:
         for record in await sliced(at_once, self._last(STEPS_OF)):
             for point, ms in record.steps.items():
                 took.setdefault(point, []).append(ms)
-        return [_step(point, each) for point, each in took.items()]
+        points = [_step(point, each) for point, each in took.items()]
+        return [*points, *([] if self._timings is None else _plugin_steps(self._timings))]
 
     def _last(self, most: int) -> Iterator[DecisionRecord]:
         records = self.records.before(self.records.count + 1)
@@ -119,6 +129,23 @@ class DecisionView:
 def _step(point: str, took: list[float]) -> dict[str, Any]:
     p50, p99 = np.percentile(took, (50, 99)).round(3).tolist()
     return {"step": point, "plugin": "", "p50_ms": p50, "p99_ms": p99, "calls": len(took)}
+
+
+def _plugin_steps(timings: Timings) -> list[dict[str, Any]]:
+    """How long each plugin takes at each point, of the attempts that were timed so closely."""
+    found: dict[tuple[str, str], Tally] = {}
+    for (plugin, point, _), tally in timings.plugins.items():
+        found.setdefault((point, plugin), Tally(tally.bounds)).add(tally)
+    return [
+        {
+            "step": point,
+            "plugin": plugin,
+            "p50_ms": tally_quantile(tally, 0.5),
+            "p99_ms": tally_quantile(tally, 0.99),
+            "calls": tally.count,
+        }
+        for (point, plugin), tally in found.items()
+    ]
 
 
 def _moment(query: Mapping[str, str], name: str) -> float | None:

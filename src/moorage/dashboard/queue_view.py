@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from moorage.api import podgroup
 from moorage.dashboard.slices import Later, sliced
 from moorage.dashboard.sources import QueueSource
 from moorage.framework.queued_pod import QueuedPod, State
@@ -174,6 +175,7 @@ class QueueView:
             "plugins": sorted(pod.refused_by) or ([pod.gated_by] if pod.gated_by else []),
             "priority": info.priority,
             "profile": info.pod.spec.scheduler_name,
+            "group": podgroup.group_key(info.pod) or "",
             "backoff_s": _left(pod, now),
             "nominated": info.pod.status.nominated_node_name,
         }

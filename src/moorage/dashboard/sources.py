@@ -5,10 +5,19 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.dashboard.compare_view import CompareSource
+from moorage.dashboard.health_view import HealthSource
+from moorage.dashboard.node_measures import NO_MEASURES, NodeMeasures
+from moorage.dashboard.pod_verdicts import PodVerdicts
 from moorage.dashboard.slices import Later, at_once
 from moorage.observe.decision_records import DecisionRecords
+from moorage.observe.step_timings import Timings
 from moorage.queue.scheduling_queue import SchedulingQueue
+
+KnownPod = Callable[[str], Pod | None]
+"""The pod of a key, `namespace/name`; None where there is none."""
 
 
 class About(msgspec.Struct, frozen=True):
@@ -36,11 +45,22 @@ def _nothing() -> list[dict[str, Any]]:
     return []
 
 
+def _unknown(key: str) -> Pod | None:
+    return None
+
+
 class ClusterSource(NamedTuple):
-    """What is believed of the nodes; `later` runs what reads it between attempts."""
+    """What is believed of the cluster; `later` runs what reads it between attempts.
+
+    `pod` finds a pod by its key; `verdicts` are there where filters may be asked; `measured` tells
+    what no cache knows of nodes.
+    """
 
     cache: Cache
     later: Later = at_once
+    pod: KnownPod = _unknown
+    verdicts: PodVerdicts | None = None
+    measured: NodeMeasures = NO_MEASURES
 
 
 class QueueSource(NamedTuple):
@@ -65,3 +85,7 @@ class Sources(NamedTuple):
     queue: QueueSource
     records: DecisionRecords
     explain: Explain | None = None
+    compare: CompareSource = CompareSource()
+    health: HealthSource = HealthSource()
+    timings: Timings | None = None
+    """Of steps and plugins, where they are measured."""

@@ -5,9 +5,14 @@ there is no beat.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
+
+from prometheus_client.core import Metric as Family
+
+from moorage.observe import catalogue
+from moorage.observe.metric_families import counter, gauge, unlabelled
 
 MOST_VIEWERS: Final = 16
 BEAT_SECONDS: Final = 0.25
@@ -30,6 +35,15 @@ class Viewers:
         self.snapshots = 0
         """How often a viewer was told to fetch all anew."""
         self.closed = False
+
+    def describe(self) -> Iterable[Family]:
+        """Nothing: what there is to tell is found out when it is asked for."""
+        return ()
+
+    def collect(self) -> Iterator[Family]:
+        """How many look, for Prometheus."""
+        yield gauge(catalogue.DASHBOARD_VIEWERS, unlabelled(float(self.count)))
+        yield counter(catalogue.DASHBOARD_SNAPSHOTS, unlabelled(float(self.snapshots)))
 
     @contextmanager
     def one_more(self) -> Iterator[None]:

@@ -510,6 +510,14 @@ SCALING_HINT: Final = Metric(
     "type is large enough, the type is empty.",
     ("instance_type", "zone"),
 )
+DASHBOARD_VIEWERS: Final = Metric(
+    "moorage_dashboard_viewers", "gauge", "Viewers of the dashboard that are sent what changes."
+)
+DASHBOARD_SNAPSHOTS: Final = Metric(
+    "moorage_dashboard_snapshots",
+    "counter",
+    "How often viewers of the dashboard were told to fetch all anew instead of what changed.",
+)
 
 CATALOGUE: Final[tuple[Metric, ...]] = tuple(
     value for value in list(globals().values()) if isinstance(value, Metric)

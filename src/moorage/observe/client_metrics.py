@@ -11,7 +11,7 @@ from typing import Final
 from prometheus_client.core import Metric as Family
 
 from moorage.observe import catalogue
-from moorage.observe.metric_families import Tallies, counter, histogram
+from moorage.observe.metric_families import Tallies, Tally, counter, histogram
 
 NO_ANSWER: Final = "<error>"
 
@@ -33,6 +33,23 @@ class ClientMetrics:
     def waited(self, method: str, seconds: float) -> None:
         """A request has waited so long for its turn."""
         self._waits.of(self._host, method).observe(seconds)
+
+    def durations(self) -> Tally:
+        """How long requests took, all together."""
+        found = Tally(catalogue.CLIENT_DURATION.buckets)
+        tallies = [tally for _, tally in self._durations.items()]
+        for tally in tallies:
+            found.add(tally)
+        return found
+
+    @property
+    def failed(self) -> int:
+        """How many requests had no answer, or the server's excuses."""
+        return sum(
+            count
+            for (status, *_), count in self._requests.items()
+            if status == NO_ANSWER or status >= "500" or status == "429"
+        )
 
     def describe(self) -> Iterable[Family]:
         """Nothing: what there is to tell is found out when it is asked for."""

@@ -15,6 +15,7 @@
     words            the same in sentences
     page             the same as a page to read and print
     shadow_metrics   the same as metrics
+    dashboard_sources  the same on a dashboard
 
 Law of the package: nothing is ever written to the cluster. A one-step judgement starts from the
 true cluster each time and cannot drift; the drifting world never looks at the true one's decisions.

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from moorage.clock import Clock
+from moorage.dashboard.dashboard import Dashboard
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import SelectedContext
+from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve.health import Check, Health
 from moorage.serve.http_server import Server
 from moorage.serve.secure_serving import Listener
+from moorage.shadow.dashboard_sources import JudgementRecords, shadow_sources
 from moorage.shadow.journal import ALIVE_SECONDS, Journal, read_journal
 from moorage.shadow.judgement import Judgement
 from moorage.shadow.process import Shadow
@@ -33,6 +36,7 @@ class ShadowPlan(NamedTuple):
     drifts: bool = True
     journal: str = ""
     http_port: int = 0
+    dashboard: bool = False
     said_seconds: float = 10.0
 
 
@@ -58,7 +62,7 @@ async def run_shadow(
         shadow.told.append(journal.write)
     beside = [shadow.run(), _remind(shadow, journal, plan.said_seconds, clock, say)]
     if plan.http_port:
-        beside.append(_http(shadow, plan.http_port).run())
+        beside.append(_http(shadow, plan).run())
     try:
         await _until(stop, plan.seconds, [asyncio.ensure_future(each) for each in beside], shadow)
         return shadow.findings()
@@ -138,13 +142,20 @@ async def _remind(
             last = clock.now()
 
 
-def _http(shadow: Shadow, port: int) -> Server:
+def _http(shadow: Shadow, plan: ShadowPlan) -> Server:
     metrics = Metrics()
     metrics.registry.register(ShadowMetrics(shadow.tallies, shadow.unseen, lambda: shadow.meters))
     ready = Check("sched-handler-sync", lambda: None if shadow.begun.is_set() else UNREAD)
+    records = DecisionRecords()
+    pages = None
+    if plan.dashboard:
+        shadow.told.append(JudgementRecords(records).judged)
+        pages = Dashboard(shadow_sources(shadow, records, [ready]))
     return Server(
-        [Listener(LOOPBACK, port, None)],
+        [Listener(LOOPBACK, plan.http_port, None)],
         health=Health(ready=[ready]),
         metrics=metrics,
         configz=lambda: {"configurations": list(shadow.tallies)},
+        decisions=records,
+        pages=pages,
     )

@@ -255,6 +255,8 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
         "moorage_feed_reads",
         "moorage_strategy_weight",
         "moorage_namespace_cost_per_hour",
+        "moorage_dashboard_viewers",
+        "moorage_dashboard_snapshots",
         *(metric.name for metric in CATALOGUE if metric in OF_CUSTOM_PLUGINS),
     }
 

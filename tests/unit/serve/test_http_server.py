@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import re
 import shutil
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 import aiohttp
 import pytest
 
+from moorage.dashboard.dashboard import Dashboard
 from moorage.observe import logs
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve import request_authorizer as authz
@@ -20,6 +22,7 @@ from moorage.serve.questions import Question
 from moorage.serve.request_authorizer import Authorizer
 from moorage.serve.secure_serving import Certificates, Listener, ListenerError
 from moorage.watch.api_resources import Resource
+from tests.unit.dashboard.shown import finished
 
 T = TypeVar("T")
 PLAIN = Listener("127.0.0.1", 0, None)
@@ -262,11 +265,13 @@ def routes(of: Server) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("token", "want"), [("", 403), ("forged", 401)])
 def test_every_endpoint_beyond_health_needs_authorization(token: str, want: int) -> None:
     """A new endpoint that is open to all has to be added to OPEN, and to docs/security.md."""
-    serving = server(TLS, gate=Gate(Authorizer(reviews, lambda: 0.0)))
+    pages = Dashboard(finished(seconds=0).sources)
+    serving = server(TLS, gate=Gate(Authorizer(reviews, lambda: 0.0)), pages=pages)
     listed = routes(serving)
+    assert ("GET", "/dashboard/api/stream") in listed
 
     async def ask(client: Client) -> dict[str, int]:
-        paths = [(method, path.replace("{check}", "ping")) for method, path in listed]
+        paths = [(method, re.sub(r"{\w+}", "ping", path)) for method, path in listed]
         return {
             path: (await client.ask(method, path, token))[0]
             for method, path in paths
@@ -277,6 +282,28 @@ def test_every_endpoint_beyond_health_needs_authorization(token: str, want: int)
 
     assert {path for path, status in answers.items() if status == 200} == OPEN
     assert {status for path, status in answers.items() if path not in OPEN} <= {want, 429}
+
+
+@needs_openssl
+def test_the_dashboard_is_one_right_whatever_pod_or_node_is_asked_for() -> None:
+    asked: list[dict[str, Any]] = []
+
+    async def note(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+        asked.append(obj["spec"])
+        return await reviews(resource, obj)
+
+    pages = Dashboard(finished(seconds=0).sources)
+
+    async def ask(client: Client) -> list[int]:
+        paths = ("", "api/cluster", "api/pod/a/b", "api/node/c", "api/pod/a/../../metrics")
+        return [(await client.get(f"/dashboard/{path}", "good"))[0] for path in paths]
+
+    gate = Gate(Authorizer(note))
+    answers = asking(server(TLS, gate=gate, pages=pages), "https", ask)
+    reviewed = [each["nonResourceAttributes"] for each in asked if "token" not in each]
+
+    assert answers == [200, 200, 404, 404, 404]
+    assert reviewed == [{"path": "/dashboard/", "verb": "get"}]
 
 
 @needs_openssl

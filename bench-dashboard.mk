@@ -1,0 +1,5 @@
+# What viewers of the dashboard cost the scheduler; see bench/dashboard.py and docs/dashboard.md.
+.PHONY: bench-dashboard
+
+bench-dashboard: $(READY)
+	@$(BIN)/python bench/dashboard.py $(DASHBOARD)

@@ -1,0 +1,34 @@
+"""Gangs as JSON: how many of a group's pods are there, how many are bound, and what keeps it."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from moorage.cache.cache import Cache
+from moorage.gang.directory import Directory
+from moorage.gang.group import Group
+
+MOST: Final = 200
+
+
+def gang_rows(cache: Cache, groups: Directory) -> Callable[[], list[dict[str, Any]]]:
+    """Tells of gangs when it is asked: first those that wait."""
+
+    def rows() -> list[dict[str, Any]]:
+        waiting_first = sorted(groups, key=lambda group: (not group.waiting, group.key))
+        return [_row(cache, group) for group in waiting_first[:MOST] if not group.is_empty]
+
+    return rows
+
+
+def _row(cache: Cache, group: Group) -> dict[str, Any]:
+    bound = group.scheduled(cache.assumed)
+    return {
+        "group": group.key,
+        "state": "bound" if bound >= max(group.minimum, 1) else group.state.value,
+        "members": group.members,
+        "min_member": group.minimum,
+        "bound": bound,
+        "reason": (group.refusal() or "") if group.waiting else "",
+        "refused_by": sorted(group.refused_by),
+        "failures": group.failures,
+    }

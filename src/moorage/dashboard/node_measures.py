@@ -1,0 +1,62 @@
+"""What no cache knows of nodes: what is measured on them, and what they cost."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.node_view import Nodes
+from moorage.cache.podinfo import CPU, MEMORY
+from moorage.cache.table import NodeTable
+from moorage.cycle.profile import Profile
+from moorage.policies.business import price_table
+from moorage.policies.business.cost_optimization import CostOptimizationPlugin
+from moorage.policies.telemetry.node_measurements import USAGE_STORE, usage_columns
+
+Floats = NDArray[np.float64]
+
+
+class NodeMeasures(Protocol):
+    """Tells of all rows at once, NaN where nothing is known."""
+
+    def usage(self, table: NodeTable) -> Floats:
+        """The part in use of what a node offers, of CPU or memory, whichever is more.  (row)"""
+        ...
+
+    def prices(self, table: NodeTable) -> Floats:
+        """What a node costs per hour.  (row)"""
+        ...
+
+
+class _Nothing:
+    def usage(self, table: NodeTable) -> Floats:
+        return np.full(table.rows, np.nan)
+
+    prices = usage
+
+
+NO_MEASURES: Final[NodeMeasures] = _Nothing()
+
+
+class ProfileMeasures:
+    """What the profiles in force know: readings of their feeds, prices of their cost policy."""
+
+    def __init__(self, profiles: Callable[[], Mapping[str, Profile]]) -> None:
+        self._profiles = profiles
+
+    def usage(self, table: NodeTable) -> Floats:
+        known = [each.shared for each in self._profiles().values() if USAGE_STORE in each.shared]
+        shared: dict[str, Any] = known[0] if known else {}
+        found, rows = usage_columns(table, shared), table.rows
+        cpu = found.cpu[:rows] / table.allocatable_f8[CPU, :rows]
+        memory = found.memory[:rows] / table.allocatable_f8[MEMORY, :rows]
+        return np.fmax(cpu, memory).round(3)
+
+    def prices(self, table: NodeTable) -> Floats:
+        for profile in self._profiles().values():
+            plugin = profile.plugins.get(CostOptimizationPlugin.plugin_name())
+            if isinstance(plugin, CostOptimizationPlugin):
+                known = price_table.price_table(profile.shared)
+                return plugin.prices.prices(Nodes.all(table), known)[: table.rows].round(4)
+        return np.full(table.rows, np.nan)

@@ -1,0 +1,110 @@
+"""The dashboard of a scheduler on a real API server: who sees it, what it shows, what it writes."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.control_plane import ControlPlane, free_ports
+from tests.integration.harness import wait_for
+from tests.integration.making import node, pod
+from tests.integration.test_running_moorage import request
+from tests.integration.test_serving import get, placed, serving
+
+pytestmark = pytest.mark.kube
+
+VIEWER = Path(__file__).parents[2] / "deploy" / "components" / "dashboard" / "viewer.yaml"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
+def versions(plane: ControlPlane) -> dict[str, str]:
+    """The versions of all pods and nodes: whoever writes any changes one."""
+    found = {}
+    for plural in ("nodes", "pods"):
+        for each in plane.request("GET", f"/api/v1/{plural}")["items"]:
+            meta = each["metadata"]
+            found[f"{plural}/{meta['name']}"] = meta["resourceVersion"]
+    return found
+
+
+@pytest.fixture
+def token(plane: ControlPlane) -> Iterator[str]:
+    """The token of an account that may do nothing yet; what it was given is taken back."""
+    yield _token(plane)
+    plane.request("DELETE", "/api/v1/namespaces/default/serviceaccounts/viewer")
+    plane.request("DELETE", f"{RBAC}/clusterrolebindings/dashboard-viewer")
+    plane.request("DELETE", f"{RBAC}/clusterroles/moorage-dashboard-viewer")
+
+
+def _token(plane: ControlPlane) -> str:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "viewer"}}
+    plane.request("POST", "/api/v1/namespaces/default/serviceaccounts", account)
+    path = "/api/v1/namespaces/default/serviceaccounts/viewer/token"
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token: str = plane.request("POST", path, asked)["status"]["token"]
+    return token
+
+
+def may_look(plane: ControlPlane) -> None:
+    """The viewer gets the role that is shipped."""
+    plane.request("POST", f"{RBAC}/clusterroles", yaml.safe_load(VIEWER.read_text()))
+    plane.request(
+        "POST",
+        f"{RBAC}/clusterrolebindings",
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "dashboard-viewer"},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": "moorage-dashboard-viewer",
+            },
+            "subjects": [{"kind": "ServiceAccount", "name": "viewer", "namespace": "default"}],
+        },
+    )
+
+
+def test_who_may_see_it_sees_it_and_nothing_is_written(
+    plane: ControlPlane, token: str, tmp_path: Path
+) -> None:
+    plane.create(node("n1"), node("n2"), pod("web", cpu="1"), pod("huge", cpu="64"))
+    (plain,) = free_ports(1)
+    flags = ("--dashboard", "--enable-explain", f"--http-port={plain}")
+    with serving(tmp_path, plane.kubeconfig, *flags) as (_, port):
+
+        def view(path: str) -> Any:
+            found = get(port, f"/dashboard/api/{path}", token)
+            assert found.status == 200, found.text
+            return json.loads(found.text)
+
+        wait_for(lambda: placed(plane) == {"web"}, "not bound")
+        before = get(port, "/dashboard/api/cluster", token).status
+        anonymous = get(port, "/dashboard/").status
+        may_look(plane)
+        wait_for(lambda: get(port, "/dashboard/", token).status == 200, "never let in")
+        untouched = versions(plane)
+        cluster, queue, told = view("cluster"), view("queue"), view("decisions")
+        story, health = view("pod/default/huge?explain=1"), view("health")
+        verdicts = view("cluster?pod=default/huge")["verdicts"]
+        metrics = get(port, "/metrics", token).status
+        with request(port, "GET", "/dashboard/api/stream?views=decisions", token) as stream:
+            plane.create(pod("late", cpu="1"))
+            line = b""
+            while b"default/late" not in line:
+                line = stream.readline()
+
+    assert (before, anonymous, metrics) == (403, 403, 403)
+    assert sorted(cluster["nodes"]["name"]) == ["n1", "n2"]
+    assert sum(cluster["nodes"]["pods"]) == 1
+    assert [each["pod"] for each in queue["items"]] == ["default/huge"]
+    assert {each["pod"] for each in told["items"]} == {"default/web", "default/huge"}
+    assert story["explanation"]["changes"]
+    assert verdicts[1]["text"] == "Insufficient cpu"
+    assert {each["resource"] for each in health["watches"]} >= {"pods", "nodes"}
+    assert all(each["ok"] for each in health["checks"])
+    assert health["api"]["p50_ms"] > 0
+    assert {name: versions(plane).get(name) for name in untouched} == untouched
