@@ -12,6 +12,7 @@
     compare_cmd           `moorage compare`: configurations side by side
     comparison_output     comparisons on the terminal: KPIs side by side, and what differs
     config_cmd            `moorage config`: look at a configuration without running it
+    defragment_cmd        `moorage defragment`
     evaluate_cmd          `moorage evaluate`: conformance cases in, outcomes out
     explain_cmd           `moorage explain`: why a pod is where it is, or waits
     explain_text          an explanation, for people to read

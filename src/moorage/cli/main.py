@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "capacity": _command("capacity", "How many more pods of a shape fit."),
     "compare": _command("compare", "Compare configurations on one scenario."),
     "config": _command("config", "Look at scheduler configurations."),
+    "defragment": _command("defragment", "Propose moves that make room on GPUs."),
     "evaluate": _command("evaluate", "Decide cases read as JSON lines, in full."),
     "explain": _command("explain", "Why a pod is where it is, and what would help."),
     "extender": _command("extender", "Let a stock kube-scheduler ask Moorage's plugins."),

@@ -18,6 +18,7 @@
     process_answers    what takes too long for that, by a process of its own
     time_slices        work that takes turns with the event loop, a few milliseconds at a time
     capacity           how many more pods of a shape fit, where, and what runs out first
+    defragmentation    a few pods whose move lets GPUs be used that nobody can use as they are
     json_patch         the difference between two objects, and applying one
     evaluator          one case decided in full, for `moorage evaluate` and the parity tests
 
