@@ -31,7 +31,7 @@ MIN_FEASIBLE = 100
 MIN_PERCENTAGE = 5
 RUNNERS_UP = 2
 """How many nodes are told beside the chosen one."""
-RUNNERS_UP_SECONDS = 0.01
+RUNNERS_UP_SECONDS = 0.05
 """How long ago they must have been told of last: at full speed not every attempt pays for it."""
 BEST_TOLD = 3
 """How many of the best nodes a detailed timer hears of."""

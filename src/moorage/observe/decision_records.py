@@ -66,17 +66,17 @@ class Texts:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._numbers: dict[Any, int] = {}
+        self.numbers: dict[Any, int] = {}
         self._texts: list[Any] = []
 
     def number(self, text: Any) -> Any:
         """The text's number; the text itself where no more are kept."""
-        found = self._numbers.get(text)
+        found = self.numbers.get(text)
         if found is not None:
             return found
         if len(self._texts) >= self._most:
             return text
-        self._numbers[text] = len(self._texts)
+        self.numbers[text] = len(self._texts)
         self._texts.append(text)
         return len(self._texts) - 1
 
@@ -106,45 +106,49 @@ class DecisionRecords:
 
     def attempted(self, attempt: Attempt) -> None:
         """Keep one attempt."""
-        self.count += 1
-        owner = hash(attempt.pod)
-        slot = self._slot(owner)
-        number, parts, steps = self._texts.number, attempt.scores, attempt.steps
+        self.count = count = self.count + 1
+        pod, node, steps = attempt.pod, attempt.node, attempt.steps
+        slot = self._slot(hash(pod))
+        parts = [each for part in attempt.scores for each in part]
+        known, further = self._texts.numbers.get, self._texts.number
+        profile, names = attempt.profile, tuple(parts[::2])
+        points = tuple([step[0] for step in steps])
+        where, result = self._nodes.numbers.get(node), attempt.result
         self._slots[slot] = _ENCODE(
             (
-                self.count,
+                count,
                 attempt.id,
-                attempt.pod,
-                number(attempt.profile),
-                _CODES[attempt.result],
+                pod,
+                known(profile) or further(profile),
+                0 if result is Result.SCHEDULED else _CODES[result],
                 attempt.time,
                 int(attempt.seconds * 1e6 + 0.5),
                 attempt.attempts,
-                self._nodes.number(attempt.node) if attempt.node else "",
+                (where or self._nodes.number(node)) if node else "",
                 attempt.score,
-                number(tuple([part[0] for part in parts])),
-                [part[1] for part in parts],
+                known(names) or further(names),
+                parts[1::2],
                 attempt.feasible,
                 attempt.evaluated,
-                number(attempt.message) if attempt.message else "",
+                further(attempt.message) if attempt.message else "",
                 attempt.nominated,
                 attempt.victims,
                 attempt.generation,
                 attempt.trace,
-                number(tuple([step[0] for step in steps])),
+                known(points) or further(points),
                 [int(step[3] * 1e6) for step in steps],
-                [
-                    (self._nodes.number(name), _differing(parts, theirs))
-                    for name, theirs in attempt.runners_up
-                ]
-                if attempt.runners_up
-                else (),
+                self._others(attempt) if attempt.runners_up else (),
             )
         )
-        self._numbers[slot] = self.count
-        self._bound[slot] = self._bind[slot] = 0
+        self._numbers[slot] = count
         if self._told is not None:
             self._told.set()
+
+    def _others(self, attempt: Attempt) -> list[tuple[Any, list[int]]]:
+        return [
+            (self._nodes.number(name), _differing(attempt.scores, theirs))
+            for name, theirs in attempt.runners_up
+        ]
 
     def bound(self, bound: Bound) -> None:
         """The pod of the last attempt was bound."""
@@ -163,24 +167,28 @@ class DecisionRecords:
         held = self._by_pod.get(owner)
         if type(held) is tuple and len(held) >= self._per_pod:
             self._by_pod[owner] = (*held[1:], held[0])
+            self._bound[held[0]] = self._bind[held[0]] = 0
             return held[0]
         slot = self._next
+        self._next = slot + 1 if slot + 1 < self._capacity else 0
         if slot == len(self._slots):
-            self._slots.append(_FREE)
-            self._owners.append(owner)
-            self._numbers.append(0)
-            self._bound.append(0)
-            self._bind.append(0)
+            self._grow(owner)
         else:
             self._forget(self._owners[slot], slot)
             self._owners[slot] = owner
-            held = self._by_pod.get(owner)
-        self._next = (slot + 1) % self._capacity
+            self._bound[slot] = self._bind[slot] = 0
+            held = self._by_pod.get(owner) if held is not None else None
         if held is None:
             self._by_pod[owner] = slot
         else:
             self._by_pod[owner] = (*held, slot) if isinstance(held, tuple) else (held, slot)
         return slot
+
+    def _grow(self, owner: int) -> None:
+        self._slots.append(_FREE)
+        self._owners.append(owner)
+        for column in (self._numbers, self._bound, self._bind):
+            column.append(0)
 
     def _forget(self, owner: int, slot: int) -> None:
         held = self._by_pod.get(owner)
