@@ -50,11 +50,12 @@ class DecisionView:
         records: DecisionRecords,
         now: Callable[[], float],
         timings: Timings | None = None,
+        capacity: int = CAPACITY,
     ) -> None:
         self.records = records
         self._now = now
         self._timings = timings
-        self._columns = DecisionColumns(records, CAPACITY)
+        self._columns = DecisionColumns(records, capacity)
 
     async def catch_up(self) -> None:
         """Take in what was recorded since somebody looked last."""

@@ -81,6 +81,8 @@ class EventStream:
                 text = b"".join(self._lacking(seen))
                 if not text and time.monotonic() - last > KEEP_ALIVE_SECONDS:
                     text = b": keep-alive\n\n"
+        except ConnectionError:
+            pass  # the viewer has gone
         except TimeoutError:
             if request.transport is not None:
                 request.transport.abort()

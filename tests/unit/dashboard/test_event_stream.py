@@ -256,6 +256,30 @@ def test_who_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asyncio.run(main()) == 0
 
 
+def test_a_viewer_who_leaves_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(viewers, "BEAT_SECONDS", 0.01)
+    run = finished(node("a").offering(cpu="8"), seconds=1)
+    dashboard = Dashboard(run.sources)
+
+    async def main() -> None:
+        async with serving(dashboard) as asker:
+            answer = await asker.session.get(f"{asker.url}/dashboard/api/stream")
+            await answer.content.readline()
+            answer.close()
+            for number in range(200):
+                run.records.attempted(attempt(number))
+                await asyncio.sleep(0.005)
+                if not dashboard.viewers.count:
+                    return
+
+    asyncio.run(main())
+
+    assert dashboard.viewers.count == 0
+    assert [each for each in caplog.records if each.levelname == "ERROR"] == []
+
+
 def test_a_server_that_stops_lets_viewers_go() -> None:
     run = finished(node("a"), seconds=1)
     dashboard = Dashboard(run.sources)
