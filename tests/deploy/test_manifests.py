@@ -356,3 +356,16 @@ def test_probers_run_without_privileges_on_every_node() -> None:
     options = CliRunner().invoke(main, [*container["args"], "--help"])
     assert options.exit_code == 0
     assert "$NODE_NAME" in options.output
+
+
+def test_the_dashboard_is_served_and_its_right_is_one_path_and_one_verb() -> None:
+    (deployment,) = of_kind("overlays/dashboard", "Deployment")
+    args = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    roles = {
+        each["metadata"]["name"]: each for each in of_kind("overlays/dashboard", "ClusterRole")
+    }
+
+    assert {"--dashboard", "--enable-explain", "--http-port=10260"} <= set(args)
+    assert roles["moorage-dashboard-viewer"]["rules"] == [
+        {"nonResourceURLs": ["/dashboard/", "/dashboard/*"], "verbs": ["get"]}
+    ]

@@ -27,6 +27,7 @@ OVERLAYS = (
     "overlays/stand-in-for-kube-scheduler",
     "overlays/extender",
     "overlays/shadow",
+    "overlays/dashboard",
     "crds",
 )
 REMEDIES = {

@@ -4,7 +4,6 @@ Nothing here runs unless somebody looks: `catch_up` follows the table's log. Eac
 gets a revision of its own, so that a viewer is described by one number, whatever he has missed.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -23,7 +22,7 @@ from moorage.policies.gpu.devices.node_devices import NodeDevices, read_devices
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-CHUNK: Final = 100
+CHUNK: Final = 64
 MOST_LABEL_VALUES: Final = 100
 """Labels of more values than that are no use to group by."""
 MEASURES: Final = (
@@ -169,10 +168,11 @@ class ClusterColumns:
 
     def _take_tenant(self, row: int) -> bool:
         """The namespace whose pods ask for the most CPU of a node."""
-        asked: Counter[str] = Counter()
+        asked: dict[str, int] = {}
         for info in self._cache.table.pods[row].values():
-            asked[info.cls.namespace] += info.nonzero[CPU]
-        tenant = asked.most_common(1)[0][0] if asked else ""
+            namespace = info.cls.namespace
+            asked[namespace] = asked.get(namespace, 0) + info.nonzero[CPU]
+        tenant = max(asked, key=asked.__getitem__, default="")
         changed = tenant != self.tenants[row]
         self.tenants[row] = tenant
         return changed

@@ -47,11 +47,13 @@ def device_use(devices: NodeDevices, node: str, pods: Iterable[PodInfo]) -> Devi
     found = DeviceUse([0] * devices.number, [[] for _ in range(devices.number)])
     silent = []
     for info in pods if devices.number else ():
+        if not (info.cls.features & Feature.EXTENDED or info.pod.annotations):
+            continue
         held = annotations.read(info.pod, node)
-        if held is not None:
-            _hold(found, info, held.devices, held.milli)
-        elif info.cls.features & Feature.EXTENDED or info.pod.annotations:
+        if held is None:
             silent.append(info)
+        else:
+            _hold(found, info, held.devices, held.milli)
     for info in silent:
         try:
             asked = gpu_request(info).on(devices.memory)
