@@ -21,6 +21,8 @@ from moorage.cycle.attempt import Decision
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.plugin import give_handles
+from moorage.framework.queued_pod import QueuedPod
+from moorage.framework.verdicts import Nominated
 from moorage.gang.directory import Directory
 from moorage.queue.backoff import Backoff
 from moorage.queue.scheduling_queue import SchedulingQueue
@@ -59,6 +61,7 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
 class Bench(NamedTuple):
     """A cluster with pods waiting."""
 
+    kind: str
     cache: Cache
     queue: SchedulingQueue
     profile: Profile
@@ -76,7 +79,7 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
     if kind in DEVICE_KINDS:
         for obj in device_objects(kind, nodes, pods):
             cache.objects.put(obj)
-    if kind == "preemption":
+    if kind in workload_kinds.PREEMPTION_KINDS:
         for index in range(4 * nodes):
             cache.put_pod(workload_kinds.resident(kind, index, f"node-{index // 4}"))
     surroundings.furnish(kind, cache, nodes, pods)
@@ -86,7 +89,7 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
     for profile in profiles.values():
         give_handles(profile.plugins, cache, profile.shared)
     queue = queue_for(profiles.values(), lambda: 0.0, Backoff(), groups.ranked_as)
-    return Bench(cache, queue, next(iter(profiles.values())), arriving, groups, start_s)
+    return Bench(kind, cache, queue, next(iter(profiles.values())), arriving, groups, start_s)
 
 
 def measure_throughput(
@@ -163,11 +166,19 @@ def _decide(bench: Bench, rng: random.Random) -> str:
     bench.queue.put_back(queued, outcome.diagnosis.unschedulable_plugins, (), False, 0.0)
     if outcome.nominated is None or not outcome.nominated.node:
         return ""
-    for victim in outcome.nominated.victims:
-        bench.cache.remove_pod(victim.uid)
     bench.queue.delete(queued.info.uid)
-    bench.cache.assume(queued.info, outcome.nominated.node)
+    _make_room(bench, queued, outcome.nominated)
     return outcome.nominated.node
+
+
+def _make_room(bench: Bench, queued: QueuedPod, nominated: Nominated) -> None:
+    """Victims leave at once and the pod is placed; or they stay, and the node is promised to it."""
+    if bench.kind == workload_kinds.NOMINATED:
+        bench.cache.nominations.put(queued.info, nominated.node)
+        return
+    for victim in nominated.victims:
+        bench.cache.remove_pod(victim.uid)
+    bench.cache.assume(queued.info, nominated.node)
 
 
 def _churn(bench: Bench, index: int) -> None:

@@ -21,6 +21,9 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 NAMESPACE: Final = "default"
 GROUP_SIZE: Final = 8
 LOW, HIGH = 0, 1000
+NOMINATED: Final = "nominated"
+PREEMPTION_KINDS: Final = ("preemption", NOMINATED)
+"""On a cluster full of pods of low priority, four to a node."""
 
 
 def nodes(kind: str, count: int) -> Iterator[Node]:
@@ -129,6 +132,21 @@ def _preemption(index: int) -> Raw:
     return _raw(index, {"cpu": "4", "memory": "10Gi"}, {"priority": HIGH})
 
 
+def _pinned(index: int) -> Raw:
+    """For one node only, as pods of a DaemonSet are."""
+    field = {"key": "metadata.name", "operator": "In", "values": [f"node-{index}"]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    return _varied(index, {"affinity": {"nodeAffinity": required}})
+
+
+def _with_port(index: int) -> Raw:
+    """One of ten ports of the node, which only one pod there can have."""
+    raw = _varied(index)
+    raw["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8000 + index % 10}]
+    return raw
+
+
 def _gpu(index: int) -> Raw:
     """Every fourth pod wants GPUs of a model and tolerates their taint."""
     if index % 4:
@@ -179,6 +197,9 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "antiaffinity": _antiaffinity,
     "affinity": _affinity,
     "preemption": _preemption,
+    NOMINATED: _preemption,
+    "daemonset": _pinned,
+    "hostports": _with_port,
     "gang": _member,
     "churn": _varied,
     "gpu": _gpu,

@@ -10,14 +10,16 @@
    codes turned into "the first plugin in configured order that refused this row".
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import PodInfo
+from moorage.cycle import promised_rows
 from moorage.cycle.profile import POINT_DISABLED, FilterEntry, Profile
+from moorage.cycle.promised_rows import Rows, Usage
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import NARROWED_OUT, Diagnosis
 from moorage.framework.plugin_errors import as_plugin_error, attempt_error
@@ -135,10 +137,63 @@ def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
             for row, answer in zip(rows, _ask_each(cycle, entry, rows), strict=True):
                 if answer is not None:
                     feasible[row] = False
-    for row in _rows_with_nominated_pods(cycle):
-        if feasible[row]:
-            feasible[row] = refusal_with_nominated_pods(cycle, outcome.active, row) is None
+    _leave_to_nominated_pods(profile, cycle, outcome.active, feasible)
     return feasible
+
+
+def _leave_to_nominated_pods(
+    profile: Profile, cycle: Cycle, active: list[FilterEntry], feasible: Mask
+) -> None:
+    """Strike the rows out that would not do with the promised pods counted."""
+    for _, refused, _ in _crowded_refusals(profile, cycle, active, feasible):
+        feasible[refused] = False
+
+
+def _crowded_refusals(
+    profile: Profile, cycle: Cycle, active: list[FilterEntry], among: Mask
+) -> Iterator[tuple[Callable[[int], Rejection], Rows, NDArray[np.int32]]]:
+    """Rows refused once the pods are counted that were promised them, by the first to do so.
+
+    As far as rules read sums only, many rows are looked at at once; the rest is tried row by row.
+    """
+    others = promised_rows.promised(cycle)
+    if others is None:
+        return
+    rows = np.flatnonzero((others.pods[: len(among)] > 0) & among)
+    for entry in active:
+        if not len(rows) or not _reads_sums_at_most(entry):
+            break
+        written = _crowded_codes(profile, cycle, entry, rows, others)
+        refused = written != 0
+        if refused.any():
+            yield _decoder(cycle, entry), rows[refused], written[refused]
+            rows = rows[~refused]
+    else:
+        return
+    for row in rows.tolist():
+        found = _refusal_when_crowded(cycle, active, row)
+        if found is not None:
+            yield _saying(found), np.array([row], dtype=np.intp), np.ones(1, dtype=np.int32)
+
+
+def _reads_sums_at_most(entry: FilterEntry) -> bool:
+    plugin = entry.plugin
+    known = promised_rows.reads_the_node(plugin) or promised_rows.reads_sums(plugin)
+    return known and not entry.unprepared
+
+
+def _crowded_codes(
+    profile: Profile, cycle: Cycle, entry: FilterEntry, rows: Rows, others: Usage
+) -> NDArray[np.int32]:
+    if promised_rows.reads_the_node(entry.plugin):
+        written = codes(profile, cycle, entry)
+        return np.zeros(len(rows), dtype=np.int32) if written is None else written[rows]
+    with as_plugin_error(entry.name, "Filter"):
+        return promised_rows.crowded_codes(cycle, entry.plugin, rows, others)
+
+
+def _saying(rejection: Rejection) -> Callable[[int], Rejection]:
+    return lambda _: rejection
 
 
 def _unprepared(entry: FilterEntry) -> PluginError:
@@ -245,13 +300,6 @@ def _resting_rows(cycle: Cycle) -> list[int]:
     return [row for row in rows if row is not None]
 
 
-def _rows_with_nominated_pods(cycle: Cycle) -> list[int]:
-    if not len(cycle.cache.nominations):
-        return []
-    rows = (cycle.table.row_of.get(name) for name in cycle.cache.nominations.nodes())
-    return [row for row in rows if row is not None]
-
-
 def nominated_pods(cycle: Cycle, row: int) -> list[PodInfo]:
     """Pods nominated to a row that the incoming pod must yield to."""
     incoming = cycle.incoming
@@ -266,16 +314,21 @@ def refusal_with_nominated_pods(
     cycle: Cycle, active: Iterable[FilterEntry], row: int
 ) -> Rejection | None:
     """kube's two passes: with the promised pods counted, and then without them."""
+    return _refusal_when_crowded(cycle, active, row) or refusal(cycle, active, row)
+
+
+def _refusal_when_crowded(
+    cycle: Cycle, active: Iterable[FilterEntry], row: int
+) -> Rejection | None:
+    """The first pass; None where nobody was promised the row."""
     others = nominated_pods(cycle, row)
-    if others:
-        with cycle.trial():
-            for pod in others:
-                if cycle.cache.node_of(pod.uid) is None:
-                    cycle.place(row, pod)
-            refused = refusal(cycle, active, row)
-        if refused is not None:
-            return refused
-    return refusal(cycle, active, row)
+    if not others:
+        return None
+    with cycle.trial():
+        for pod in others:
+            if cycle.cache.node_of(pod.uid) is None:
+                cycle.place(row, pod)
+        return refusal(cycle, active, row)
 
 
 class RowFilters:
@@ -301,7 +354,7 @@ def diagnose(profile: Profile, cycle: Cycle, outcome: Filtering) -> Diagnosis:
     for row in _resting_rows(cycle):
         if diagnosis.slot[row] < 0:
             refuse_row(diagnosis, row, COOLING_DOWN)
-    _refuse_by_nominated_pods(cycle, outcome)
+    _refuse_by_nominated_pods(profile, cycle, outcome)
     table = cycle.table
     unsettled = table.alive[: table.rows] & ~outcome.feasible
     for entry in outcome.active:
@@ -325,9 +378,7 @@ def diagnose(profile: Profile, cycle: Cycle, outcome: Filtering) -> Diagnosis:
 
 
 def refuse_row(diagnosis: Diagnosis, row: int, rejection: Rejection) -> None:
-    diagnosis.refuse(
-        np.array([row], dtype=np.intp), np.ones(1, dtype=np.int32), lambda _: rejection
-    )
+    diagnosis.refuse(np.array([row], dtype=np.intp), np.ones(1, dtype=np.int32), _saying(rejection))
 
 
 def narrowed_out(outcome: Filtering) -> Rejection:
@@ -345,16 +396,14 @@ def _refuse_narrowed_out(cycle: Cycle, outcome: Filtering) -> None:
     outcome.diagnosis.refuse(rows, np.ones(len(rows), dtype=np.int32), lambda _: rejection)
 
 
-def _refuse_by_nominated_pods(cycle: Cycle, outcome: Filtering) -> None:
-    for row in _rows_with_nominated_pods(cycle):
-        if (
-            not outcome.feasible[row]
-            and outcome.diagnosis.slot[row] < 0
-            and nominated_pods(cycle, row)
-        ):
-            refused = refusal_with_nominated_pods(cycle, outcome.active, row)
-            if refused is not None:
-                refuse_row(outcome.diagnosis, row, refused)
+def _refuse_by_nominated_pods(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
+    """Rows are refused for what the promised pods leave of them, before what they are now."""
+    diagnosis, table = outcome.diagnosis, cycle.table
+    if not len(cycle.cache.nominations):
+        return
+    rows = table.alive[: table.rows] & ~outcome.feasible & (diagnosis.slot < 0)
+    for decode, refused, written in _crowded_refusals(profile, cycle, outcome.active, rows):
+        diagnosis.refuse(refused, written, decode)
 
 
 def _name_plugins(diagnosis: Diagnosis) -> None:

@@ -6,7 +6,7 @@
     candidates           the nodes where evictions help
     columnwise           all rows at once, where priority alone decides
     reprieve             one row: who may stay after all
-    imagined_rows        rows as they would be without some pods
+    imagined_rows        which rules can be asked about rows as they would be, and the sums
     lower_priority       what pods below a priority use
     kept                 what is kept between attempts
     victims              the pods that would have to leave, and how much that hurts

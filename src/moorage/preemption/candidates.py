@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from moorage.cycle import promised_rows
+from moorage.cycle.promised_rows import Rows
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.verdicts import Code, Rejection
 from moorage.preemption import columnwise, imagined_rows, kept, reprieve
 from moorage.preemption.eligibility import Explanation
-from moorage.preemption.imagined_rows import Ground, Rows
+from moorage.preemption.imagined_rows import Ground
 from moorage.preemption.victims import NO_VICTIMS, Verdict, Victims
 
 
@@ -28,7 +30,7 @@ def promising(ground: Ground, rows: Rows, explanation: Explanation) -> Rows:
     for plugin in ground.rules.leading:
         if not len(rows):
             break
-        codes = imagined_rows.codes(cycle, plugin, rows, ground.emptied(rows), ground.promised)
+        codes = promised_rows.codes(cycle, plugin, rows, ground.emptied(rows), ground.promised)
         refused = codes != 0
         explanation.refuse_by(cycle, plugin, rows[refused], codes[refused])
         rows = rows[~refused]

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.cache.disruption_budgets import Budgets
+from moorage.cycle import promised_rows
+from moorage.cycle.promised_rows import Amounts, Rows, Usage
 from moorage.framework.points import Filter
-from moorage.preemption import imagined_rows
-from moorage.preemption.imagined_rows import Ground, Rows
+from moorage.preemption.imagined_rows import Ground
 from moorage.preemption.kept import RankedRow
-from moorage.preemption.lower_priority import Amounts, Usage
 from moorage.preemption.reprieve import conclude, reprieve_order
 from moorage.preemption.victims import Verdict
 
@@ -51,7 +51,7 @@ def _sign(ground: Ground) -> Hashable:
 
 
 def _resource_rules(ground: Ground) -> list[Filter]:
-    return [plugin for plugin in ground.rules.leading if imagined_rows.reads_sums(plugin)]
+    return [plugin for plugin in ground.rules.leading if promised_rows.reads_sums(plugin)]
 
 
 def _crowded(ground: Ground, rows: Rows) -> set[int]:
@@ -102,7 +102,7 @@ def _reprieve(ground: Ground, rows: Rows, amounts: Amounts, present: Mask) -> Ma
         back = usage.plus(Usage(here.astype(np.int64), amounts[step]))
         stays = here.copy()
         for plugin in resource_rules:
-            stays &= imagined_rows.codes(ground.cycle, plugin, rows, back, ground.promised) == 0
+            stays &= promised_rows.codes(ground.cycle, plugin, rows, back, ground.promised) == 0
         usage = Usage(
             np.where(stays, back.pods, usage.pods),
             np.where(stays, back.requested, usage.requested),

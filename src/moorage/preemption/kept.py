@@ -8,9 +8,10 @@ from moorage.api.cluster_objects import PodDisruptionBudget
 from moorage.cache.disruption_budgets import Budgets
 from moorage.cache.follower import Follower
 from moorage.cache.table import NodeTable
+from moorage.cycle.promised_rows import Amounts
 from moorage.framework.cycle import Cycle
 from moorage.preemption import victims
-from moorage.preemption.lower_priority import Amounts, LowerUsage, amounts_of
+from moorage.preemption.lower_priority import LowerUsage, amounts_of
 from moorage.preemption.victims import Ranking, Verdict
 
 KEY = "DefaultPreemption"

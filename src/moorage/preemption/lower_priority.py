@@ -2,49 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from moorage.api import int64
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable, PodChange
-
-Amounts = NDArray[np.int64]
+from moorage.cycle.promised_rows import Amounts, Usage
 
 MOST_LEVELS: Final = 256
 """With more priorities than this in use, sums are made afresh each time they are asked for."""
-
-
-class Usage(NamedTuple):
-    """A number of pods and what they ask for.  `pods` (row), `requested` (resource, row)."""
-
-    pods: Amounts
-    requested: Amounts
-
-    @classmethod
-    def none(cls, table: NodeTable) -> "Usage":
-        """Nothing on every row."""
-        height, capacity = table.requested.shape
-        rows = np.zeros(capacity, dtype=np.int64)
-        return cls(rows, np.zeros((height, capacity), dtype=np.int64))
-
-    def add(self, row: int, info: PodInfo, sign: int = 1) -> None:
-        """Count one pod on a row, in place."""
-        self.pods[row] += sign
-        for resource, amount in info.requests:
-            total = self.requested.item(resource, row) + sign * amount
-            self.requested[resource, row] = int64.wrap(total)
-
-    def at(self, rows: NDArray[np.intp]) -> "Usage":
-        return Usage(self.pods[rows], self.requested[:, rows])
-
-    def plus(self, other: "Usage") -> "Usage":
-        return Usage(self.pods + other.pods, self.requested + other.requested)
-
-    def minus(self, other: "Usage") -> "Usage":
-        return Usage(self.pods - other.pods, self.requested - other.requested)
 
 
 class LowerUsage:

@@ -16,6 +16,7 @@ from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.consistency import validate_cache
 from moorage.cache.node_view import Nodes
+from moorage.cycle import promised_rows
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.points import Filter
@@ -315,7 +316,7 @@ def test_only_pods_that_the_incoming_one_yields_to_are_promised_room() -> None:
         cache.nominations.put(cache.info(other), "n0")
     cache.nominations.put(cache.info(pod("lost", "", 9)), "no such node")
     cycle = Cycle(cache, cache.info(incoming), random=random.Random(0))
-    promised = imagined_rows.promised(cycle)
+    promised = promised_rows.promised(cycle)
 
     assert promised is not None
     assert promised.pods[0] == 1

@@ -1,0 +1,175 @@
+"""Rows that other pods were promised: what filters say with those pods counted.
+
+NodeResourcesFit reads a node's usage from the view it is handed. Handed a view with other sums in
+it, the rule itself says what it would say if pods had come or gone, for many rows at once and
+without a trial; nothing of the rule is written twice.
+"""
+
+from collections import defaultdict
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.api import int64
+from moorage.cache.column_cache import Depends
+from moorage.cache.node_view import Nodes
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import NodeTable
+from moorage.framework.cycle import Cycle
+from moorage.framework.points import Filter, is_vector
+
+Amounts = NDArray[np.int64]
+Rows = NDArray[np.intp]
+Codes = NDArray[np.int32]
+Requests = tuple[tuple[int, int], ...]
+
+KEY: Final = "promised rows"
+"""Where a cycle keeps what was promised to others."""
+
+
+class Usage(NamedTuple):
+    """A number of pods and what they ask for.  `pods` (row), `requested` (resource, row)."""
+
+    pods: Amounts
+    requested: Amounts
+
+    @classmethod
+    def none(cls, table: NodeTable) -> "Usage":
+        """Nothing on every row."""
+        height, capacity = table.requested.shape
+        rows = np.zeros(capacity, dtype=np.int64)
+        return cls(rows, np.zeros((height, capacity), dtype=np.int64))
+
+    def add(self, row: int, info: PodInfo, sign: int = 1) -> None:
+        """Count one pod on a row, in place."""
+        self.pods[row] += sign
+        for resource, amount in info.requests:
+            total = self.requested.item(resource, row) + sign * amount
+            self.requested[resource, row] = int64.wrap(total)
+
+    def at(self, rows: NDArray[np.intp]) -> "Usage":
+        return Usage(self.pods[rows], self.requested[:, rows])
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(self.pods + other.pods, self.requested + other.requested)
+
+    def minus(self, other: "Usage") -> "Usage":
+        return Usage(self.pods - other.pods, self.requested - other.requested)
+
+
+_READS_THE_NODE = frozenset(
+    {
+        "NodeAffinity",
+        "NodeDeclaredFeatures",
+        "NodeName",
+        "NodeUnschedulable",
+        "TaintToleration",
+        "VolumeZone",
+    }
+)
+_READS_SUMS = "NodeResourcesFit"
+
+
+class Imagined(Nodes):
+    """Some rows with sums other than the table's."""
+
+    __slots__ = ("_usage",)
+
+    def __init__(self, table: NodeTable, rows: Rows, usage: Usage) -> None:
+        super().__init__(table, rows)
+        self._usage = usage
+
+    @property
+    def requested(self) -> Amounts:
+        return self._usage.requested
+
+    @property
+    def free(self) -> Amounts:
+        return self.allocatable - self._usage.requested
+
+    @property
+    def pod_count(self) -> Amounts:
+        return self._usage.pods
+
+
+def reads_the_node(plugin: Filter) -> bool:
+    """Whether the pods on a node make no difference to the rule."""
+    known = plugin.plugin_name() in _READS_THE_NODE and plugin.depends is Depends.NODE
+    return known and is_vector(plugin, "filter_all")
+
+
+def reads_sums(plugin: Filter) -> bool:
+    """Whether of the pods on a node the rule reads their number and their requests only."""
+    known = plugin.plugin_name() == _READS_SUMS and plugin.depends is Depends.USAGE
+    return known and is_vector(plugin, "filter_all")
+
+
+def promised(cycle: Cycle) -> Usage | None:
+    """What other pods were promised on each row, as far as the pod must yield to them.
+
+    Nobody may write to it: it is kept until pods are nominated, placed or displaced.
+    """
+    cache, table = cycle.cache, cycle.table
+    if not len(cache.nominations):
+        return None
+    now = cache.nominations.version, table.pod_log.version, table.node_log.version
+    kept: tuple[tuple[int, int, int], Usage | None] | None = cycle.state.get(KEY)
+    if kept is None or kept[0] != now:
+        kept = cycle.state[KEY] = (now, _count(table, _promises(cycle)))
+    return kept[1]
+
+
+def _promises(cycle: Cycle) -> dict[Requests, list[int]]:
+    """The row of each pod that the pod must yield to, by what it asks for."""
+    cache, row_of, incoming = cycle.cache, cycle.table.row_of, cycle.incoming
+    found: dict[Requests, list[int]] = defaultdict(list)
+    for name, pods in cache.nominations.by_node():
+        row = row_of.get(name)
+        if row is not None:
+            for uid, info in pods.items():
+                if (
+                    info.priority >= incoming.priority
+                    and uid != incoming.uid
+                    and cache.node_of(uid) is None
+                ):
+                    found[info.requests].append(row)
+    return found
+
+
+def _count(table: NodeTable, promises: dict[Requests, list[int]]) -> Usage | None:
+    if not promises:
+        return None
+    usage = Usage.none(table)
+    for requests, rows in promises.items():
+        where = np.asarray(rows, dtype=np.intp)
+        np.add.at(usage.pods, where, 1)
+        for resource, amount in requests:
+            np.add.at(usage.requested[resource], where, amount)
+    return usage
+
+
+def codes(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage, others: Usage | None) -> Codes:
+    """What a rule writes for rows in use like this: with the promised pods, then without."""
+    alone = _ask(cycle, plugin, rows, usage)
+    if others is None or reads_the_node(plugin):
+        return alone
+    crowded = _ask(cycle, plugin, rows, usage.plus(others.at(rows)))
+    return np.where(crowded != 0, crowded, alone)
+
+
+def crowded_codes(cycle: Cycle, plugin: Filter, rows: Rows, others: Usage) -> Codes:
+    """What a rule writes for rows as they are, with the promised pods besides."""
+    table = cycle.table
+    in_use = Usage(table.pod_count[rows], table.requested[:, rows])
+    return _ask(cycle, plugin, rows, in_use.plus(others.at(rows)))
+
+
+def _ask(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage) -> Codes:
+    """Two rows or more: of a single one a rule may read the table itself, where nothing moved."""
+    if len(rows) == 1:
+        twice = np.zeros(2, dtype=np.intp)
+        return _ask(cycle, plugin, rows[twice], usage.at(twice))[:1]
+    out = np.zeros(len(rows), dtype=np.int32)
+    plugin.filter_all(cycle, cycle.pod, Imagined(cycle.table, rows, usage), out)
+    return out

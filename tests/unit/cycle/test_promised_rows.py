@@ -1,0 +1,74 @@
+"""Nodes promised to other pods: many at once are judged as a trial of each would."""
+
+import random
+
+import pytest
+
+from moorage import Cycle, Filter, Node, Pod, Rejection, unschedulable
+from moorage.cycle import filtering, promised_rows
+from moorage.testing import Cluster, node, pod
+
+NODES = 12
+
+
+class NoCrowds(Filter, frozen=True):
+    """Reads the pods of a node, so that it has to be asked in a trial."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        many = len(cycle.pods_on(node.name)) > 3
+        return unschedulable("node(s) were crowded") if many else None
+
+
+def _cluster(seed: int, *plugins: Filter) -> Cluster:
+    rng = random.Random(seed)
+    cluster = Cluster(plugins=plugins, seed=seed)
+    for number in range(NODES):
+        made = node(f"n{number}").offering(cpu=str(rng.randint(1, 4)), pods=str(rng.randint(1, 4)))
+        cluster.add((made.cordoned() if rng.random() < 0.2 else made).build())
+    for number in range(2 * NODES):
+        info = cluster.cache.info(_pod(f"p{number}", rng))
+        where = f"n{rng.randrange(NODES)}"
+        if rng.random() < 0.5:
+            cluster.cache.assume(info, where)
+        if rng.random() < 0.7:
+            cluster.cache.nominations.put(info, rng.choice([where, f"n{rng.randrange(NODES)}"]))
+    return cluster
+
+
+def _pod(name: str, rng: random.Random) -> Pod:
+    asked = {"cpu": f"{rng.choice([100, 500, 900])}m"}
+    return pod(name).requesting(**asked).prioritised(rng.choice([0, 5, 9])).build()
+
+
+@pytest.mark.parametrize("plugins", [(), (NoCrowds(),)], ids=["sums only", "a rule to be tried"])
+@pytest.mark.parametrize("seed", range(25))
+def test_many_promised_rows_at_once_are_judged_as_a_trial_of_each(
+    seed: int, plugins: tuple[Filter, ...]
+) -> None:
+    cluster = _cluster(seed, *plugins)
+    incoming = cluster.cache.info(_pod("incoming", random.Random(seed)))
+    cycle = Cycle(cluster.cache, incoming, random=cluster.random, shared=cluster.profile.shared)
+
+    found = filtering.run(cluster.profile, cycle)
+    diagnosis = filtering.diagnose(cluster.profile, cycle, found)
+
+    for row in range(cluster.cache.table.rows):
+        want = filtering.refusal_with_nominated_pods(cycle, found.active, row)
+        assert found.feasible[row] == (want is None)
+        assert diagnosis.rejection(row) == want
+
+
+def test_what_was_promised_is_counted_anew_when_pods_are_nominated_or_placed() -> None:
+    cluster = Cluster(node("a"))
+    cache = cluster.cache
+    other = cache.info(pod("other").requesting(cpu="1").prioritised(5).build())
+    cycle = Cycle(cache, cache.info(pod("web").build()), random=random.Random(0))
+
+    assert promised_rows.promised(cycle) is None
+    cache.nominations.put(other, "a")
+    promised = promised_rows.promised(cycle)
+    assert promised is not None
+    assert promised_rows.promised(cycle) is promised
+    assert (promised.pods[0], promised.requested[0, 0]) == (1, 1000)
+    cache.assume(other, "a")
+    assert promised_rows.promised(cycle) is None
