@@ -7,6 +7,7 @@
 5. Nothing is bound to a node that has been gone, or closed, for long.
 """
 
+from collections.abc import Container
 from typing import Final
 
 from moorage.api.node import Node
@@ -26,8 +27,10 @@ LONG_SECONDS: Final = 60.0
 class Checker:
     """Follows every pod of the store; `violations` has what was broken, in order."""
 
-    def __init__(self, cluster: MemoryCluster) -> None:
+    def __init__(self, cluster: MemoryCluster, deleted: Container[str]) -> None:
         self._cluster = cluster
+        self._deleted = deleted
+        """Pods that somebody else deleted."""
         self._where: dict[str, str] = {}
         self._whole: dict[str, float] = {}
         """When gangs last had as many pods as they need."""
@@ -85,6 +88,8 @@ class Checker:
 
     def _gone(self, pod: Pod) -> None:
         """A pod that we evicted, and that was of a gang, takes the rest of it along."""
+        if pod.uid in self._deleted:
+            return
         conditions = {condition.type for condition in pod.status.conditions}
         if "DisruptionTarget" in conditions and POD_GROUP_LABEL in pod.labels:
             self._robbed.add(pod.labels[POD_GROUP_LABEL])

@@ -2,10 +2,9 @@
 
 from hypothesis import strategies as st
 
-from tests.twin.story import CHURN, FAULTS, SECONDS, WINDOWS, Step, Story
+from tests.twin.story import CHURN, FAULTS, PAUSES, PAUSES_AFTER, SECONDS, WINDOWS, Step, Story
 
 KINDS = tuple(dict.fromkeys((*CHURN, *FAULTS)))
-PAUSES = (0.0, 0.005, 0.05, 0.4, 2.0)
 
 
 def _step(kind: str, pause: float, target: int, seconds: float) -> Step:
@@ -15,7 +14,7 @@ def _step(kind: str, pause: float, target: int, seconds: float) -> Step:
 STEPS = st.builds(
     _step,
     st.sampled_from(KINDS),
-    st.sampled_from(PAUSES),
+    st.sampled_from(sorted({*PAUSES, *PAUSES_AFTER})),
     st.integers(0, 29),
     st.sampled_from(SECONDS),
 )

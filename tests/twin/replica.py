@@ -25,7 +25,10 @@ from tests.twin.weather import Disk, Weather
 
 TERMS = LeaseTimes(lease_duration=6.0, renew_deadline=4.0, retry_period=1.0)
 RESTART_SECONDS = 0.5
+TIMER_SECONDS = 1e-6
+"""No timer is finer. A clock that was set is off by a rounding, and time must go on."""
 PARTIAL_SECONDS = 4.0
+OUTAGE_SECONDS = 10.0
 JUMP_SECONDS = 3.0
 CLOCK_STEPS = (-30.0, -2.0, 2.0, 30.0)
 PLUGINS = built_in()
@@ -67,7 +70,7 @@ class ReplicaClock:
         return self._clock.now() + self._error()
 
     async def sleep(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
+        await self._clock.sleep(max(seconds, TIMER_SECONDS) if seconds > 0 else 0.0)
         await self._weather.pass_by("freeze")
 
 
@@ -102,6 +105,15 @@ class Replica:
         self.weather.struck["kill"] += 1
         if self._life is not None:
             self._life.cancel()
+
+    def lose(self) -> None:
+        """The machine fails, and its process begins again when another may have taken over."""
+        self.weather.begin("cut", OUTAGE_SECONDS)
+        self.kill()
+
+    @property
+    def leads(self) -> bool:
+        return self.scheduler is not None and self.scheduler.active.is_set()
 
     def tear(self, _: int) -> None:
         self.weather.tears += 1

@@ -23,10 +23,14 @@ CHURN: Final = {
 WINDOWS: Final = ("freeze", "cut", "lossy", "slow", "refuse", "stale", "deaf", "lag", "disk")
 """Faults that last."""
 MOMENTS: Final = ("kill", "tear", "expire", "partial", "jump", "clock", "steal")
-TOGETHER: Final = ("succession", "overtaken")
-"""Faults that come together: one hears nothing and the other dies; one sleeps and is overtaken."""
+TOGETHER: Final = ("succession", "overtaken", "rush")
+"""Faults that come together: with the leader gone, asleep, or slow while others hurry."""
 FAULTS: Final = (*WINDOWS, *MOMENTS, *TOGETHER, *TOGETHER, "lossy", "lossy", "stale")
+FAULT_ODDS: Final = (0.15, 0.3, 0.45)
 SECONDS: Final = (0.2, 1.0, 4.0, 12.0, 20.0)
+PAUSES: Final = (0.0, 0.005, 0.05, 0.4, 2.0)
+PAUSES_AFTER: Final = (0.05, 2.0, 12.0)
+"""What comes together takes its time."""
 
 
 class Step(NamedTuple):
@@ -47,16 +51,20 @@ class Story(NamedTuple):
 
 
 def draw(seed: int, steps: int) -> Story:
-    """A story of so many steps."""
+    """A story of so many steps, in some of which more goes wrong than in others."""
     rng = random.Random(seed)
-    return Story(seed, tuple(_step(rng, number) for number in range(steps)))
+    odds, drawn = rng.choice(FAULT_ODDS), list[Step]()
+    for number in range(steps):
+        after = drawn[-1].kind if drawn else ""
+        drawn.append(_step(rng, number, odds, PAUSES_AFTER if after in TOGETHER else PAUSES))
+    return Story(seed, tuple(drawn))
 
 
-def _step(rng: random.Random, number: int) -> Step:
-    if rng.random() < 0.65:
-        (kind,) = rng.choices(tuple(CHURN), tuple(CHURN.values()))
-    else:
+def _step(rng: random.Random, number: int, odds: float, pauses: tuple[float, ...]) -> Step:
+    if rng.random() < odds:
         kind = rng.choice(FAULTS)
-    pause = rng.choice((0.0, 0.005, 0.05, 0.4, 2.0))
+    else:
+        (kind,) = rng.choices(tuple(CHURN), tuple(CHURN.values()))
+    pause = rng.choice(pauses)
     seconds = rng.choice(SECONDS) if kind in WINDOWS else 0.0
     return Step(kind, pause, rng.randrange(1 << 16), seconds, number)

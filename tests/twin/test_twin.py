@@ -6,13 +6,13 @@ import pytest
 from tests.twin.drawn import stories
 from tests.twin.mutants import MUTANTS
 from tests.twin.shrinking import shrink
-from tests.twin.story import FAULTS, Story, draw
+from tests.twin.story import FAULTS, TOGETHER, Story, draw
 from tests.twin.twin import run
 
 STORIES = 3
 STEPS = 150
-FOUND_SOON = ("hasty binding", "first refusal believed", "silent gangs")
-"""Safeguards that few stories suffice for; `make twin-mutants` takes out all of them."""
+FIRST_STORY = {"open fence": 13, "hasty binding": 13, "members in flight forgotten": 14}
+"""Where to begin to look for those whose safeguard is missed a little later than in story 10."""
 
 
 @pytest.mark.parametrize("seed", range(1, STORIES + 1))
@@ -28,7 +28,7 @@ def test_every_kind_of_fault_strikes() -> None:
     struck = set[str]()
     for seed in range(1, 9):
         struck |= {kind for kind, count in run(draw(seed, STEPS)).faults.items() if count}
-        if struck >= set(FAULTS) - {"steal", "succession", "overtaken"} | {"duplicate"}:
+        if struck >= set(FAULTS) - {"steal", *TOGETHER} | {"duplicate"}:
             return
     pytest.fail(f"only {sorted(struck)} strike")
 
@@ -44,13 +44,14 @@ def test_a_story_is_the_same_each_time() -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", FOUND_SOON)
+@pytest.mark.parametrize("name", MUTANTS)
 def test_a_safeguard_that_is_taken_out_is_missed(name: str) -> None:
     def breaks(seed: int) -> bool:
         with MUTANTS[name]():
             return bool(run(draw(seed, 200)).violations)
 
-    assert any(breaks(seed) for seed in range(10, 34))
+    first = FIRST_STORY.get(name, 10)
+    assert any(breaks(seed) for seed in range(first, first + 24))
 
 
 def test_hypothesis_shortens_a_story_to_what_breaks_it() -> None:

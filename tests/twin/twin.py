@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from moorage.cache.consistency import validate_cache
@@ -13,7 +14,7 @@ from moorage.scheduler.tasks import cancelled
 from moorage.watch.api_errors import ApiError
 from tests.twin.checker import Checker
 from tests.twin.replica import TERMS, Replica
-from tests.twin.story import WINDOWS, Step, Story
+from tests.twin.story import TOGETHER, WINDOWS, Step, Story
 from tests.twin.users import Users
 from tests.twin.weather import LAGGING, Disk
 
@@ -22,8 +23,12 @@ LOOK_SECONDS: Final = 15.0
 QUIET_SECONDS: Final = 240.0
 """How long after the last fault everything must be where it should be."""
 COLLECT_SECONDS: Final = 5.0
+LED_SECONDS: Final = 15.0
+LED_LOOK_SECONDS: Final = 0.5
+ROOM_SECONDS: Final = 1.0
 HEIR_SECONDS: Final = 3.0
 IN_FLIGHT_SECONDS: Final = 0.001
+RUSH_SECONDS: Final = 0.3
 SLEEP_SECONDS: Final = 14.0
 ON_REPLICAS: Final = ("kill", "tear", "expire", "partial", "jump", "clock")
 
@@ -57,7 +62,7 @@ class Twin:
         self._clock = clock
         self._cluster = MemoryCluster(clock=clock, rng=random.Random(story.seed))
         self._users = Users(self._cluster, (TERMS.namespace, TERMS.name))
-        self._checker = Checker(self._cluster)
+        self._checker = Checker(self._cluster, self._users.deleted)
         self._disk = Disk(clock, random.Random(story.seed * 7 + 5))
         self._replicas = [
             Replica(name, self._cluster, clock, self._disk, story.seed * 7 + index)
@@ -76,6 +81,8 @@ class Twin:
         lives = [asyncio.ensure_future(replica.run()) for replica in self._replicas]
         for step in self._story.steps:
             await self._clock.sleep(step.pause)
+            if step.kind in TOGETHER:
+                await self._until_led()
             self._take(step)
         quiet = await self._settle()
         self._judge(lives)
@@ -84,6 +91,12 @@ class Twin:
         faults["disk"] += self._disk.struck
         steps = len(self._story.steps)
         return Outcome(self._checker.violations, steps, faults, self._checker.binds, quiet)
+
+    async def _until_led(self) -> None:
+        """Return when a replica leads; after a while in any case."""
+        until = self._clock.now() + LED_SECONDS
+        while not any(replica.leads for replica in self._replicas) and self._clock.now() < until:
+            await self._clock.sleep(LED_LOOK_SECONDS)
 
     async def _settle(self) -> float:
         """End all faults; return when nothing is wrong any more, or it has been long enough."""
@@ -111,6 +124,7 @@ class Twin:
         while True:
             await self._clock.sleep(COLLECT_SECONDS)
             self._users.collect_orphans()
+            self._users.lose_patience()
 
     def _take(self, step: Step) -> None:
         replica = self._replicas[step.target % len(self._replicas)]
@@ -119,10 +133,8 @@ class Twin:
         elif step.kind == "lag":
             lagging = LAGGING[step.target // 2 % len(LAGGING)]
             replica.weather.begin(f"lag/{lagging}", step.seconds)
-        elif step.kind == "succession":
-            self._succeed(replica, self._replicas[(step.target + 1) % len(self._replicas)])
-        elif step.kind == "overtaken":
-            self._overtake(step, replica)
+        elif step.kind in TOGETHER:
+            getattr(self, f"_{step.kind}")(step)
         elif step.kind in WINDOWS:
             replica.weather.begin(step.kind, step.seconds)
         elif step.kind in ON_REPLICAS:
@@ -131,16 +143,31 @@ class Twin:
             with contextlib.suppress(ApiError):  # what it was about is gone
                 getattr(self._users, step.kind)(step)
 
-    def _succeed(self, heir: Replica, leader: Replica) -> None:
-        """One hears nothing of pods for a while, and then the other dies."""
-        heir.weather.begin("deaf", 4 * HEIR_SECONDS)
-        self._clock.call_at(self._clock.now() + HEIR_SECONDS, leader.kill)
+    def _leader(self, step: Step) -> tuple[Replica, Replica]:
+        """The replica that leads, and the other; one of them where none does."""
+        one, other = self._replicas if step.target % 2 else reversed(self._replicas)
+        return (other, one) if other.leads else (one, other)
 
-    def _overtake(self, step: Step, sleeper: Replica) -> None:
-        """One falls asleep with a binding in its hands, and urgent pods come meanwhile."""
-        now = self._clock.now()
+    def _succession(self, step: Step) -> None:
+        """The standby hears nothing of pods, a node comes and is filled, the leader dies."""
+        leader, heir = self._leader(step)
+        heir.weather.begin("deaf", 4 * HEIR_SECONDS)
+        self._later(ROOM_SECONDS, lambda: self._users.room(step))
+        self._later(HEIR_SECONDS, leader.lose)
+
+    def _overtaken(self, step: Step) -> None:
+        """The leader falls asleep with a binding in its hands, and urgent pods come meanwhile."""
+        sleeper, _ = self._leader(step)
         self._users.large(step)
-        self._clock.call_at(
-            now + IN_FLIGHT_SECONDS, lambda: sleeper.weather.begin("freeze", SLEEP_SECONDS)
-        )
-        self._clock.call_at(now + HEIR_SECONDS, lambda: self._users.urgents(step))
+        self._later(IN_FLIGHT_SECONDS, lambda: sleeper.weather.begin("freeze", SLEEP_SECONDS))
+        self._later(HEIR_SECONDS, lambda: self._users.urgents(step))
+
+    def _rush(self, step: Step) -> None:
+        """Urgent pods come while a gang is being bound, one pod sooner than another."""
+        leader, _ = self._leader(step)
+        leader.weather.begin("slow", HEIR_SECONDS)
+        self._users.crew(step)
+        self._later(RUSH_SECONDS, lambda: self._users.urgents(step))
+
+    def _later(self, seconds: float, work: Callable[[], None]) -> None:
+        self._clock.call_at(self._clock.now() + seconds, work)

@@ -14,7 +14,10 @@ from tests.twin.story import Step
 T = TypeVar("T")
 NODES_AT_START = 4
 FEWEST_NODES = 3
+MOST_NODES = 6
+MOST_WAITING = 16
 MEMBERS = 3
+CREW = 5
 NODE_CPU = "4"
 
 
@@ -26,6 +29,8 @@ class Users:
         self._lease = lease
         self.kubelet = Kubelet(cluster)
         self._made = 0
+        self.deleted: set[str] = set()
+        """Pods that users deleted."""
 
     def begin(self) -> None:
         """What is there before the first step."""
@@ -46,8 +51,9 @@ class Users:
         self._add(f"l{step.number}", "2", {})
 
     def urgents(self, step: Step) -> None:
+        cpu = ("1", "2")[step.target // 2 % 2]
         for index in range(3):
-            self._add(f"v{step.number}-{index}", "2", {}, priorityClassName=objects.URGENT)
+            self._add(f"v{step.number}-{index}", cpu, {}, priorityClassName=objects.URGENT)
 
     def apart(self, step: Step) -> None:
         self._add(f"a{step.number}", "500m", {"a": "a"}, affinity=objects.apart())
@@ -61,22 +67,26 @@ class Users:
         self._add(f"t{step.number}", cpu, {}, namespace=objects.TENANT)
 
     def gang(self, step: Step) -> None:
-        self._gang(step, MEMBERS)
+        self._gang(f"g{step.number}", MEMBERS, MEMBERS, "1")
 
     def part(self, step: Step) -> None:
         """A gang of which a pod never comes."""
-        self._gang(step, MEMBERS - 1)
+        self._gang(f"g{step.number}", MEMBERS, MEMBERS - 1, "1")
 
-    def _gang(self, step: Step, members: int) -> None:
-        name = f"g{step.number}"
-        self._cluster.apply(objects.group(name, MEMBERS))
+    def crew(self, step: Step) -> None:
+        """A large gang, and a node for it."""
+        self._new_node(step)
+        self._gang(f"c{step.number}", CREW, CREW, "500m")
+
+    def _gang(self, name: str, needed: int, members: int, cpu: str) -> None:
+        self._cluster.apply(objects.group(name, needed))
         for index in range(members):
-            self._add(f"{name}-{index}", "1", {objects.GROUP_LABEL: name})
+            self._add(f"{name}-{index}", cpu, {objects.GROUP_LABEL: name})
 
     def delete(self, step: Step) -> None:
         chosen = _choose(self._pods(), step)
         if chosen is not None:
-            self._remove(PODS, chosen.namespace, chosen.name)
+            self._take_back(chosen)
 
     def end(self, step: Step) -> None:
         chosen = _choose(self._running(), step)
@@ -97,6 +107,14 @@ class Users:
 
     def node(self, step: Step) -> None:
         self._add_node()
+
+    def room(self, step: Step) -> None:
+        """New nodes, and urgent pods that fill them."""
+        for _ in range(2):
+            self._new_node(step)
+        for index in range(4):
+            name = f"r{step.number}-{index}"
+            self._add(name, "2", {}, priorityClassName=objects.URGENT)
 
     def cordon(self, step: Step) -> None:
         """Close a node to new pods, or open one that is closed."""
@@ -125,11 +143,26 @@ class Users:
                     self._cluster.registry, PODS, pod.namespace, pod.name, pod.uid, 0
                 )
 
+    def lose_patience(self) -> None:
+        """Where many pods wait, users take back those that were not urgent, oldest first."""
+        waiting = [pod for pod in self._pods() if not pod.spec.node_name]
+        alone = [pod for pod in waiting if objects.GROUP_LABEL not in pod.labels]
+        alone.sort(key=lambda pod: (pod.priority, pod.metadata.creation_timestamp, pod.name))
+        for pod in alone[: max(0, len(waiting) - MOST_WAITING)]:
+            self._take_back(pod)
+
     def open_nodes(self) -> None:
         """No node stays closed."""
         for node in self._nodes():
             if node.spec.unschedulable:
                 self._patch(NODES, "", node.name, {"spec": {"unschedulable": False}})
+
+    def _new_node(self, step: Step) -> None:
+        """One more; where there are many, in place of another."""
+        nodes = self._nodes()
+        if len(nodes) >= MOST_NODES:
+            self._remove(NODES, "", nodes[step.target % len(nodes)].name)
+        self._add_node()
 
     def _add_node(self) -> None:
         self._cluster.add(NODES, objects.node(f"n{self._made}", NODE_CPU))
@@ -137,6 +170,10 @@ class Users:
 
     def _add(self, name: str, cpu: str, labels: dict[str, str], **more: Any) -> None:
         self._cluster.add(PODS, objects.pod(name, cpu, labels, **more))
+
+    def _take_back(self, pod: Pod) -> None:
+        self.deleted.add(pod.uid)
+        self._remove(PODS, pod.namespace, pod.name)
 
     def _remove(self, resource: Resource, namespace: str, name: str) -> None:
         deletion.delete_object(self._cluster.registry, resource, namespace, name, "", None)

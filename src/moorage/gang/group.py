@@ -77,6 +77,11 @@ class Group:
         return len(self.waiting) + len(self.placed)
 
     @property
+    def pods(self) -> dict[str, Pod]:
+        """All of them, by uid."""
+        return self.placed | self.waiting
+
+    @property
     def is_empty(self) -> bool:
         return not (self.objects or self.waiting or self.placed)
 

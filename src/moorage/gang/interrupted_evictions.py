@@ -1,8 +1,9 @@
 """Evictions of groups that were begun and never ended: they are finished, so that no part stays.
 
 Victims are marked before the first of them is deleted. A pod of a group that is marked and still
-runs a while later was to leave: an answer was lost, or the replica that led is gone. What is left
-of its group leaves, whoever it was to make room for.
+there a while later was to leave: an answer was lost, or the replica that led is gone. What is left
+of its group leaves, whoever it was to make room for. A pod may be marked while it is being bound,
+and the binding never arrive: it leaves with the others, or its mark would end them all one day.
 """
 
 from collections.abc import Sequence
@@ -68,15 +69,16 @@ class InterruptedEvictions:
 
     def _look(self, group: Group) -> None:
         """Evict what is left of a group, where a pod of it was to leave."""
-        marked = next((pod for pod in group.placed.values() if _was_to_leave(pod)), None)
-        profile = marked and self._profiles.by_name.get(marked.spec.scheduler_name)
-        if marked is None or not profile or not self._evictions.preempts(profile):
+        marked = {uid: pod for uid, pod in group.pods.items() if _was_to_leave(pod)}
+        first = next(iter(marked.values()), None)
+        profile = first and self._profiles.by_name.get(first.spec.scheduler_name)
+        if first is None or not profile or not self._evictions.preempts(profile):
             return
         if group.minimum < 1 or victim_search.is_divisible(group.object):
             return
-        victims = list(group.on_nodes(self._cache.assumed).values())
+        victims = list((group.on_nodes(self._cache.assumed) | marked).values())
         self._evictions.resume(victims)
-        work = self._carry_out(group, group.object or marked, victims, profile)
+        work = self._carry_out(group, group.object or first, victims, profile)
         self._start(work, f"evict/{group.key}")
 
     async def _carry_out(
@@ -88,4 +90,4 @@ class InterruptedEvictions:
 
 
 def _was_to_leave(pod: Pod) -> bool:
-    return bool(pod.spec.node_name) and not pod.is_terminating and is_preempted(pod)
+    return not pod.is_terminating and is_preempted(pod)

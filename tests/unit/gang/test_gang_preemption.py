@@ -4,6 +4,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from moorage.api.pod import Pod
+from moorage.bind.status_patches import disruption_target_patch
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_errors import Forbidden, Unauthorized
@@ -403,6 +405,28 @@ def test_an_eviction_of_a_group_that_was_interrupted_is_finished(restarted: bool
         await world.clock.sleep(0.5)
         assert world.bound("batch")
         world.cluster.heals = True  # type: ignore[attr-defined]
+        await settle(world, 15)
+
+    world.run(story)
+
+    assert names(world) == set()
+
+
+def test_a_group_leaves_whose_eviction_was_begun_while_a_pod_of_it_was_being_bound() -> None:
+    """The pod was marked, and its binding never arrived: nobody is left half of a group."""
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        group("batch", 3),
+        *running("batch", {"a": 2}),
+        member("batch-2", "batch").with_spec(terminationGracePeriodSeconds=0),
+    )
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(0.5)
+        marked = next(p for p in world.cluster.objects(PODS) if p.name == "batch-2")
+        assert isinstance(marked, Pod)
+        patch = disruption_target_patch(marked, "default-scheduler", world.clock.now(), "pod")
+        await world.cluster.patch_pod_status("default", "batch-2", patch, marked.uid)
         await settle(world, 15)
 
     world.run(story)
