@@ -25,6 +25,7 @@ from typing import Any
 import aiohttp
 from aiohttp.http_writer import StreamWriter
 
+from moorage import garbage
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
 from moorage.app.dashboard_sources import scheduler_sources
@@ -172,6 +173,7 @@ async def measure(given: argparse.Namespace) -> dict[str, Any]:
         configz=dict,
         pages=dashboard,
     )
+    garbage.freeze()
     running = asyncio.ensure_future(scheduler.run())
     try:
         async with server.serving():

@@ -1,14 +1,19 @@
 """The dashboard of a scheduler on a real API server: who sees it, what it shows, what it writes."""
 
 import json
+import signal
+import subprocess
+import sys
+import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.integration.control_plane import ControlPlane, free_ports
+from tests.integration.control_plane import LOOPBACK, ControlPlane, free_ports
 from tests.integration.harness import wait_for
 from tests.integration.making import node, pod
 from tests.integration.test_running_moorage import request
@@ -66,6 +71,33 @@ def may_look(plane: ControlPlane) -> None:
             "subjects": [{"kind": "ServiceAccount", "name": "viewer", "namespace": "default"}],
         },
     )
+
+
+def test_a_shadow_shows_the_cluster_and_writes_nothing(plane: ControlPlane, tmp_path: Path) -> None:
+    plane.create(node("n1"), node("n2"))
+    untouched = versions(plane)
+    (port,) = free_ports(1)
+    words = ["shadow", "--kubeconfig", str(plane.kubeconfig), "--dashboard", f"--http-port={port}"]
+    url = f"http://{LOOPBACK}:{port}/dashboard/api"
+
+    def view(path: str) -> Any:
+        with suppress(OSError), urllib.request.urlopen(f"{url}/{path}", timeout=30) as answer:
+            return json.loads(answer.read())
+
+    with open(tmp_path / "log", "wb") as log:
+        running = subprocess.Popen([sys.executable, "-m", "moorage", *words], stderr=log)
+    with running:
+        cluster = wait_for(
+            lambda: (view("cluster") or {}).get("nodes", {}).get("name") and view("cluster"),
+            f"nothing to see; {tmp_path / 'log'}",
+        )
+        about, health = view("about"), view("health")
+        running.send_signal(signal.SIGINT)
+
+    assert about["mode"] == "shadow"
+    assert sorted(cluster["nodes"]["name"]) == ["n1", "n2"]
+    assert {each["resource"] for each in health["watches"]} >= {"pods", "nodes"}
+    assert versions(plane) == untouched
 
 
 def test_who_may_see_it_sees_it_and_nothing_is_written(

@@ -27,6 +27,7 @@ from moorage.observe.step_timings import Timings
 from moorage.rollout.rollback import Canaries
 from moorage.scheduler.feature import F
 from moorage.scheduler.scheduler import Scheduler
+from moorage.tenancy.feature import ElasticQuotas
 
 
 def scheduler_sources(
@@ -72,7 +73,7 @@ def scheduler_sources(
         return plugin_rows(scheduler.profiles, timings)
 
     verdicts = PodVerdicts(cache, lambda: scheduler.profiles, tell_time)
-    gangs = _feature(scheduler, Gangs)
+    gangs, quotas = _feature(scheduler, Gangs), _feature(scheduler, ElasticQuotas)
     told = HealthSource() if health is None else health
     return Sources(
         about=about,
@@ -88,7 +89,7 @@ def scheduler_sources(
             scheduler.queue,
             scheduler.waiting,
             list if gangs is None else gang_rows(cache, gangs.groups),
-            tenant_rows(cache),
+            list if quotas is None else tenant_rows(cache, quotas),
         ),
         records=records,
         explain=explain,

@@ -6,12 +6,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.observe.decision_records import DecisionRecords
+from moorage.observe.decision_records import DecisionRecords, Outline
 
 CHUNK: Final = 200
 BUCKETS: Final = 300
 RATE_SECONDS: Final = 10.0
-_PLACED: Final = "scheduled"
 
 
 class DecisionColumns:
@@ -28,18 +27,16 @@ class DecisionColumns:
 
     def steps(self) -> Iterator[int]:
         """Take in what was recorded since, some records at a time; yields how many."""
-        chunk: list[tuple[int, float, float, bool]] = []
-        for record in self._records.since(self._taken):
-            steps = record.steps
-            ms = record.ms or sum(each for point, each in steps.items() if point != "Bind")
-            chunk.append((record.number, record.time, ms, record.result == _PLACED))
+        chunk: list[Outline] = []
+        for outline in self._records.outlines(self._taken):
+            chunk.append(outline)
             if len(chunk) >= CHUNK:
                 yield self._append(chunk)
                 chunk = []
         if chunk:
             yield self._append(chunk)
 
-    def _append(self, chunk: list[tuple[int, float, float, bool]]) -> int:
+    def _append(self, chunk: list[Outline]) -> int:
         numbers, times, ms, placed = zip(*chunk, strict=True)
         self._taken = numbers[-1]
         most = self._most

@@ -27,6 +27,7 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 _ENCODE: Final = msgspec.json.Encoder().encode
+_FRAME: Final = b"event: %b\ndata: %b\n\n"
 
 
 class Channel(Protocol):
@@ -48,7 +49,8 @@ class EventStream:
     def __init__(self, channels: Iterable[Channel], viewers: Viewers) -> None:
         self._channels = {each.name: each for each in channels}
         self._viewers = viewers
-        self._frames: dict[tuple[str, Any, Any], bytes] = {}
+        self._frames: dict[tuple[str, Any], tuple[bytes, Any]] = {}
+        self._beat = -1
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """Stream until the viewer goes, or reads nothing any more."""
@@ -95,18 +97,14 @@ class EventStream:
                 yield frame
 
     def _frame(self, name: str, before: Any) -> tuple[bytes, Any]:
-        """What a viewer lacks as it is sent; the last few are kept for those who lack the same."""
-        channel = self._channels[name]
-        told, after = channel.since(before)
-        if told is None:
-            return b"", after
-        if told.get("snapshot"):
-            self._viewers.snapshots += 1
-        key = (name, before, after)
-        frame = self._frames.get(key)
-        if frame is None:
-            frame = b"event: %b\ndata: %b\n\n" % (name.encode(), _ENCODE(told))
-            if len(self._frames) >= 4 * len(self._channels):
-                self._frames.clear()
-            self._frames[key] = frame
-        return frame, after
+        """What a viewer lacks as it is sent; at one beat, the same for all who lack the same."""
+        if self._beat != self._viewers.beats:
+            self._beat = self._viewers.beats
+            self._frames.clear()
+        found = self._frames.get((name, before))
+        if found is None:
+            told, after = self._channels[name].since(before)
+            frame = b"" if told is None else _FRAME % (name.encode(), _ENCODE(told))
+            self._viewers.snapshots += told is not None and "snapshot" in told
+            found = self._frames[name, before] = frame, after
+        return found

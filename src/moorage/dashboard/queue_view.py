@@ -1,6 +1,7 @@
 """Who waits, where and why, as JSON: in the order in which pods will be tried."""
 
 import heapq
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -18,7 +19,9 @@ MOST: Final = 1000
 TOP: Final = 20
 CHUNK: Final = 500
 KEPT_SECONDS: Final = 1.0
-"""For how long an order of the queue is good enough to be shown again."""
+"""For how long an order of the queue is good enough to be shown again, at least."""
+REST: Final = 30
+"""And how many times as long as it took: a long queue is put in order less often."""
 WAITING_ON_PERMIT: Final = "waiting_on_permit"
 STATES: Final = {
     State.ACTIVE: "active",
@@ -65,7 +68,7 @@ class QueueView:
         self._now = now
         self._later = later
         self._order: list[QueuedPod] = []
-        self._ordered_at: tuple[int, float] = (-1, 0.0)
+        self._good_until = 0.0
 
     def counts(self) -> dict[str, int]:
         """How many pods are where."""
@@ -106,15 +109,15 @@ class QueueView:
         return None if pod is None else self._item(None, pod)
 
     async def _in_order(self) -> list[QueuedPod]:
-        """Every pod, first those that are tried first; kept for a second."""
-        queue, now = self._source.queue, self._now()
-        fresh = queue.cycle, now
-        if self._ordered_at[0] == fresh[0] and now - self._ordered_at[1] < KEPT_SECONDS:
+        """Every pod, first those that are tried first; kept for a while."""
+        begun = time.perf_counter()
+        if begun < self._good_until:
             return [pod for pod in self._order if pod.state is not State.OUTSIDE]
-        chunks = await sliced(self._later, self._sorted_chunks(list(queue)))
+        chunks = await sliced(self._later, self._sorted_chunks(list(self._source.queue)))
         merged = heapq.merge(*chunks, key=lambda each: each[:-1])
         self._order = [each[-1] for each in await sliced(self._later, merged)]
-        self._ordered_at = fresh
+        now = time.perf_counter()
+        self._good_until = now + max(KEPT_SECONDS, REST * (now - begun))
         return self._order
 
     def _sorted_chunks(self, pods: list[QueuedPod]) -> Iterator[list[Any]]:

@@ -7,20 +7,21 @@ from moorage.api.podgroup import ElasticQuota
 from moorage.cache.cache import Cache
 from moorage.cache.table import NodeTable
 from moorage.tenancy import quotas
+from moorage.tenancy.feature import ElasticQuotas
 from moorage.tenancy.quotas import Quota
-from moorage.tenancy.usage import Amounts, TenantUsage
+from moorage.tenancy.usage import Amounts
 
 MOST: Final = 200
 
 
-def tenant_rows(cache: Cache) -> Callable[[], list[dict[str, Any]]]:
-    """Tells of tenants when it is asked; what they use is followed from then on."""
-    usage = TenantUsage(lambda pod: pod.namespace)
+def tenant_rows(cache: Cache, feature: ElasticQuotas) -> Callable[[], list[dict[str, Any]]]:
+    """Tells of tenants when it is asked; of none where quotas do not count."""
 
     def rows() -> list[dict[str, Any]]:
         found = quotas.read(cache.objects.all(ElasticQuota), cache.table.resources)
-        if not found:
+        if not found or not feature.enabled:
             return []
+        usage = feature.usage
         usage.catch_up(cache.table)
         totals = _totals(cache.table)
         told = (

@@ -32,6 +32,7 @@ class Viewers:
         self._beat = asyncio.Event()
         self.count = 0
         self.refused = 0
+        self.beats = 0
         self.snapshots = 0
         """How often a viewer was told to fetch all anew."""
         self.closed = False
@@ -81,5 +82,6 @@ class Viewers:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             await self._catch_up()
+            self.beats += 1
             beat, self._beat = self._beat, asyncio.Event()
             beat.set()

@@ -8,7 +8,7 @@ kept, so that a pod which fails over and over does not push out all others.
 import asyncio
 from array import array
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,6 +25,7 @@ TEXTS: Final = 4096
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 _RESULTS: Final = tuple(Result)
 _CODES: Final = {result: code for code, result in enumerate(_RESULTS)}
+_PLACED: Final = _CODES[Result.SCHEDULED]
 _FREE: Final = b""
 NODES: Final = 65_536
 _BIND: Final = "Bind"
@@ -59,6 +60,19 @@ class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     victims: int = 0
     generation: int = 0
     trace: str = ""
+
+
+class Outline(NamedTuple):
+    """The least of a record: in virtual time, which an attempt takes none of, `ms` of its steps."""
+
+    number: int
+    time: float
+    ms: float
+    placed: bool
+
+
+_RESULT, _TIME, _MICROS, _TOOK = 4, 5, 6, 20
+"""Where a record has them."""
 
 
 class Texts:
@@ -220,6 +234,16 @@ class DecisionRecords:
         """Every record after that number, oldest first."""
         numbers = np.array(self._numbers)
         yield from self._unchanged(numbers, np.flatnonzero(numbers > number), numbers)
+
+    def outlines(self, number: int) -> Iterator["Outline"]:
+        """Of every record after that number, oldest first, when it was and how it ended."""
+        numbers = np.array(self._numbers)
+        slots = np.flatnonzero(numbers > number)
+        for slot in slots[np.argsort(numbers[slots])].tolist():
+            if self._numbers[slot] == numbers[slot]:
+                raw = msgspec.msgpack.decode(self._slots[slot])
+                micros = raw[_MICROS] or sum(raw[_TOOK])
+                yield Outline(raw[0], raw[_TIME], micros / 1000, raw[_RESULT] == _PLACED)
 
     def before(self, number: int) -> Iterator[DecisionRecord]:
         """Every record before that number, newest first."""

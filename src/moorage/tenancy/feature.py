@@ -27,7 +27,10 @@ WRITE_SECONDS: Final = 5.0
 
 
 class ElasticQuotas(Feature):
-    """Follows quotas, where any profile has CapacityScheduling."""
+    """Follows quotas, where any profile has CapacityScheduling: it is `enabled` then.
+
+    `usage` is what namespaces use, as of when it was last caught up with.
+    """
 
     hears = (QUOTAS.plural,)
     optional = ((QUOTAS,),)
@@ -50,32 +53,32 @@ class ElasticQuotas(Feature):
         self._observers = observers
         self._start = start
         self._alarms = Alarms()
-        self._usage = TenantUsage(lambda pod: pod.namespace)
+        self.usage = TenantUsage(lambda pod: pod.namespace)
         self._said: dict[str, str] = {}
-        self._enabled = False
+        self.enabled = False
         self.reconfigured()
 
     def needs_optional(self) -> bool:
         """A pod that is placed before quotas are known may exceed one."""
-        return self._enabled
+        return self.enabled
 
     def reconfigured(self) -> None:
         """Quotas may begin to count, or cease to."""
-        had = self._enabled
-        self._enabled = any(
+        had = self.enabled
+        self.enabled = any(
             isinstance(plugin, CapacityScheduling)
             for profile in self._profiles
             for plugin in profile.plugins.values()
         )
         for quota in self._cache.objects.all(ElasticQuota):
-            if self._enabled and not had:
+            if self.enabled and not had:
                 self._alarms.set(quota.key, self._clock.now())
-            elif not self._enabled:
+            elif not self.enabled:
                 self._alarms.clear(quota.key)
 
     def after(self, change: Change, resource: Resource) -> None:
         """A quota was written; what is to be said of it is said when we may."""
-        if not self._enabled:
+        if not self.enabled:
             return
         if isinstance(change.new, ElasticQuota):
             self._alarms.set(change.new.key, self._clock.now())
@@ -123,8 +126,8 @@ class ElasticQuotas(Feature):
 
     def _write_used(self, quota: ElasticQuota) -> None:
         table = self._cache.table
-        self._usage.catch_up(table)
-        used: Counter[int] = self._usage.of(quota.namespace)
+        self.usage.catch_up(table)
+        used: Counter[int] = self.usage.of(quota.namespace)
         names = sorted({*quota.spec.min, *quota.spec.max})
         indexes = {name: table.resources.find(name) for name in names}
         text = {

@@ -37,7 +37,8 @@ class Looked:
         self.cluster = ClusterView(self.cache)
         self.decisions = DecisionView(self.records, lambda: 0.0, capacity=500)
         channels = (ClusterChannel(self.cluster), DecisionChannel(self.decisions))
-        self.stream = EventStream(channels, Viewers(nothing))
+        self.viewers = Viewers(nothing)
+        self.stream = EventStream(channels, self.viewers)
         self.fast, self.slow = ({"cluster": each.cursor(), "decisions": 0} for each in self._two())
         self.largest = 0
 
@@ -55,6 +56,7 @@ class Looked:
             self.records.attempted(_attempt(number, where))
         asyncio.run(self.cluster.catch_up())
         asyncio.run(self.decisions.catch_up())
+        self.viewers.beats += 1
         frames = list(self.stream._lacking(self.fast))
         self.largest = max(self.largest, *map(len, frames))
 

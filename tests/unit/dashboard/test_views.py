@@ -14,12 +14,15 @@ GANG = {
     "metadata": {"name": "train", "namespace": "default"},
     "spec": {"minMember": 3},
 }
-QUOTA = {
-    "apiVersion": "scheduling.x-k8s.io/v1alpha1",
-    "kind": "ElasticQuota",
-    "metadata": {"name": "team", "namespace": "default"},
-    "spec": {"min": {"cpu": "1"}, "max": {"cpu": "10"}},
-}
+
+
+def quota(namespace: str, cpu: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "ElasticQuota",
+        "metadata": {"name": "team", "namespace": namespace},
+        "spec": {"min": {"cpu": cpu}, "max": {"cpu": "100"}},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +33,8 @@ def run() -> Finished:
         node("b").offering({"cpu": "2", "memory": "8Gi", "nvidia.com/gpu": "2"}).in_zone("z2"),
         node("c").offering(cpu="1").cordoned(),
         GANG,
-        QUOTA,
+        quota("default", "1"),
+        quota("idle", "50"),
         pod("one").requesting(cpu="1500m").annotated({"note": EVIL}),
         pod("two").requesting({"cpu": "1", "nvidia.com/gpu": "1"}),
         pod("huge").requesting(cpu="16").prioritised(7),
@@ -112,8 +116,9 @@ def test_the_queue_tells_who_waits_where_and_why(run: Finished) -> None:
     (gang,) = told["gangs"]
     assert (gang["members"], gang["min_member"], gang["bound"]) == (1, 3, 0)
     assert "waiting for 2 more pods" in gang["reason"]
-    (tenant,) = told["tenants"]
-    assert tenant["quota"]["cpu"] == {"min": 1.0, "max": 10.0, "used": 2.5}
+    tenant, idle = told["tenants"]
+    assert idle["borrowed"] == {}
+    assert tenant["quota"]["cpu"] == {"min": 1.0, "max": 100.0, "used": 2.5}
     assert tenant["borrowed"] == {"cpu": 1.5}
 
 
