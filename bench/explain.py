@@ -1,6 +1,9 @@
-"""How long explaining takes: the smallest change, a fit check, capacity, on a large cluster.
+"""How long explaining takes: the smallest change, what-ifs, fit checks, capacity; a large cluster.
 
 .venv/bin/python bench/explain.py [--nodes 5000] [--pods 50000]     one JSON line
+
+A single-pod what-if is one pod of `{"pods": [...]}` at `POST /debug/whatif`, on a trial of the
+cache. Fit checks in batch are of pods of a hundred shapes, in turn.
 """
 
 import argparse
@@ -15,6 +18,7 @@ from moorage.api.decode import decode_as
 from moorage.api.pod import Pod
 from moorage.explain.capacity import capacity
 from moorage.explain.explanation import explain
+from moorage.explain.live_answers import placed
 from moorage.explain.world import World
 from moorage.testing import Cluster, node, pod
 
@@ -40,6 +44,18 @@ def milliseconds(work: Callable[[], Any], runs: int = 9) -> float:
     return round(statistics.median(taken), 3)
 
 
+def fit_checks_per_second(world: World, shapes: int = 100, checks: int = 5000) -> float:
+    """Pods of so many shapes, asked about in turn."""
+    pods = [
+        decode_as(pod(f"s{each}").requesting(cpu=f"{100 + 25 * each}m", memory="1Gi").raw, Pod)
+        for each in range(shapes)
+    ]
+    begun = time.perf_counter()
+    for number in range(checks):
+        world.fits(pods[number % shapes])
+    return round(checks / (time.perf_counter() - begun))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=5000)
@@ -59,7 +75,9 @@ def main() -> None:
                 "explain_ms": milliseconds(lambda: explain(world, large_only)),
                 "explain_pair_ms": milliseconds(lambda: explain(world, large)),
                 "capacity_ms": milliseconds(lambda: capacity(world, shape), 3),
+                "what_if_ms": milliseconds(lambda: placed(world, [small]), 200),
                 "fit_check_ms": milliseconds(lambda: world.fits(small), 200),
+                "fit_checks_per_s": fit_checks_per_second(world),
             }
         )
     )

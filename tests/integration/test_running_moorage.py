@@ -1,4 +1,4 @@
-"""A running Moorage is asked over HTTPS: explain, whatif, and its decisions as a stream."""
+"""A running Moorage is asked over HTTPS: explain, whatif, capacity, its decisions as a stream."""
 
 import contextlib
 import http.client
@@ -67,6 +67,8 @@ def test_it_explains_answers_what_ifs_and_streams_what_it_decides(
         absent = asked(port, good, "explain", "nobody")
         drained = asked(port, good, "whatif", "--drain", "n1", "--add-node", "1=n2")
         wrong = asked(port, good, "whatif", "--drain", "n9")
+        (shape := tmp_path / "shape.yaml").write_text(json.dumps(pod("shape", cpu="500m")))
+        (more,) = asked(port, good, "capacity", "--pod", str(shape))
         with request(port, "POST", "/debug/whatif", plane.token, {"pods": [pod("s")]}) as answer:
             (small,) = json.loads(answer.read())
         page = json.loads(get(port, "/debug/decisions?result=scheduled", plane.token).text)
@@ -83,6 +85,7 @@ def test_it_explains_answers_what_ifs_and_streams_what_it_decides(
     assert {each["source"] for each in left} == {"n1"}
     assert "--drain n9: there is no such node" in wrong
     assert small["node"] in ("n1", "n2")
+    assert (more["fits"], more["runs_out"]) == (4, {"cpu": 2})
     first, second = page["items"]
     assert first["bound_ms"] >= first["steps"]["Bind"] > 0
     assert {first["node"], *first["runners_up"]} == {first["node"], second["node"]} == {"n1", "n2"}

@@ -12,6 +12,7 @@ from rich.table import Table
 from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_cluster_options
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input, warn
+from moorage.cli.server_question import RunningServer, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.clock import VirtualClock
 from moorage.config.field_errors import InputError
@@ -43,6 +44,7 @@ from moorage.watch.api_resources import PODS
     metavar="LABEL",
     help="The node label that tells node groups apart.",
 )
+@with_server_options
 @with_cluster_options
 @TABLE_OR_JSON
 @exit_on_bad_input
@@ -50,6 +52,10 @@ def capacity_command(
     paths: tuple[str, ...],
     shapes: tuple[str, ...],
     group_by: str,
+    server: str,
+    token_file: str,
+    authority: str,
+    insecure: bool,
     output: str,
     **given: Any,
 ) -> None:
@@ -57,24 +63,31 @@ def capacity_command(
 
     PATHs are manifests as `moorage simulate` reads them; they are scheduled first, and each shape
     is counted beside what is there then, alone. Without PATHs a live cluster is read, by lists
-    alone. The exit code is 1 where a plugin raised.
+    alone, or a running Moorage is asked. The exit code is 1 where a plugin raised.
 
     \b
     Examples:
       moorage capacity cluster.yaml --pod web.yaml
       moorage capacity cluster/ --pod small.yaml --pod gpu.yaml --by pool -o json
       moorage capacity --context staging --pod web.yaml
+      moorage capacity --server https://localhost:10259 --token-file token --pod web.yaml
     """
     choice = ClusterChoice(paths, **given)
     with stdout_to_stderr():
-        source = choice.source()
         pods = [_shape(shape, choice.validate) for shape in shapes]
-        found = [capacity(source.world, pod, group_by=group_by) for pod in pods]
+        if server:
+            running = RunningServer(server, token_file, authority, insecure)
+            body = {"capacity": pods, "by": group_by}
+            found, errors = running.ask("/debug/whatif", body, list[Capacity]), False
+        else:
+            source = choice.source()
+            found = [capacity(source.world, pod, group_by=group_by) for pod in pods]
+            errors = bool(source.errors)
     if output == "json":
         click.echo(msgspec.json.encode(found))
     else:
         _print(found, Console(highlight=False))
-    if source.errors:
+    if errors:
         sys.exit(FAILED)
 
 

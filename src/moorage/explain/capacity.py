@@ -85,8 +85,12 @@ def capacity(
         )
 
 
+def fills_alone(world: World, raw: dict[str, Any]) -> bool:
+    """Whether copies of a pod do not look at each other: then counting them is quick."""
+    return _fills_alone(world.question(decode_as(raw, Pod)))
+
+
 def _fills_alone(question: Question) -> bool:
-    """Whether copies of the pod do not look at each other."""
     names = {entry.name for entry in question.found.active}
     return names <= ALONE and not len(question.cycle.cache.nominations)
 

@@ -11,6 +11,7 @@ from moorage.api.decode import decode_as
 from moorage.api.pod import Pod
 from moorage.cycle import scoring
 from moorage.explain import queue_state
+from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity, fills_alone
 from moorage.explain.explanation import Explanation, explain
 from moorage.explain.process_answers import ProcessAnswers
 from moorage.explain.time_slices import Pause, SlicedWork
@@ -21,6 +22,7 @@ from moorage.watch.api_errors import NotFound
 from moorage.watch.api_resources import PODS
 
 T = TypeVar("T")
+Raw = dict[str, Any]
 MOST_PODS: Final = 50
 """How many pods one what-if may be about."""
 SHARE: Final = 3.0
@@ -62,8 +64,19 @@ class LiveAnswers:
         return group is not None and not pod.spec.node_name and group.minimum > 1
 
     async def whatif(self, body: dict[str, Any]) -> Any:
-        """`{"pods": [...]}`, or what is to be changed: see `ProcessAnswers.whatif`."""
+        """`{"pods": [...]}`, `{"capacity": [...]}`, or changes: see `ProcessAnswers.whatif`."""
+        if "capacity" in body:
+            return await self.capacity(body)
         return await (self.place(body) if "pods" in body else self._beside.whatif(body))
+
+    async def capacity(self, body: dict[str, Any]) -> list[Capacity]:
+        """`{"capacity": [pod, ...], "by": label}`: how many more of each fit."""
+        shapes, group_by = body["capacity"], str(body.get("by") or INSTANCE_TYPE)
+        if not isinstance(shapes, list) or not 0 < len(shapes) <= MOST_PODS:
+            raise ValueError(f"capacity: a list of 1 to {MOST_PODS} pods")
+        named = [_named(each, number) for number, each in enumerate(shapes)]
+        found = await self._answered(lambda world: _counted(world, named, group_by))
+        return await self._beside.capacity(named, group_by) if found is None else found
 
     async def place(self, body: dict[str, Any]) -> list[Placed]:
         """`{"pods": [...]}`: where pods would go, each beside those before it."""
@@ -71,7 +84,7 @@ class LiveAnswers:
         if not isinstance(given, list) or not 0 < len(given) <= MOST_PODS:
             raise ValueError(f"pods: a list of 1 to {MOST_PODS} pods")
         pods = [_distinct(_decoded(each), number) for number, each in enumerate(given)]
-        return await self._answered(lambda world: _placed(world, pods))
+        return await self._answered(lambda world: placed(world, pods))
 
     async def _read(self, key: str) -> dict[str, Any]:
         namespace, _, name = key.partition("/")
@@ -137,7 +150,25 @@ class LiveAnswers:
         return explain(world, raw, node=node, waits_for=reasons, queue_place=place)
 
 
-def _placed(world: World, pods: list[Pod]) -> list[Placed]:
+def _counted(world: World, shapes: list[Raw], group_by: str) -> list[Capacity] | None:
+    """None where copies of a pod have to be placed one after the other, which takes too long."""
+    found = []
+    for raw in shapes:
+        if not fills_alone(world, raw):
+            return None
+        found.append(capacity(world, raw, group_by=group_by))
+        world.pause()
+    return found
+
+
+def _named(raw: Any, number: int) -> Raw:
+    """A pod that is none of the cluster's."""
+    _decoded(raw)
+    metadata = {"name": f"shape-{number}", **(raw.get("metadata") or {}), "uid": f"shape-{number}"}
+    return {"apiVersion": "v1", "kind": "Pod", **raw, "metadata": metadata}
+
+
+def placed(world: World, pods: list[Pod]) -> list[Placed]:
     """One pod in each trial, with those before it where they went."""
     found: list[Placed] = []
     for pod in pods:

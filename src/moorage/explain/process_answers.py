@@ -1,8 +1,8 @@
 """Answers for a running scheduler that take long: worked out by a process of their own.
 
-That process is `moorage whatif`, or `moorage explain` for a gang: it lists the cluster with the
-scheduler's rights, goes by the configuration in force, and is nice to it. The scheduler only waits,
-and schedules meanwhile.
+That process is `moorage whatif`, `moorage capacity`, or `moorage explain` for a gang: it lists the
+cluster with the scheduler's rights, goes by the configuration in force, and is nice to it. The
+scheduler only waits, and schedules meanwhile.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from moorage.explain.capacity import Capacity
 from moorage.explain.explanation import Explanation
 from moorage.explain.what_if_changes import KIND
 from moorage.simulate.scenario_schema import API_VERSION
@@ -56,6 +57,17 @@ class ProcessAnswers:
         with tempfile.TemporaryDirectory(prefix="moorage-explain-") as folder:
             told = await self._run("explain", ["--pod", pod], Path(folder))
             return msgspec.json.decode(told, type=Explanation)
+
+    async def capacity(self, shapes: Sequence[dict[str, Any]], group_by: str) -> list[Capacity]:
+        """How many more of each pod fit."""
+        with tempfile.TemporaryDirectory(prefix="moorage-capacity-") as folder:
+            words = ["--by", group_by]
+            for number, shape in enumerate(shapes):
+                file = Path(folder) / f"shape-{number}.yaml"
+                words += ["--pod", str(file)]
+                file.write_bytes(msgspec.json.encode(shape))
+            told = await self._run("capacity", words, Path(folder))
+            return msgspec.json.decode(told, type=list[Capacity])
 
     async def _run(self, command: str, words: Sequence[str], folder: Path) -> bytes:
         config = folder / "config.yaml"

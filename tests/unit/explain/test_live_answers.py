@@ -51,6 +51,38 @@ def test_pods_are_placed_beside_each_other_and_leave_no_trace() -> None:
     validate_cache(source.world.cache)
 
 
+def test_how_many_more_fit_is_counted_on_the_live_cache() -> None:
+    source = stands(node_of("n1"), node_of("n2"))
+    asked = {"capacity": [written("shape")], "by": "kubernetes.io/hostname"}
+    [told] = asyncio.run(LiveAnswers(source.scheduler, NOBODY).whatif(asked))
+
+    assert (told.pod, told.fits, told.runs_out) == ("default/shape", 8, {"cpu": 2})
+    validate_cache(source.world.cache)
+
+
+def test_copies_that_look_at_each_other_are_counted_elsewhere() -> None:
+    apart = written("shape")
+    port = {"containerPort": 80, "hostPort": 80}
+    apart["spec"]["containers"][0]["ports"] = [port]
+    asked: list[tuple[Raw, ...]] = []
+
+    class Elsewhere(ProcessAnswers):
+        async def capacity(self, shapes: Any, group_by: str) -> Any:
+            asked.append(tuple(shapes))
+            return ["counted elsewhere"]
+
+    told = LiveAnswers(stands(node_of("n1")).scheduler, Elsewhere((), str))
+
+    assert asyncio.run(told.whatif({"capacity": [apart]})) == ["counted elsewhere"]
+    assert asked[0][0]["metadata"]["name"] == "shape"
+
+
+@pytest.mark.parametrize("given", [[], 3, [3], [{}]], ids=str)
+def test_what_is_no_list_of_pods_has_no_capacity(given: Any) -> None:
+    with pytest.raises(ValueError, match="capacity: a list|not a pod"):
+        asyncio.run(answers(node_of("n1")).whatif({"capacity": given}))
+
+
 @pytest.mark.parametrize(
     ("body", "error"),
     [
