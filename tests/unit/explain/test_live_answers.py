@@ -79,7 +79,7 @@ def test_copies_that_look_at_each_other_are_counted_elsewhere() -> None:
 
 @pytest.mark.parametrize("given", [[], 3, [3], [{}]], ids=str)
 def test_what_is_no_list_of_pods_has_no_capacity(given: Any) -> None:
-    with pytest.raises(ValueError, match="capacity: a list|not a pod"):
+    with pytest.raises(ValueError, match=r"capacity: a list|not a pod"):
         asyncio.run(answers(node_of("n1")).whatif({"capacity": given}))
 
 
