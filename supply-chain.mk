@@ -25,7 +25,7 @@ $(CONTENT)/.ready: requirements/run.lock $(WHEEL)
 	touch $@
 
 lock: $(AUDIT)/.ready
-	$(AUDIT)/bin/uv pip $(LOCK) pyproject.toml -o requirements/run.lock
+	$(AUDIT)/bin/uv pip $(LOCK) pyproject.toml --extra record -o requirements/run.lock
 	$(AUDIT)/bin/uv pip $(LOCK) pyproject.toml --extra test -c requirements/run.lock -o requirements/test.lock
 	$(AUDIT)/bin/uv pip $(LOCK) requirements/build.in -o requirements/build.lock
 	$(AUDIT)/bin/uv pip $(LOCK) requirements/audit.in -o requirements/audit.lock

@@ -29,6 +29,7 @@
     policies    Moorage's own plugins
     preemption  room made by evicting pods of lower priority
     queue       who waits
+    recording   everything decisions depend on, kept and played back
     rollout     canaries and stand-ins
     scaffold    a new plugin with everything around it
     scheduler   the loop, its ports and features

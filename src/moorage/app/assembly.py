@@ -57,6 +57,7 @@ from moorage.rollout.precedence import Precedence
 from moorage.rollout.rivals import Rivals
 from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns, Told, silent
+from moorage.scheduler.attempt import Tap
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.kubelet_rejections import KubeletRejections
@@ -89,6 +90,7 @@ def assemble(
     monotonic: Callable[[], float] | None = None,
     max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
     recorder: EventRecorder | None = None,
+    tap: Tap | None = None,
 ) -> Scheduler:
     """A scheduler with every feature.
 
@@ -110,6 +112,7 @@ def assemble(
         leads=leads,
         max_in_unschedulable=max_in_unschedulable,
         recorder=recorder,
+        tap=tap,
     )
 
 

@@ -83,6 +83,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     dashboard: bool = False
     enable_explain: bool = False
     enable_whatif: bool = False
+    record: str = ""
     pod_max_in_unschedulable_pods_duration: Duration = FIVE_MINUTES
     flags: ConfigFlags = ConfigFlags()
     serving: ServingFlags = ServingFlags()

@@ -38,6 +38,7 @@ from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.observe.logs import say
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
+from moorage.scheduler.attempt import TapOf
 from moorage.scheduler.tasks import cancelled, until_first
 from moorage.serve.configz import ActiveConfiguration
 from moorage.watch.freshness import Behind, Freshness
@@ -67,6 +68,7 @@ class RunProcess:
         seed: int | None = None,
         request_seconds: float = 30.0,
         max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
+        tap_of: TapOf | None = None,
     ) -> None:
         self._applied = applied
         applied(found)
@@ -100,6 +102,7 @@ class RunProcess:
             told=say,
             monotonic=steady_time,
             max_in_unschedulable=max_in_unschedulable,
+            tap=None if tap_of is None else tap_of(self.clock.now),
         )
         scheduler.install(version._replace(extending=self._extenders.in_use))
         self.freshness = Freshness(

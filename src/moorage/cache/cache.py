@@ -9,7 +9,7 @@ A pod is in one of three states, and moves only along these lines:
 Pods bound to a node that is not (or no longer) known wait in `homeless` until it appears.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, zip_longest
 
@@ -78,6 +78,12 @@ class Cache:
         if self._order is None:
             self._order = [self.table.row_of[name] for name in self._tree.names()]
         return self._order
+
+    def arrange(self, names: Iterable[str]) -> None:
+        """Walk the known nodes as if they had arrived in this order."""
+        self._tree, self._order = NodeTree(), None
+        for name in names:
+            self._tree.add(self.table.node(self.table.row_of[name]))
 
     def put_node(self, node: Node) -> None:
         known = self.table.row_of.get(node.name)

@@ -45,5 +45,9 @@ class ObjectStore:
             if namespace is None or obj.namespace == namespace:
                 yield obj
 
+    def kinds(self) -> list[type[Any]]:
+        """The types of which there are, or were, objects."""
+        return list(self._objects)
+
     def version(self, kind: type[Any]) -> int:
         return self._versions.get(kind, 0)

@@ -228,6 +228,11 @@ class NodeTable(Columns):
         self._log_node(row)
         return pods
 
+    @property
+    def free_rows(self) -> list[int]:
+        """Rows that no node has; the last is the next to be used."""
+        return list(self._free)
+
     def add_pod(self, row: int, pod: PodInfo) -> None:
         self.pods[row][pod.uid] = pod
         self._count(row, pod, 1)

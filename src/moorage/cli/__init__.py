@@ -23,6 +23,10 @@
     no_effect             what was given and has no effect
     plugin_cmd            `moorage plugin`: begin one, list them, check one
     probe_cmd             `moorage probe`: measure latencies to other nodes
+    record_cmd            `moorage record`: recordings cut, and made anonymous
+    record_options        `--record DIR`, for `run`, `simulate` and `shadow`
+    replay_cmd            `moorage replay`: a recording played back, decision by decision
+    replay_text           how a replay came out, for people to read
     run_cmd               `moorage run`: the scheduler against a real API server
     run_options           the options of `moorage run`
     scenario_cmd          `moorage simulate` on a scenario: one run, and its KPIs

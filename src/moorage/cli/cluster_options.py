@@ -17,6 +17,7 @@ from moorage.config.scheduling_policy import SchedulingPolicy
 from moorage.explain.sources import Source, as_it_stands, from_simulation
 from moorage.framework.plugin_registry import Registry
 from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
+from moorage.scheduler.attempt import TapOf
 from moorage.simulate import live_manifests, live_overlay, manifest_files, manifest_policies
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.manifest_selection import select_readable
@@ -125,7 +126,11 @@ class ClusterChoice(NamedTuple):
         return self._selected().namespace if self.is_live else ""
 
     def simulated(
-        self, given: Given, progress: Progress | None = None, observers: Sequence[Any] = ()
+        self,
+        given: Given,
+        progress: Progress | None = None,
+        observers: Sequence[Any] = (),
+        tap_of: TapOf | None = None,
     ) -> Simulation:
         """The cluster once everything in it was scheduled."""
         guard = given.loaded.moorage.plugin_guard
@@ -136,6 +141,7 @@ class ClusterChoice(NamedTuple):
             validate=self.validate,
             progress=progress,
             observers=observers,
+            tap_of=tap_of,
         )
 
     def source(self) -> Source:

@@ -25,6 +25,15 @@ from moorage.explain.sources import full_name
 @click.argument("paths", nargs=-1, metavar="[PATH...] [POD]")
 @click.option("--pod", "pod", default="", metavar="[NAMESPACE/]NAME", help="The pod to explain.")
 @click.option("--namespace", "-n", default="", metavar="NAME", help="The pod's namespace.")
+@click.option(
+    "--recording",
+    default="",
+    metavar="DIR",
+    help="Explain a moment of the past: the cluster as a recording has it just before --at.",
+)
+@click.option(
+    "--at", default="", metavar="ATTEMPT", help="An attempt by its id, or by its number, as #17."
+)
 @with_server_options
 @with_cluster_options
 @click.option(
@@ -40,6 +49,8 @@ def explain_command(
     paths: tuple[str, ...],
     pod: str,
     namespace: str,
+    recording: str,
+    at: str,
     server: str,
     token_file: str,
     authority: str,
@@ -61,9 +72,15 @@ def explain_command(
       moorage explain --context staging team-a/train-3
       kubectl moorage explain pod/web-0 -n team-a
       moorage explain --server https://localhost:10259 --token-file token team-a/train-3
+      moorage explain --recording incident --at 3f2a
     """
-    files, named = _files_and_pod(paths, pod)
     failed = False
+    if recording or at:
+        with stdout_to_stderr():
+            told = _of_the_past(recording, at, pod or "".join(paths), namespace, given)
+        _show(told, output)
+        return
+    files, named = _files_and_pod(paths, pod)
     if server:
         running = RunningServer(server, token_file, authority, insecure)
         body = {"pod": full_name(named, namespace)}
@@ -74,12 +91,27 @@ def explain_command(
             source = choice.source()
             failed = bool(source.errors)
             told = source.explain(named, namespace or choice.namespace())
+    _show(told, output)
+    if failed:
+        sys.exit(FAILED)
+
+
+def _show(told: Explanation, output: str) -> None:
     if output == "json":
         click.echo(msgspec.json.encode(told))
     else:
         print_explanation(told, Console(highlight=False))
-    if failed:
-        sys.exit(FAILED)
+
+
+def _of_the_past(
+    folder: str, at: str, pod: str, namespace: str, given: dict[str, Any]
+) -> Explanation:
+    """A pod explained as a recording has it; without one, the pod of the attempt."""
+    if not (folder and at):
+        raise InputError(["--recording DIR and --at ATTEMPT go together"])
+    from moorage.recording.past import explained
+
+    return explained(Path(folder), at, pod, namespace, given["config"], given["plugins"])
 
 
 def _files_and_pod(paths: tuple[str, ...], pod: str) -> tuple[tuple[str, ...], str]:

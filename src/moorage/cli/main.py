@@ -24,6 +24,8 @@ COMMANDS: Final = {
     "extender": _command("extender", "Let a stock kube-scheduler ask Moorage's plugins."),
     "plugin": _command("plugin", "Begin, list and check plugins."),
     "probe": _command("probe", "Measure latencies from this node to others."),
+    "record": _command("record", "Cut recordings, and make them anonymous."),
+    "replay": _command("replay", "Play a recording back, decision by decision."),
     "run": _command("run", "Schedule the pods of a cluster."),
     "shadow": _command("shadow", "Judge another scheduler, and touch nothing."),
     "simulate": _command("simulate", "Schedule manifests on an embedded cluster."),

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from moorage.app.run_process import FAILED, STOPPED, RunProcess
 from moorage.app.serving_flags import gate_for
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.kube_scheduler_flags import FlagCommand
+from moorage.cli.record_options import Recordings, recording_to
 from moorage.cli.run_options import options_of, run_options
 from moorage.clock import SystemClock
 from moorage.config import yaml_dump
@@ -116,7 +118,8 @@ def _load_and_run(options: RunOptions, log: Logs) -> int:
     if whole is not None and options.write_config_to:
         _write_config(options.write_config_to, yaml_dump.dump_all(whole.loaded))
         return STOPPED
-    return asyncio.run(_run(options, sources, whole, known, log))
+    with recording_to(options.record, partial(say, logging.WARNING)) as recording:
+        return asyncio.run(_run(options, sources, whole, known, log, recording))
 
 
 def _write_config(file: str, text: str) -> None:
@@ -133,6 +136,7 @@ async def _run(
     whole: ConfigBundle | None,
     known: Registry,
     log: Logs,
+    recording: Recordings,
 ) -> int:
     file = options.kubeconfig or inputs.kubeconfig_named_in(sources)
     selected = inputs.select_context(file, options.context, options.master)
@@ -149,6 +153,7 @@ async def _run(
 
     def applied(found: ConfigBundle) -> None:
         control.apply(found)
+        recording.applied(found, sources.plugins.load(), options.plugins)
         if options.dashboard:
             history.apply(found)
 
@@ -191,6 +196,7 @@ async def _run(
         seed=options.seed,
         request_seconds=options.request_seconds,
         max_in_unschedulable=options.pod_max_in_unschedulable_pods_duration.seconds,
+        tap_of=recording.tap_of,
     )
     names = ", ".join(process.scheduler.profiles)
     say(logging.INFO, "scheduling", profiles=names, server=process.server.url)

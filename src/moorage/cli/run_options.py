@@ -10,6 +10,7 @@ from moorage.app.kube_flags import ConfigFlags
 from moorage.app.serving_flags import ServingFlags
 from moorage.cli import common, kube_scheduler_flags
 from moorage.cli.common import F
+from moorage.cli.record_options import RECORD
 
 _OPTIONS = (
     click.option(
@@ -71,6 +72,7 @@ _OPTIONS = (
         "would go from the live cache, changes of the cluster by a process of its own. "
         "[default: do not]",
     ),
+    RECORD,
     click.option(
         "--allow-writable-plugins",
         is_flag=True,

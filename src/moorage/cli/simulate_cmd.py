@@ -10,11 +10,13 @@ import yaml
 from rich.console import Console
 
 from moorage import garbage
+from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import common, scenario_cmd
 from moorage.cli.cluster_options import VALIDATE, ClusterChoice, ManifestCommand
 from moorage.cli.command_exit import FAILED, PENDING
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.finished_run import SERVE, FinishedRun
+from moorage.cli.record_options import RECORD, recording_to
 from moorage.cli.simulate_text import csv_text, print_report
 from moorage.cli.stage_progress import StageProgress
 from moorage.cli.standard_streams import stdout_to_stderr
@@ -26,6 +28,7 @@ from moorage.simulate.simulation_report import Report, build_report
 
 _WIDTH = 160
 """Of tables that go to a file or a pipe."""
+SCENARIO_NOT_RECORDED = "--record: manifests are recorded, tables and scenarios are not"
 _NARROWEST = 40
 """A terminal that says it is narrower folds lines by itself; a table would lose columns."""
 
@@ -73,6 +76,7 @@ _NARROWEST = 40
     metavar="KIND/NAME=COUNT",
     help="What if a workload had so many pods?",
 )
+@RECORD
 @click.option("--fail-on-pending", is_flag=True, help="End with 3 where a pod is pending.")
 @click.option("--strict", is_flag=True, help="Refuse kinds that scheduling does not read.")
 @SERVE[0]
@@ -95,6 +99,7 @@ def simulate_command(
     added: tuple[str, ...],
     drained: tuple[str, ...],
     scaled: tuple[str, ...],
+    record: str,
     fail_on_pending: bool,
     strict: bool,
     serve: bool,
@@ -133,6 +138,8 @@ def simulate_command(
     live = context is not None or kubeconfig is not None
     run = FinishedRun(http_port) if serve else None
     if nodes or pods or not (paths or live) or scenario_cmd.is_scenario(paths):
+        if record:
+            raise InputError([SCENARIO_NOT_RECORDED])
         scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output, run)
         return
     with stdout_to_stderr(), garbage.frozen(), StageProgress("reading manifests") as progress:
@@ -151,7 +158,10 @@ def simulate_command(
         objects = what_if.scale_workloads(objects, scaled)
         objects = what_if.drain_nodes(objects, drained)
         seen = () if run is None else run.observers
-        ran = choice.simulated(given._replace(objects=objects), progress, seen)
+        with recording_to(record) as recording:
+            recording.applied(ConfigBundle(given.loaded), given.known, plugins)
+            given = given._replace(objects=objects)
+            ran = choice.simulated(given, progress, seen, recording.tap_of)
         told = build_report(ran)
     common.warn((*told.warnings, *told.refused, *told.notes))
     if not told.nodes:

@@ -74,6 +74,10 @@ class ClaimTracker:
         self._assumed[claim.key] = claim
         self._count(claim.uid, claim.key)
 
+    def assumed(self) -> list[ResourceClaim]:
+        """Claims of which more is believed than the watch has shown."""
+        return list(self._assumed.values())
+
     def pending_allocation(self, uid: str) -> AllocationResult | None:
         """The allocation of a claim that is about to be written."""
         return self._in_flight.get(uid)

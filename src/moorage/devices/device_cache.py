@@ -22,10 +22,12 @@ KEY: Final = "devices"
 class DeviceCache:
     """Slices, classes, and what claims hold of them."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(
+        self, cache: Cache, claims: Callable[[Inventory], ClaimTracker] = ClaimTracker
+    ) -> None:
         self.inventory = Inventory()
         self.classes = Classes()
-        self.claims = ClaimTracker(self.inventory)
+        self.claims = claims(self.inventory)
         self.pools = PoolIndex(self.inventory)
         self.columns: dict[Any, Any] = {}
         """What plugins have found for pods that ask for the same, under their own keys."""

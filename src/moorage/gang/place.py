@@ -6,7 +6,6 @@ from typing import Protocol, TypeVar
 
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
-from moorage.cycle import attempt
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.queued_pod import QueuedPod
@@ -106,7 +105,7 @@ class GangPlacer:
         cycle = self._cycles.begin(queued, profile)
         if nodes is not None:
             cycle.state[DOMAIN] = nodes
-        decided = attempt.run(profile, cycle)
+        decided = self._cycles.decide(profile, cycle)
         cycle.timer.step("")
         if isinstance(decided, Unschedulable):
             return Refused(queued, cycle, decided)

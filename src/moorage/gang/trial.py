@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from moorage.cycle import attempt, filtering
+from moorage.cycle import filtering
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import Profile
@@ -42,7 +42,7 @@ class Trial:
         cycle.extenders = NO_EXTENDERS  # a trial, as kube-scheduler's, asks plugins only
         if nodes is not None:
             cycle.state[DOMAIN] = nodes
-        decided = attempt.run(profile, cycle)
+        decided = self._cycles.decide(profile, cycle)
         if isinstance(decided, Unschedulable):
             return Refused(queued, cycle, decided)
         row = cycle.table.row_of[decided.node]

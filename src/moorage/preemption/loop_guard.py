@@ -10,6 +10,7 @@ clock, and a circle may turn many times a second.
 """
 
 from collections import Counter, deque
+from collections.abc import Mapping
 from typing import Final
 
 from moorage.api.pod import Pod
@@ -23,11 +24,13 @@ Pair = tuple[str, str]
 class LoopGuard:
     """Counts turns by pair of owners; `stopped` counts the circles that were cut, by pair."""
 
-    def __init__(self, window: float = WINDOW_SECONDS) -> None:
+    def __init__(
+        self, window: float = WINDOW_SECONDS, stops: Mapping[Pair, float] | None = None
+    ) -> None:
         self.window = window
         self._first: dict[Pair, float] = {}
         self._turns: dict[Pair, deque[float]] = {}
-        self._until: dict[Pair, float] = {}
+        self._until: dict[Pair, float] = dict(stops or {})
         self._newcomers: dict[str, set[str]] = {}
         self._pruned = 0.0
         self.stopped: Counter[Pair] = Counter()
@@ -73,6 +76,10 @@ class LoopGuard:
     def pairs(self) -> int:
         """How many pairs are stopped, as far as anyone has looked."""
         return len(self._until)
+
+    def stops(self) -> Mapping[Pair, float]:
+        """Until when each pair that was stopped is."""
+        return self._until
 
     def until(self, preemptor: Pod, victim: Pod) -> float:
         """Until when a pair that is stopped is."""

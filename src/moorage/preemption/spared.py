@@ -80,9 +80,9 @@ class Rule:
     """Whether a cycle's pod has to spare another."""
 
     def __init__(self, guard: LoopGuard, by_class: dict[str, float], default: float) -> None:
-        self._guard = guard
-        self._by_class = by_class
-        self._default = default
+        self.guard = guard
+        self.by_class = by_class
+        self.default = default
 
     def __call__(self, cycle: Cycle, info: PodInfo) -> bool:
         until = self._until(cycle, info.pod)
@@ -94,9 +94,9 @@ class Rule:
     def _until(self, cycle: Cycle, pod: Pod) -> float:
         """From when on the pod may be evicted, as far as it is known."""
         until = -math.inf
-        if self._guard.is_stopped(cycle.pod, pod, cycle.now):
-            until = self._guard.until(cycle.pod, pod)
-        needed = self._by_class.get(pod.spec.priority_class_name, self._default)
+        if self.guard.is_stopped(cycle.pod, pod, cycle.now):
+            until = self.guard.until(cycle.pod, pod)
+        needed = self.by_class.get(pod.spec.priority_class_name, self.default)
         if needed:
             started = pod.status.start_time
             until = max(until, math.inf if started is None else started.timestamp() + needed)

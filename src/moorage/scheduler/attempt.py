@@ -1,5 +1,8 @@
 """One attempt at a pod: pop, decide, assume, and hand over to binding."""
 
+from collections.abc import Callable
+from typing import Protocol
+
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.cycle import attempt
@@ -18,9 +21,32 @@ from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.report import Reporter
 from moorage.scheduler.tasks import Bindings, Start
 
+Decide = Callable[[Profile, Cycle], Decision | Unschedulable]
+"""Decides where a cycle's pod goes."""
+
+
+class Tap(Protocol):
+    """Whoever is to see everything that a scheduler believes and decides."""
+
+    @property
+    def cache(self) -> Cache:
+        """The cache to believe in."""
+        ...
+
+    def decide(self, profile: Profile, cycle: Cycle) -> Decision | Unschedulable:
+        """Decide in place of `moorage.cycle.attempt.run`, and as it does."""
+        ...
+
+
+TapOf = Callable[[Callable[[], float]], Tap]
+"""Makes one that goes by a clock."""
+
 
 class Cycles:
-    """Makes what one attempt at a pod sees and keeps; `count` is how many were made."""
+    """Makes what one attempt at a pod sees and keeps; `count` is how many were made.
+
+    `decide` is what every attempt, of one pod or of many together, is decided by.
+    """
 
     def __init__(
         self,
@@ -31,7 +57,9 @@ class Cycles:
         client: Client,
         observers: Observers,
         extenders: Extenders,
+        decide: Decide = attempt.run,
     ) -> None:
+        self.decide = decide
         self._cache = cache
         self._clock = clock
         self._random = random
@@ -112,7 +140,7 @@ class Attempts:
     def _attempt(self, queued: QueuedPod, profile: Profile) -> None:
         cycle = self._cycles.begin(queued, profile)
         try:
-            outcome = attempt.run(profile, cycle)
+            outcome = self._cycles.decide(profile, cycle)
             cycle.timer.step("")
             placed: Placement | Rejection | Unschedulable = (
                 place(profile, cycle, queued, outcome) if isinstance(outcome, Decision) else outcome

@@ -21,6 +21,7 @@ from moorage.bind.permits import PodsInPreBind, WaitingPods
 from moorage.bind.plugin_client import PluginClient
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
+from moorage.cycle import attempt
 from moorage.cycle.profile import Profile
 from moorage.extender.async_bridge import DecisionThread
 from moorage.framework.extenders import NO_EXTENDERS, Extenders
@@ -28,7 +29,7 @@ from moorage.framework.verdicts import PluginError
 from moorage.observe.observers import Observers
 from moorage.queue.backoff import Backoff
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
-from moorage.scheduler.attempt import Attempts, Cycles
+from moorage.scheduler.attempt import Attempts, Cycles, Tap
 from moorage.scheduler.event_handlers import EventHandlers
 from moorage.scheduler.feature import F, Feature, Features
 from moorage.scheduler.handles import Handles
@@ -58,6 +59,7 @@ class Scheduler:
 
     While `active` is cleared everything is followed but nothing attempted: a standby keeps warm.
     Attempts that ask `extenders` take `turns` with the event loop, or keep it waiting without.
+    A `tap` sees everything that is believed and decided.
     """
 
     def __init__(
@@ -77,9 +79,10 @@ class Scheduler:
         leads: Callable[[], bool] = lambda: True,
         max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
         recorder: EventRecorder | None = None,
+        tap: Tap | None = None,
     ) -> None:
         self.server, self.clock = server, clock
-        self.cache, self.waiting = Cache(), WaitingPods()
+        self.cache, self.waiting = Cache() if tap is None else tap.cache, WaitingPods()
         self.observers = observers if isinstance(observers, Observers) else Observers(observers)
         self.recorder = recorder or EventRecorder(server, clock, instance=instance)
         self.gate = AttemptGate(turns)
@@ -110,6 +113,7 @@ class Scheduler:
             PluginClient(server, clock, served),
             self.observers,
             extenders,
+            attempt.run if tap is None else tap.decide,
         )
         self._intake = Intake(
             server,

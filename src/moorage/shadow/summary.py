@@ -58,7 +58,7 @@ def findings(
     """Close everything, and read it."""
     unseen.close(ended)
     nodes = next(iter(meters.values())).costs.present
-    runs = {name: [_run(meter, began, ended)] for name, meter in meters.items()}
+    runs = {name: [run_of(meter, began, ended)] for name, meter in meters.items()}
     return Findings(
         __version__,
         began,
@@ -70,7 +70,8 @@ def findings(
     )
 
 
-def _run(meter: Meter, began: float, ended: float) -> RunResult:
+def run_of(meter: Meter, began: float, ended: float) -> RunResult:
+    """A world's KPIs, its curve, and how long its pods waited."""
     meter.settled(ended)
     kpis = kpi_summary.as_data(kpi_summary.summarize(meter))
     curve = tuple((time - began, moment) for time, moment in meter.samples.points)

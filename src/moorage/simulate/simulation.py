@@ -27,6 +27,7 @@ from moorage.memory.limitations import limitation_notes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.memory.object_registry import ClusterOptions
 from moorage.observe.records import Attempt
+from moorage.scheduler.attempt import TapOf
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import simulated_feeds
 from moorage.simulate.attempt_log import AttemptLog
@@ -125,11 +126,13 @@ def simulate(
     validate: bool = False,
     progress: Progress | None = None,
     observers: Sequence[Any] = (),
+    tap_of: TapOf | None = None,
 ) -> Simulation:
     """Schedule everything that can be scheduled.
 
     With `validate`, what an API server refuses is refused; otherwise it is taken as far as it makes
-    sense. `progress` is told how far it is; `observers` hear of every attempt.
+    sense. `progress` is told how far it is; `observers` hear of every attempt, and a tap sees
+    everything that is believed and decided.
     """
     warnings: list[str] = []
     rng = random.Random(seed)
@@ -160,6 +163,7 @@ def simulate(
             backoff=(float(backoff[0]), float(backoff[1])),
             extenders=NO_EXTENDERS if extenders is None else extenders,
             recorder=UnplacedRecorder(cluster, clock, instance="simulation"),
+            tap=None if tap_of is None else tap_of(clock.now),
         )
         feeds = feed_builder.build_feeds(
             scheduler, simulated_feeds.manifest_readers(measured, cluster, clock)

@@ -35,6 +35,11 @@ class LatencyStore:
         self._measured[start, end] = (milliseconds, at)
         self.version += 1
 
+    @property
+    def measured(self) -> Mapping[tuple[str, str], tuple[float, float]]:
+        """Milliseconds, and when they were measured, by where from and where to."""
+        return self._measured
+
     def fresh(self, since: float) -> dict[tuple[str, str], float]:
         """What was measured since then."""
         return {pair: ms for pair, (ms, at) in self._measured.items() if at >= since}

@@ -2,6 +2,7 @@
 
 import datetime
 import math
+from collections.abc import Mapping
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -42,6 +43,16 @@ class Measurements(Generic[M]):
         """Drop what was measured of a node."""
         if self._known.pop(node, None) is not None:
             self._log.append(node)
+
+    @property
+    def version(self) -> int:
+        """Grows with every measurement."""
+        return self._log.version
+
+    @property
+    def known(self) -> Mapping[str, M]:
+        """The last measurement of each node, by name."""
+        return self._known
 
     def columns(self, table: NodeTable) -> Matrix:
         """The measurements by row, brought up to date.  float64 (quantity, row)"""

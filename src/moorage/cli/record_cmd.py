@@ -1,0 +1,92 @@
+"""`moorage record`: recordings cut, and made anonymous."""
+
+import datetime
+from pathlib import Path
+
+import click
+
+from moorage.cli.common import exit_on_bad_input
+from moorage.cli.standard_streams import stdout_to_stderr
+from moorage.config.field_errors import InputError
+
+FOLDER = click.Path(path_type=Path)
+
+
+@click.group("record", short_help="Cut recordings, and make them anonymous.")
+def record_command() -> None:
+    """Look after recordings, as `moorage run --record DIR` makes them.
+
+    \b
+    Examples:
+      moorage record cut prod incident --around 2026-03-01T12:05:00Z --minutes 5
+      moorage record cut prod incident --around 3f2a --minutes 1
+      moorage record anonymize incident for-the-bug-report
+    """
+
+
+@record_command.command("cut", short_help="Keep the minutes around an incident.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.argument("target", metavar="NEW", type=FOLDER)
+@click.option(
+    "--around",
+    required=True,
+    metavar="TIME|ATTEMPT",
+    help="A time, as 2026-03-01T12:05:00Z; an attempt by its id, or by its number, as #17.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    help="How much to keep before and after.",
+)
+@exit_on_bad_input
+def cut_command(folder: Path, target: Path, around: str, minutes: float) -> None:
+    """Write a recording that begins and ends around an incident; `moorage replay NEW` plays it.
+
+    What was believed when it begins is written first: nodes, pods and other objects.
+    """
+    from moorage.recording.copy import write_recording
+    from moorage.recording.cut import Span, cut_entries, span_around
+
+    at, seconds = _time(around), 60 * minutes
+    with stdout_to_stderr():
+        span = (
+            span_around(folder, around, seconds) if at is None else Span(at - seconds, at + seconds)
+        )
+        count = write_recording(target, cut_entries(folder, span))
+    click.echo(f"{target}: {count} entries, {_size(target)} bytes")
+
+
+@record_command.command("anonymize", short_help="Replace names, labels, namespaces and images.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.argument("target", metavar="NEW", type=FOLDER)
+@exit_on_bad_input
+def anonymize_command(folder: Path, target: Path) -> None:
+    """Write a copy to hand on: pseudonyms for names, and every decision the same.
+
+    Names, namespaces, labels and images are replaced, the same by the same; annotations go, but
+    for those that decide. Every attempt is made again without names, and must come out as it did.
+    The configuration stays as it is, and so does what it names: read it before you hand it on.
+    """
+    from moorage.recording.anonymous import anonymous_entries
+    from moorage.recording.copy import write_recording
+
+    with stdout_to_stderr():
+        count = write_recording(target, anonymous_entries(folder))
+    click.echo(f"{target}: {count} entries, {_size(target)} bytes; every decision is the same")
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def _time(text: str) -> float | None:
+    """Seconds since the epoch; None where the text is no time. Without a zone it is UTC."""
+    if "T" not in text and ":" not in text:
+        return None
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError([f"--around {text}: write a time as 2026-03-01T12:05:00Z"]) from None
+    return (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp()

@@ -1,0 +1,136 @@
+"""`moorage replay`: a recording played back, decision by decision."""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+import msgspec
+import yaml
+from rich.console import Console
+
+from moorage.cli.command_exit import FAILED
+from moorage.cli.common import PLUGIN, exit_on_bad_input, warn
+from moorage.cli.replay_text import print_attempt, print_played
+from moorage.cli.standard_streams import stdout_to_stderr
+from moorage.config.field_errors import InputError
+from moorage.simulate.manifest_files import Manifest
+
+
+@click.command("replay", short_help="Play a recording back, decision by decision.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@PLUGIN
+@click.option(
+    "--until",
+    default="",
+    metavar="ATTEMPT",
+    help="Stop at an attempt, by its id, or by its number, as #17, and tell how it came out.",
+)
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="FILE",
+    help="With --until: what would this configuration have made of it, from there on? May be "
+    "repeated.",
+)
+@click.option(
+    "--snapshot",
+    default="",
+    metavar="FILE.yaml",
+    help="With --until: keep the cluster as it was just before, as manifests.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Words to read, or data to process.",
+)
+@exit_on_bad_input
+def replay_command(
+    folder: Path,
+    plugins: tuple[str, ...],
+    until: str,
+    configs: tuple[str, ...],
+    snapshot: str,
+    output: str,
+) -> None:
+    """Make every decision of a recording again, and compare it with the one that was made.
+
+    DIR is what `moorage run --record DIR` has written, or `simulate` or `shadow`. The decisions
+    are bit-identical, or the first that differs is told: the pod, the plugin, both scores or
+    verdicts, and which code or configuration differs. Nothing leaves this machine, and nothing is
+    written to any cluster.
+
+    \b
+    Examples:
+      moorage simulate examples/demo/cluster examples/demo/workloads --record demo
+      moorage replay demo
+      moorage replay incident --plugin rules.py
+      moorage replay incident --until 3f2a --snapshot moment.yaml
+      moorage replay incident --until 3f2a --config other.yaml
+      moorage explain --recording incident --at 3f2a
+
+    The exit code is 0 where every decision is the same, 1 where one differs, and 2 where the input
+    is at fault.
+    """
+    from moorage.recording.manifests import manifests_at
+    from moorage.recording.play import Player
+
+    if (snapshot or configs) and not until:
+        raise InputError(["--snapshot and --config: name the moment with --until ATTEMPT"])
+    if configs:
+        _compare(folder, until, configs, plugins, output)
+        return
+    with stdout_to_stderr():
+        player = Player(folder, plugins or None)
+        if until:
+            stop = player.play_until(until)
+            if snapshot:
+                write_private(snapshot, yaml_of(manifests_at(stop.replay)))
+            player.replay.apply(stop.entry)
+        played = player.played() if until else player.play()
+    warn(played.torn)
+    if until and output != "json":
+        print_attempt(stop, Console(highlight=False))
+    if output == "json":
+        click.echo(msgspec.json.encode(played))
+    else:
+        print_played(played, Console(highlight=False))
+    sys.exit(0 if played.divergence is None else FAILED)
+
+
+def _compare(
+    folder: Path, until: str, configs: tuple[str, ...], plugins: tuple[str, ...], output: str
+) -> None:
+    from moorage.cli import comparison_output
+    from moorage.recording.past import compared
+
+    with stdout_to_stderr():
+        found = compared(folder, until, configs, plugins)
+    if output == "json":
+        comparison_output.write_json(found.as_data())
+    else:
+        comparison_output.print_comparison(found)
+
+
+def yaml_of(manifests: Iterable[Manifest]) -> bytes:
+    """Manifests as documents of one file."""
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return b"".join(
+        yaml.dump(each.raw, Dumper=dumper, sort_keys=False, explicit_start=True).encode()
+        for each in manifests
+    )
+
+
+def write_private(file: str, content: bytes) -> None:
+    """Write a file that its owner alone may read."""
+    try:
+        made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(made, "wb") as target:
+            target.write(content)
+    except OSError as error:
+        raise InputError([f"--snapshot {file}: {(error.strerror or str(error)).lower()}"]) from None

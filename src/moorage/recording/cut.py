@@ -1,0 +1,67 @@
+"""The minutes around an incident, from a long recording: a recording of its own, smaller.
+
+It is played back up to its first moment without being compared; what is believed then is the
+beginning, and what follows is copied up to the last moment.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from moorage.config.field_errors import InputError
+from moorage.recording.checkpoint import checkpoint
+from moorage.recording.configuration import recorded_profiles
+from moorage.recording.entries import AnyEntry, Attempt, Began, Clock, Entry
+from moorage.recording.replay import Replay
+from moorage.recording.segments import Recording
+
+
+class Span(NamedTuple):
+    """From when to when, in seconds since the epoch."""
+
+    begin: float
+    end: float
+
+
+def span_around(folder: Path, attempt: str, seconds: float) -> Span:
+    """So many seconds before and after an attempt; InputError where there is no such attempt."""
+    count = 0
+    for entry in Recording(folder).entries():
+        if isinstance(entry, Attempt):
+            count += 1
+            if attempt in (entry.id, f"#{count}"):
+                return Span(entry.now - seconds, entry.now + seconds)
+    raise InputError([f"--around {attempt}: no such attempt among {count}"])
+
+
+def cut_entries(folder: Path, span: Span) -> Iterator[Entry]:
+    """The entries of a recording that begins and ends with the span."""
+    replay = Replay(recorded_profiles, lambda made: None)
+    entries = Recording(folder).entries()
+    first = _played_to(replay, entries, span)
+    if first is None:
+        raise InputError([f"{folder}: nothing was recorded in that time"])
+    if not isinstance(first, Began):
+        yield from checkpoint(replay)
+    yield first
+    for entry in entries:
+        now = _time_of(entry)
+        if now is not None and now > span.end:
+            return
+        yield entry
+
+
+def _played_to(replay: Replay, entries: Iterator[AnyEntry], span: Span) -> AnyEntry | None:
+    """Play back up to the first entry of the span, outside of trials."""
+    for entry in entries:
+        now = _time_of(entry)
+        if now is not None and now > span.end:
+            return None
+        if now is not None and now >= span.begin and not replay.in_trial:
+            return entry
+        replay.apply(entry)
+    return None
+
+
+def _time_of(entry: AnyEntry) -> float | None:
+    return entry.now if isinstance(entry, Attempt | Clock | Began) else None

@@ -1,0 +1,212 @@
+"""The first attempt that comes out otherwise: which plugin, and what differs.
+
+Points are told by plugin for the node that was chosen then, and verdicts by plugin for those that
+were refused. Where neither tells plugins apart, those whose code has changed are named.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from moorage.cycle import attempt, filtering
+from moorage.cycle.attempt import Decision
+from moorage.cycle.filtering import Filtering
+from moorage.framework.cycle import Cycle
+from moorage.framework.extenders import NO_EXTENDERS
+from moorage.framework.verdicts import Rejection, SchedulingError
+from moorage.recording.entries import Configured, Failed, Outcome, Placed, PluginCode, Refused
+from moorage.recording.outcomes import GivenDraws
+from moorage.recording.plugin_code import changed_code
+from moorage.recording.replay import Made
+
+PREEMPTION = "PostFilter"
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What a plugin said then, and what it says here."""
+
+    plugin: str
+    then: str
+    here: str
+
+
+class Divergence(msgspec.Struct, frozen=True):
+    """An attempt that comes out otherwise."""
+
+    attempt: str
+    pod: str
+    now: float
+    then: str
+    here: str
+    differences: tuple[Difference, ...]
+    changed: tuple[Difference, ...]
+    """Code that differs, by its hash."""
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """Who is to be looked at: whoever spoke otherwise, or else whoever was changed."""
+        return tuple(dict.fromkeys(each.plugin for each in (self.differences or self.changed)))
+
+
+def divergence_of(made: Made, then: Configured, here: tuple[PluginCode, ...]) -> Divergence:
+    """What is known of an attempt that came out otherwise."""
+    entry = made.entry
+    return Divergence(
+        entry.id,
+        made.info.pod.key,
+        entry.now,
+        words(entry.outcome),
+        words(made.outcome),
+        tuple(_differences(made)),
+        tuple(
+            Difference(name, _code(before), _code(after))
+            for name, (before, after) in changed_code(then.code, here).items()
+        ),
+    )
+
+
+def _code(code: PluginCode | None) -> str:
+    return "not there" if code is None else f"{code.digest or 'no source'} ({code.file})"
+
+
+def words(outcome: Outcome) -> str:
+    """How an attempt came out, in a line."""
+    match outcome:
+        case Placed(node, score, feasible, evaluated):
+            return f"{node} with {score} points, of {feasible} feasible among {evaluated}"
+        case Refused(verdicts, said, nominated, victims):
+            why = ", ".join(f"{count} {reason}" for _, reason, count in verdicts)
+            room = f"; {len(victims)} to be evicted from {nominated}" if nominated else ""
+            return f"no node fits: {why}{room}{'' if nominated else f' {said}'.rstrip()}"
+        case Failed(error):
+            return f"failed: {error}"
+
+
+def _differences(made: Made) -> list[Difference]:
+    then, here = made.entry.outcome, made.outcome
+    if isinstance(then, Failed) or isinstance(here, Failed):
+        return _of_failures(then, here)
+    if isinstance(then, Placed):
+        if isinstance(here, Placed) and then.node == here.node:
+            return _of_points(dict(then.parts), dict(here.parts)) or _of_verdicts(made)
+        return _of_node(made, then)
+    if isinstance(here, Placed):
+        return _of_verdicts(made, then)
+    return _of_refusals(then, here) or _of_victims(then, here)
+
+
+def _of_failures(then: Outcome, here: Outcome) -> list[Difference]:
+    names = [each.plugin for each in (then, here) if isinstance(each, Failed) and each.plugin]
+    return [Difference(name, words(then), words(here)) for name in dict.fromkeys(names)]
+
+
+def _of_points(then: Mapping[str, int], here: Mapping[str, int]) -> list[Difference]:
+    return [
+        Difference(name, _points(then.get(name)), _points(here.get(name)))
+        for name in sorted(then.keys() | here.keys())
+        if then.get(name) != here.get(name)
+    ]
+
+
+def _points(points: int | None) -> str:
+    return "nothing" if points is None else f"{points} points"
+
+
+def _of_node(made: Made, then: Placed) -> list[Difference]:
+    """Another node was chosen, or none: what is said here of the one that was."""
+    refused = _refusal(made, then.node)
+    if refused is not None:
+        said = f"{then.node} refused: {refused.message}"
+        return [Difference(refused.plugin, f"{then.node} passed", said)]
+    parts = _parts(made, then.node)
+    if parts is None or not then.parts:
+        return []
+    found = _of_points(dict(then.parts), parts)
+    return [
+        Difference(each.plugin, f"{then.node}: {each.then}", f"{then.node}: {each.here}")
+        for each in found
+    ]
+
+
+def _again(made: Made) -> Cycle:
+    return Cycle(
+        made.cycle.cache,
+        made.info,
+        random=GivenDraws(made.entry.draws),
+        now=made.entry.now,
+        shared=made.profile.shared,
+        extenders=NO_EXTENDERS,
+    )
+
+
+def _refusal(made: Made, node: str) -> Rejection | None:
+    cycle = _again(made)
+    row, outcome = cycle.table.row_of.get(node), Filtering(cycle)
+    if row is None:
+        return None
+    try:
+        filtering.pre_filter(made.profile, cycle, outcome)
+        if outcome.diagnosis.pre_filter is not None:
+            return outcome.diagnosis.pre_filter
+        return filtering.refusal(cycle, outcome.active, row)
+    except SchedulingError:
+        return None
+
+
+def _parts(made: Made, node: str) -> dict[str, int] | None:
+    """What each plugin gives a node here, weighted."""
+    try:
+        decided = attempt.run(made.profile, _again(made), keep_scores=True)
+    except SchedulingError:
+        return None
+    if not isinstance(decided, Decision) or decided.scoring is None:
+        return None
+    scoring = decided.scoring
+    for position in range(scoring.nodes.count):
+        if scoring.nodes.node(position).name == node:
+            return dict(scoring.shares_of(position))
+    return None
+
+
+def _of_verdicts(made: Made, then: Refused | None = None) -> list[Difference]:
+    """Who refuses how many nodes here; compared with then, where that is known."""
+    if then is None:
+        return []
+    cycle = _again(made)
+    outcome = Filtering(cycle)
+    filtering.pre_filter(made.profile, cycle, outcome)
+    outcome.feasible = filtering.feasible_rows(made.profile, cycle, outcome)
+    here = attempt.folded(filtering.diagnose(made.profile, cycle, outcome))
+    return _of_counts(_by_plugin(then.verdicts), _by_plugin(tuple(here)))
+
+
+def _of_refusals(then: Refused, here: Refused) -> list[Difference]:
+    return _of_counts(_by_plugin(then.verdicts), _by_plugin(here.verdicts))
+
+
+def _of_counts(then: Mapping[str, str], here: Mapping[str, str]) -> list[Difference]:
+    silent = "refused nobody"
+    return [
+        Difference(name, then.get(name, silent), here.get(name, silent))
+        for name in sorted(then.keys() | here.keys())
+        if then.get(name) != here.get(name)
+    ]
+
+
+def _by_plugin(verdicts: tuple[tuple[str, str, int], ...]) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for plugin, reason, count in sorted(verdicts):
+        found.setdefault(plugin, []).append(f"{count} {reason}")
+    return {plugin: ", ".join(said) for plugin, said in found.items()}
+
+
+def _of_victims(then: Refused, here: Refused) -> list[Difference]:
+    if (then.nominated, then.victims, then.said) == (here.nominated, here.victims, here.said):
+        return []
+    return [Difference(PREEMPTION, _room(then), _room(here))]
+
+
+def _room(outcome: Refused) -> str:
+    if not outcome.nominated:
+        return outcome.said or "nobody makes room"
+    return f"{outcome.nominated}, evicting {', '.join(outcome.victims) or 'nobody'}"

@@ -1,0 +1,58 @@
+"""A moment of the past: explained, or kept as manifests to ask anything of."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from moorage.app import plugin_files
+from moorage.app.inputs import read_configuration
+from moorage.app.profile_builder import build_profiles
+from moorage.explain.explanation import Explanation
+from moorage.explain.sources import as_it_stands
+from moorage.recording.configuration import load_text, recorded_profiles
+from moorage.recording.manifests import manifests_at
+from moorage.recording.play import Player
+from moorage.recording.what_if import what_if
+from moorage.simulate.candidate import read_candidates
+from moorage.simulate.comparison import Comparison
+
+AS_RECORDED = "as recorded"
+
+
+def compared(
+    folder: Path, attempt: str, configs: Sequence[str], plugins: Sequence[str] = ()
+) -> Comparison:
+    """What other configurations would have made of it, from just before an attempt on."""
+    player = Player(folder, plugins or None)
+    replay = player.play_until(attempt).replay
+    assert replay.configured is not None
+    named = tuple(plugins or replay.configured.plugins)
+    worlds = {AS_RECORDED: recorded_profiles(replay.configured, plugins or None)}
+    for candidate in read_candidates(configs, named):
+        loaded = candidate.load()
+        guard = loaded.moorage.plugin_guard
+        worlds[candidate.name] = build_profiles(loaded.configuration, candidate.plugins(), guard)
+    return what_if(replay, player.rest, worlds)
+
+
+def explained(
+    folder: Path,
+    attempt: str,
+    pod: str = "",
+    namespace: str = "",
+    config: str | None = None,
+    plugins: Sequence[str] = (),
+) -> Explanation:
+    """Explain a pod on the cluster as it was just before an attempt; without one, its own pod.
+
+    By the configuration of then, unless another is given.
+    """
+    stop = Player(folder, plugins or None).play_until(attempt)
+    then = stop.replay.configured
+    assert then is not None
+    known = plugin_files.load_plugins(plugins or then.plugins)
+    loaded = (
+        load_text(then.text, known).loaded if config is None else read_configuration(config, known)
+    )
+    source = as_it_stands(manifests_at(stop.replay), loaded, known, stop.entry.now)
+    named = pod or stop.replay.pods[stop.entry.uid].pod.key
+    return source.explain(named, namespace)

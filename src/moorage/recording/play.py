@@ -1,0 +1,104 @@
+"""A recording played back to its end, to an attempt, or to the first that comes out otherwise."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from moorage.config.field_errors import InputError
+from moorage.cycle.profile import Profile
+from moorage.recording.configuration import recorded_profiles
+from moorage.recording.divergence import Divergence, divergence_of
+from moorage.recording.entries import Attempt, Configured
+from moorage.recording.plugin_code import code_of
+from moorage.recording.replay import Made, Replay
+from moorage.recording.segments import Recording
+
+NO_SUCH_ATTEMPT: Final = (
+    "{}: no such attempt among the {} of the recording: name one by its id, or by its number (#17)"
+)
+
+
+class Played(msgspec.Struct, frozen=True):
+    """How a replay came out."""
+
+    attempts: int
+    began: float
+    ended: float
+    divergence: Divergence | None = None
+    torn: tuple[str, ...] = ()
+    late: int = 0
+    configured: int = 0
+    """How many configurations took over."""
+
+
+class Stop(NamedTuple):
+    """Where a replay is, and the attempt it stands before."""
+
+    replay: Replay
+    entry: Attempt
+
+
+class Player:
+    """Plays one recording; `plugins` take the place of those it was made with.
+
+    Attempts are counted from 1 on, and `--until` takes what a log calls them, too: their id.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plugins: Sequence[str] | None = None,
+        progress: Callable[[int], None] = lambda attempts: None,
+    ) -> None:
+        self.recording = Recording(folder)
+        self.rest = self.recording.entries()
+        """The entries that have yet to be played."""
+        self._plugins = plugins
+        self._progress = progress
+        self._configured: list[Configured] = []
+        self._divergence: Divergence | None = None
+        self._began = 0.0
+        self.replay = Replay(self._profiles, self._made)
+
+    def play(self) -> Played:
+        """To the end, or to the first attempt that comes out otherwise."""
+        for entry in self.rest:
+            self.replay.apply(entry)
+            if self._divergence is not None:
+                break
+        return self.played()
+
+    def play_until(self, attempt: str) -> Stop:
+        """To the moment just before an attempt; InputError where there is no such attempt."""
+        for entry in self.rest:
+            if isinstance(entry, Attempt) and attempt in (entry.id, f"#{self.replay.attempts + 1}"):
+                return Stop(self.replay, entry)
+            self.replay.apply(entry)
+        raise InputError([NO_SUCH_ATTEMPT.format(attempt, self.replay.attempts)])
+
+    def _profiles(self, given: Configured) -> dict[str, Profile]:
+        self._configured.append(given)
+        return recorded_profiles(given, self._plugins)
+
+    def _made(self, made: Made) -> None:
+        self._began = self._began or made.entry.now
+        self._progress(self.replay.attempts)
+        if not made.same and self._divergence is None:
+            assert self.replay.configured is not None
+            here = code_of(self.replay.profiles.values())
+            self._divergence = divergence_of(made, self.replay.configured, here)
+
+    def played(self) -> Played:
+        """How it came out so far."""
+        replay, torn = self.replay, self.recording.torn
+        return Played(
+            replay.attempts,
+            self._began,
+            replay.now,
+            self._divergence,
+            tuple(map(str, torn)),
+            replay.late,
+            len(self._configured),
+        )

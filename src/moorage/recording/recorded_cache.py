@@ -1,0 +1,226 @@
+"""A cache that tells of every change to what is believed, unless an attempt makes it.
+
+What an attempt does to the cache, such as the trials of preemption, a replayed attempt does again
+by itself; so while one is made nothing is told.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import msgspec
+
+from moorage.api.meta import KubeObject
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.api.resource_claims import ResourceClaim
+from moorage.cache.cache import Cache
+from moorage.cache.nominator import Nominator
+from moorage.cache.object_store import ObjectStore
+from moorage.cache.podinfo import PodInfo
+from moorage.devices.claim_tracker import ClaimTracker
+from moorage.devices.device_cache import KEY as DEVICES
+from moorage.devices.device_cache import DeviceCache
+from moorage.devices.inventory import Inventory
+from moorage.recording import entries
+from moorage.recording.entries import Entry, encode
+from moorage.recording.private import LEFT_OUT, without_secrets
+
+CLOCK_SECONDS = 0.05
+"""The time is told no more often than that, beside that of attempts."""
+
+
+class ChangeLog:
+    """Where a recorded cache tells of its changes; `muted` while an attempt is made."""
+
+    def __init__(self, write: Callable[[Entry], None], now: Callable[[], float]) -> None:
+        self.write = write
+        self.muted = False
+        self._now = now
+        self._told = -CLOCK_SECONDS
+        self._known: dict[str, Pod] = {}
+
+    @contextmanager
+    def silence(self) -> Iterator[None]:
+        """Nothing is told inside."""
+        before, self.muted = self.muted, True
+        try:
+            yield
+        finally:
+            self.muted = before
+
+    def pod(self, pod: Pod) -> None:
+        """Whatever follows refers to this version of the pod by its uid."""
+        meta = pod.metadata
+        if self._known.get(meta.uid) is not pod:
+            self.clock()
+            self._known[meta.uid] = pod
+            self.write(entries.PodSeen(without_secrets(pod) if meta.annotations else pod))
+
+    def pod_gone(self, uid: str) -> None:
+        if self._known.pop(uid, None) is not None:
+            self.clock()
+            self.write(entries.PodGone(uid))
+
+    def clock(self) -> None:
+        now = self._now()
+        if now - self._told >= CLOCK_SECONDS:
+            self._told = now
+            self.write(entries.Clock(now))
+
+
+class RecordedObjects(ObjectStore):
+    """Other objects."""
+
+    def __init__(self, log: ChangeLog) -> None:
+        super().__init__()
+        self._log = log
+
+    def put(self, obj: KubeObject) -> None:
+        super().put(obj)
+        kind = type(obj).__name__
+        if not self._log.muted and kind not in LEFT_OUT:
+            self._log.write(entries.ObjectPut(kind, msgspec.Raw(encode(without_secrets(obj)))))
+
+    def remove(self, obj: KubeObject) -> None:
+        super().remove(obj)
+        if not self._log.muted:
+            self._log.write(entries.ObjectGone(type(obj).__name__, obj.key))
+
+
+class RecordedNominator(Nominator):
+    """Nominated pods."""
+
+    __slots__ = ("_log",)
+
+    def __init__(self, log: ChangeLog) -> None:
+        super().__init__()
+        self._log = log
+
+    def put(self, pod: PodInfo, node: str) -> None:
+        with self._log.silence():
+            super().put(pod, node)
+        if not self._log.muted:
+            self._log.pod(pod.pod)
+            self._log.write(entries.Nominated(pod.uid, node))
+
+    def remove(self, uid: str) -> None:
+        if not self._log.muted and self.node_of(uid) is not None:
+            self._log.write(entries.Denominated(uid))
+        super().remove(uid)
+
+
+class RecordedClaims(ClaimTracker):
+    """What API calls have made of ResourceClaims, before the watch shows it."""
+
+    def __init__(self, log: ChangeLog, inventory: Inventory) -> None:
+        super().__init__(inventory)
+        self._log = log
+
+    def assume(self, claim: ResourceClaim, *, is_new: bool = False) -> None:
+        super().assume(claim, is_new=is_new)
+        if not self._log.muted:
+            raw = msgspec.Raw(encode(without_secrets(claim)))
+            self._log.write(entries.ClaimAssumed(raw, is_new))
+
+    def end_allocation(self, uid: str, key: str) -> None:
+        super().end_allocation(uid, key)
+        if not self._log.muted:
+            self._log.write(entries.ClaimSettled(uid, key))
+
+
+class RestingNodes(dict[str, float]):
+    """Nodes that are left alone."""
+
+    def __init__(self, log: ChangeLog) -> None:
+        super().__init__()
+        self._log = log
+
+    def __setitem__(self, node: str, until: float) -> None:
+        super().__setitem__(node, until)
+        self._log.write(entries.Resting(node, until))
+
+    def __delitem__(self, node: str) -> None:
+        super().__delitem__(node)
+        self._log.write(entries.Rested(node))
+
+
+class RecordedCache(Cache):
+    """What is believed, with every change told."""
+
+    def __init__(self, log: ChangeLog) -> None:
+        super().__init__()
+        self._log = log
+        self.objects = RecordedObjects(log)
+        self.nominations = RecordedNominator(log)
+        self.resting = RestingNodes(log)
+        self.table.derived[DEVICES] = DeviceCache(self, partial(RecordedClaims, log))
+
+    def info(self, pod: Pod) -> PodInfo:
+        found = super().info(pod)
+        if not self._log.muted:
+            self._log.pod(pod)
+        return found
+
+    def put_node(self, node: Node) -> None:
+        super().put_node(node)
+        if not self._log.muted:
+            self._log.clock()
+            self._log.write(entries.NodePut(without_secrets(node)))
+
+    def remove_node(self, node: Node) -> None:
+        super().remove_node(node)
+        if not self._log.muted:
+            self._log.write(entries.NodeGone(node.name))
+
+    def assume(self, pod: PodInfo, node: str) -> None:
+        super().assume(pod, node)
+        if not self._log.muted:
+            self._log.pod(pod.pod)
+            self._log.write(entries.Assumed(pod.uid, node))
+
+    def forget(self, pod: PodInfo) -> None:
+        super().forget(pod)
+        if not self._log.muted:
+            self._log.write(entries.Forgotten(pod.uid))
+
+    def put_pod(self, pod: Pod) -> None:
+        super().put_pod(pod)
+        if not self._log.muted:
+            self._log.write(entries.PodPut(pod.uid))
+
+    def add_pod(self, pod: PodInfo, node: str) -> None:
+        super().add_pod(pod, node)
+        if not self._log.muted:
+            self._log.pod(pod.pod)
+            self._log.write(entries.PodPut(pod.uid))
+
+    def remove_pod(self, uid: str) -> PodInfo | None:
+        if not self._log.muted:
+            self._log.pod_gone(uid)
+        return super().remove_pod(uid)
+
+    def place_on(self, row: int, pod: PodInfo) -> None:
+        super().place_on(row, pod)
+        if not self._log.muted:
+            self._log.pod(pod.pod)
+            self._log.write(entries.Imagined(pod.uid, self.table.node(row).name))
+
+    def displace(self, pod: PodInfo) -> None:
+        super().displace(pod)
+        if not self._log.muted:
+            self._log.write(entries.Removed(pod.uid))
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        trial = super().trial()
+        if not self._log.muted:
+            self._log.write(entries.TrialBegun())
+        trial.__enter__()
+        try:
+            yield
+        finally:
+            with self._log.silence():
+                trial.__exit__(None, None, None)
+            if not self._log.muted:
+                self._log.write(entries.TrialEnded())

@@ -1,0 +1,121 @@
+"""The recorder: what a scheduler is handed in place of its cache and of what decides.
+
+    recorder = Recorder(Journal(...), clock.now)
+    assemble(..., cache=recorder.cache, decide=recorder.decide)
+
+Every attempt is an entry that says what it depended on beside what is believed: the time, draws
+among equals, answers of extenders, and state of features where that has changed.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from moorage.cache.cache import Cache
+from moorage.cycle import attempt
+from moorage.cycle.attempt import Decision, Unschedulable
+from moorage.cycle.profile import Profile
+from moorage.framework.cycle import Cycle
+from moorage.recording.entries import (
+    Attempt,
+    Began,
+    Configured,
+    Entry,
+    ExtenderSaid,
+    Noted,
+    Outcome,
+)
+from moorage.recording.extender_answers import NotedExtenders
+from moorage.recording.noted_state import STATES, NotedState, is_quiet
+from moorage.recording.outcomes import NotedDraws, failure_of, outcome_of
+from moorage.recording.recorded_cache import ChangeLog, RecordedCache
+
+
+class Recorder:
+    """Tells `write` of everything, in order."""
+
+    def __init__(self, write: Callable[[Entry], None], now: Callable[[], float]) -> None:
+        self._log = ChangeLog(write, now)
+        self._write = write
+        self.cache: Cache = RecordedCache(self._log)
+        write(Began(now()))
+        self._noted: dict[str, list[tuple[Any, Any]]] = {}
+        """Version and value of each state as last told, by profile."""
+
+    def configured(self, configuration: Configured) -> None:
+        """Another configuration is in force from now on."""
+        self._noted.clear()
+        self._write(configuration)
+
+    def decide(self, profile: Profile, cycle: Cycle) -> Decision | Unschedulable:
+        """Decide as ever, and put down how it came out."""
+        log, pod, dice = self._log, cycle.pod, cycle.random
+        log.pod(pod)
+        self._note(profile, cycle)
+        draws = NotedDraws(dice)
+        asked = NotedExtenders(cycle.extenders, log) if cycle.extenders else None
+        cycle.random = draws
+        if asked is not None:
+            cycle.extenders = asked
+        log.muted = True
+        try:
+            decided = attempt.run(profile, cycle)
+        except Exception as error:
+            self._tell(profile, cycle, pod.uid, draws, failure_of(error), asked)
+            raise
+        finally:
+            log.muted = False
+            cycle.random = dice
+        self._tell(profile, cycle, pod.uid, draws, outcome_of(decided), asked)
+        return decided
+
+    def _tell(
+        self,
+        profile: Profile,
+        cycle: Cycle,
+        uid: str,
+        draws: NotedDraws,
+        outcome: Outcome,
+        asked: NotedExtenders | None,
+    ) -> None:
+        answers: tuple[ExtenderSaid, ...] = () if asked is None else tuple(asked.said)
+        self._write(
+            Attempt(
+                cycle.attempt,
+                uid,
+                profile.resolved.scheduler_name,
+                profile.version,
+                cycle.now,
+                tuple(draws.drawn),
+                outcome,
+                bool(profile.post_filter),
+                asked is not None,
+                answers,
+            )
+        )
+
+    def _note(self, profile: Profile, cycle: Cycle) -> None:
+        name = profile_key(profile)
+        if name not in self._noted and is_quiet(cycle):
+            return
+        known = self._noted.get(name)
+        if known is None:
+            known = self._noted[name] = [(None, None)] * len(STATES)
+        for index, state in enumerate(STATES):
+            version, value = known[index]
+            found = state.version(cycle)
+            if found != version:
+                known[index] = (found, self._noted_value(state, cycle, name, value))
+        if all(value is None for _, value in known):
+            del self._noted[name]
+
+    def _noted_value(self, state: NotedState, cycle: Cycle, profile: str, before: Any) -> Any:
+        value = state.read(cycle)
+        if value != before:
+            self._write(Noted(state.name, profile, value))
+        return value
+
+
+def profile_key(profile: Profile) -> str:
+    """The name of a profile, and of its version where there are several."""
+    name = profile.resolved.scheduler_name
+    return f"{name}@{profile.version}" if profile.version else name

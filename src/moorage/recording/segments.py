@@ -1,0 +1,216 @@
+"""The files of a recording: `segment-000001.moorage` and so on, in a folder of their own.
+
+A segment begins with `moorage recording 1` and a newline, then holds frames:
+
+    4 bytes   length of the content, little-endian
+    4 bytes   CRC-32 of the content
+    content   zstd of a MessagePack array of entries (`moorage.recording.entries`)
+
+A frame is written by one call, so a crash leaves at most one torn frame, at the end of the last
+segment. Whoever reads drops it and says so. Files are 0600 and their folder 0700: recordings are
+secret material.
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from moorage.config.field_errors import InputError
+from moorage.recording.entries import FORMAT, AnyEntry, Began, decode_entries
+
+MAGIC: Final = b"moorage recording "
+SUFFIX: Final = ".moorage"
+_HEAD: Final = struct.Struct("<II")
+MISSING: Final = "recordings are compressed with zstandard: pip install 'moorage[record]'"
+
+
+class Torn(NamedTuple):
+    """Where a recording ends before its end."""
+
+    file: Path
+    position: int
+    size: int
+    why: str
+
+    def __str__(self) -> str:
+        lost = self.size - self.position
+        return (
+            f"{self.file.name}: {self.why} at byte {self.position}: its last {lost} bytes are "
+            "dropped, and what came before is whole"
+        )
+
+
+class Compressor:
+    """zstd, both ways."""
+
+    def __init__(self, level: int = 3) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise InputError([MISSING]) from None
+        self._error = zstandard.ZstdError
+        self._deflate = zstandard.ZstdCompressor(level=level, write_content_size=True)
+        self._inflate = zstandard.ZstdDecompressor()
+
+    def compress(self, content: bytes | bytearray) -> bytes:
+        return self._deflate.compress(content)
+
+    def decompress(self, content: bytes) -> bytes:
+        try:
+            return self._inflate.decompress(content)
+        except self._error as error:
+            raise ValueError(str(error)) from None
+
+
+class SegmentWriter:
+    """Writes frames, in files of about `most` bytes each, after those that are there."""
+
+    def __init__(self, folder: Path, most: int = 64 << 20) -> None:
+        self._folder = folder
+        self._most = most
+        self._file: int | None = None
+        self._number = _prepare_folder(folder)
+        self._size = 0
+        self.written = 0
+        """Bytes of all segments that were written here."""
+
+    def write(self, content: bytes) -> None:
+        """Append one frame; it is in the hands of the operating system when this returns."""
+        if self._file is None or self._size >= self._most:
+            self._open()
+        assert self._file is not None
+        frame = _HEAD.pack(len(content), zlib.crc32(content)) + content
+        _write_whole(self._file, frame)
+        self._size += len(frame)
+        self.written += len(frame)
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk."""
+        if self._file is not None:
+            os.fsync(self._file)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self.sync()
+            os.close(self._file)
+            self._file = None
+
+    def _open(self) -> None:
+        self.close()
+        self._number += 1
+        file = self._folder / f"segment-{self._number:06}{SUFFIX}"
+        self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        head = MAGIC + f"{FORMAT}\n".encode()
+        _write_whole(self._file, head)
+        self._size = len(head)
+        self.written += len(head)
+
+
+def _write_whole(file: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _prepare_folder(folder: Path) -> int:
+    """Make the folder of a recording, for its owner alone; the number of the last segment in it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = segments_in(folder)
+        if not found and any(folder.iterdir()):
+            raise InputError([f"{folder}: holds other files; name a folder for recordings alone"])
+        folder.chmod(0o700)
+    except OSError as error:
+        raise InputError([f"{folder}: {(error.strerror or str(error)).lower()}"]) from None
+    return _number(found[-1]) if found else 0
+
+
+def _number(segment: Path) -> int:
+    digits = segment.stem.partition("-")[2]
+    return int(digits) if digits.isdigit() else 0
+
+
+def segments_in(folder: Path) -> list[Path]:
+    """The segments of a recording, in order."""
+    return sorted(folder.glob(f"segment-*{SUFFIX}"))
+
+
+class Recording:
+    """A recording to be read, from its first frame to its last.
+
+    Where it is torn, what follows is left out up to where a process began to record anew.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.torn: list[Torn] = []
+        """Known when it has been read to its end."""
+        self._segments = segments_in(folder)
+        self._compressor = Compressor()
+        if not self._segments:
+            raise InputError([f"{folder}: there is no recording here"])
+
+    def entries(self) -> Iterator[AnyEntry]:
+        """Every entry, in order."""
+        seen, whole = 0, True
+        for content in self.frames():
+            found = decode_entries(content)
+            if len(self.torn) > seen:
+                seen, whole = len(self.torn), False
+            whole = whole or isinstance(found[0], Began)
+            if whole:
+                yield from found
+
+    def frames(self) -> Iterator[bytes]:
+        """Every frame, decompressed."""
+        for file in self._segments:
+            yield from self._frames_of(file)
+
+    def _frames_of(self, file: Path) -> Iterator[bytes]:
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise InputError([f"{file}: {(error.strerror or str(error)).lower()}"]) from None
+        at = _after_head(file, content)
+        if at is None:
+            self.torn.append(Torn(file, 0, len(content), "the head of the file is cut off"))
+            return
+        while at < len(content):
+            frame, why = self._frame(content, at)
+            if frame is None:
+                self.torn.append(Torn(file, at, len(content), why))
+                return
+            at += _HEAD.size + _HEAD.unpack_from(content, at)[0]
+            yield frame
+
+    def _frame(self, content: bytes, at: int) -> tuple[bytes | None, str]:
+        if at + _HEAD.size > len(content):
+            return None, "a frame is cut off"
+        length, checksum = _HEAD.unpack_from(content, at)
+        packed = content[at + _HEAD.size : at + _HEAD.size + length]
+        if len(packed) < length:
+            return None, "a frame is cut off"
+        if zlib.crc32(packed) != checksum:
+            return None, "a frame does not match its checksum"
+        try:
+            return self._compressor.decompress(packed), ""
+        except ValueError:
+            return None, "a frame does not decompress"
+
+
+def _after_head(file: Path, content: bytes) -> int | None:
+    """Where the first frame begins; None where the file ends before."""
+    line, newline, _ = content[:64].partition(b"\n")
+    if not newline and MAGIC.startswith(line[: len(MAGIC)]):
+        return None
+    version = line.removeprefix(MAGIC)
+    if not line.startswith(MAGIC) or not version.isdigit():
+        raise InputError([f"{file}: not a recording of Moorage"])
+    if int(version) > FORMAT:
+        raise InputError(
+            [f"{file}: format {int(version)} is newer than this Moorage, which reads {FORMAT}"]
+        )
+    return len(line) + 1

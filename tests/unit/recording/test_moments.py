@@ -1,0 +1,82 @@
+"""Moments of a recording: told, explained, kept as manifests, and decided otherwise."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from moorage.cli.main import main
+from moorage.config.field_errors import InputError
+from moorage.recording.past import AS_RECORDED, compared, explained
+from moorage.recording.play import Player
+from tests.unit.recording.mixed_cluster import Recorded, node, pod, record
+
+PACKING = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
+  plugins: {score: {disabled: [{name: NodeResourcesBalancedAllocation}]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    objects = [node(each) for each in range(4)] + [pod(f"web-{each}", "600m") for each in range(8)]
+    objects.append(pod("huge-0", "64"))
+    return record(tmp_path_factory.mktemp("recordings") / "small", objects)
+
+
+def test_an_attempt_is_told_and_the_cluster_kept(small: Recorded, tmp_path: Path) -> None:
+    file = tmp_path / "moment.yaml"
+    given = ["replay", str(small.folder), "--until", "#5", "--snapshot", str(file)]
+
+    said = CliRunner().invoke(main, given)
+
+    assert said.exit_code == 0, said.output
+    assert "Attempt 5" in said.output
+    assert file.stat().st_mode & 0o777 == 0o600
+    kept = list(yaml.safe_load_all(file.read_text()))
+    pods = [each for each in kept if each["kind"] == "Pod"]
+    assert len(pods) == 9
+    assert sum("nodeName" in each["spec"] for each in pods) == 3, (
+        "four attempts came before, and huge-0 fits nowhere"
+    )
+
+
+def test_a_pod_is_explained_as_if_there(small: Recorded) -> None:
+    told = explained(small.folder, "#9", "default/huge-0")
+
+    assert not told.node
+    assert "Insufficient cpu" in str(told)
+
+
+def test_another_configuration_decides_from_there_on(small: Recorded, tmp_path: Path) -> None:
+    file = tmp_path / "packing.yaml"
+    file.write_text(PACKING)
+
+    found = compared(small.folder, "#1", [str(file)])
+
+    used = {each.name: each.kpis["nodes_used"] for each in found.configurations}
+    assert used == {AS_RECORDED: 4, "packing": 2}
+
+
+def test_an_attempt_that_is_not_there_is_named(small: Recorded) -> None:
+    with pytest.raises(InputError, match="no such attempt"):
+        Player(small.folder).play_until("ffff")
+
+
+def test_simulate_records_and_replay_plays(tmp_path: Path) -> None:
+    manifests, folder = tmp_path / "cluster.yaml", tmp_path / "made"
+    manifests.write_text(yaml.safe_dump_all([node(1), pod("web-1")]))
+
+    made = CliRunner().invoke(main, ["simulate", str(manifests), "--record", str(folder)])
+    played = CliRunner().invoke(main, ["replay", str(folder), "-o", "json"])
+
+    assert made.exit_code == 0, made.output
+    assert "keep it as you keep secrets" in made.output
+    assert played.exit_code == 0, played.output
+    assert '"attempts":1' in played.output

@@ -1,0 +1,125 @@
+"""A recording gives the same decisions again, in another process and without C, or names why."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moorage.recording.entries import Attempt, Placed, Refused
+from moorage.recording.play import Player
+from moorage.recording.segments import Recording, segments_in
+from tests.unit.recording.mixed_cluster import DEFAULT, PRIVATE, Recorded, pod, record, workload
+
+WITHOUT_KERNELS = """
+import sys
+for name in ("_kernels", "_gpu_kernels", "_node_totals"):
+    sys.modules[f"moorage.kernels.{name}"] = None
+from moorage.kernels import compiled
+assert compiled is None
+from moorage.cli.main import main
+main(["replay", sys.argv[1]])
+"""
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("recordings") / "mixed")
+
+
+def test_every_decision_is_the_same(mixed: Recorded) -> None:
+    played = Player(mixed.folder).play()
+
+    assert played.divergence is None
+    assert not played.torn
+    assert played.attempts >= mixed.simulation.scheduler.attempts - 10
+
+
+def test_there_were_placements_refusals_evictions_and_gangs(mixed: Recorded) -> None:
+    attempts = [each for each in Recording(mixed.folder).entries() if isinstance(each, Attempt)]
+    outcomes = [each.outcome for each in attempts]
+
+    assert any(isinstance(each, Placed) and each.parts for each in outcomes)
+    assert any(isinstance(each, Refused) and each.victims for each in outcomes)
+    assert any(not each.makes_room for each in attempts), "pods of gangs make no room"
+    assert any(each.draws for each in attempts), "ties are drawn"
+    assert mixed.simulation.evictions
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["-m", "moorage", "replay"], id="another process"),
+        pytest.param(["-c", WITHOUT_KERNELS], id="another process without C kernels"),
+    ],
+)
+def test_elsewhere(mixed: Recorded, command: list[str]) -> None:
+    ran = subprocess.run(
+        [sys.executable, *command, str(mixed.folder)], capture_output=True, text=True, timeout=60
+    )
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "every decision is the same" in ran.stdout
+
+
+def test_it_is_for_its_owner_alone_and_holds_no_environment(mixed: Recorded) -> None:
+    assert mixed.folder.stat().st_mode & 0o777 == 0o700
+    for file in segments_in(mixed.folder):
+        assert file.stat().st_mode & 0o777 == 0o600
+    for frame in Recording(mixed.folder).frames():
+        assert PRIVATE.encode() not in frame
+
+
+PLUGIN = '''
+from moorage import Cycle, Filter, MAX_SCORE, Node, Pod, Rejection, Score, unschedulable
+
+
+class Favourites(Filter, Score, frozen=True):
+    """Nodes whose names end in an even digit are liked; node-04 takes no pods named plain-7."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        if pod.name == "plain-7" and node.name >= "node-04":
+            return unschedulable("node(s) were not for it")
+        return None
+
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        return 50 if int(node.name[-1]) % 2 == 0 else 10
+'''
+WITH_PLUGIN = (
+    DEFAULT
+    + """
+profiles:
+- plugins:
+    multiPoint:
+      enabled: [{name: Favourites}]
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "first"),
+    [
+        pytest.param("return 50", "return 60", "plain-0", id="a score"),
+        pytest.param('>= "node-04"', '<= "node-04"', "plain-7", id="a verdict"),
+        pytest.param("% 2 == 0", "% 3 == 0", "plain-0", id="whom it likes"),
+    ],
+)
+def test_a_plugin_edited_by_one_character(
+    tmp_path: Path, before: str, after: str, first: str
+) -> None:
+    file = tmp_path / "favourites.py"
+    file.write_text(PLUGIN)
+    objects = [each for each in workload() if each["kind"] == "Node"]
+    objects += [pod(f"plain-{each}") for each in range(10)]
+    record(tmp_path / "made", objects, WITH_PLUGIN, (str(file),))
+    assert Player(tmp_path / "made").play().divergence is None
+    assert PLUGIN.count(before) == 1
+    file.write_text(PLUGIN.replace(before, after))
+
+    found = Player(tmp_path / "made").play().divergence
+
+    assert found is not None
+    assert found.pod == f"default/{first}"
+    assert found.plugins == ("Favourites",)
+    assert [each.plugin for each in found.changed] == ["Favourites"]
+    assert found.then != found.here
