@@ -1,19 +1,26 @@
-"""Every policy on every trace: bench/gpu.py for each cell, kept, and docs/gpu-results.md of them.
+"""Every policy on every trace: bench/gpu.py for each seed, kept, and docs/gpu-results.md of them.
 
-usage: gpu_table.py --traces DIR [--seeds 42-51] [--kept build/bench-gpu]
-                    [--out docs/gpu-results.md] [--as-kept]
+usage: gpu_table.py --traces DIR [--seeds 42-51] [--kept build/bench-gpu] [--jobs 2]
+                    [--variants build/gpu-variants] [--out docs/gpu-results.md] [--as-kept]
+
+What is kept is not measured again: a run that was interrupted goes on where it was.
 """
 
 import argparse
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import gpu_variants
+from gpu import seeds, summary
 
 ROOT = Path(__file__).parent.parent
 TRACES = ("default", "cpu050", "gpushare100", "multigpu20")
 PUBLISHED = {"default": 95.23, "cpu050": 95.00, "gpushare100": 86.64, "multigpu20": 95.53}
+VARIANTS = gpu_variants.NAMES
 CLASSES = ("cpu", "share", "1", "2", "4", "8")
 
 
@@ -40,37 +47,68 @@ CELLS = (
     Cell("bestfit", "random"),
     Cell("kube", "random"),
     Cell("random", "random"),
+    Cell("moorage", "name", 16),
+    Cell("mostallocated", "name"),
+    Cell("bestfit", "name"),
+    Cell("kube", "name"),
 )
+ON_VARIANTS = (Cell("moorage", "random"), Cell("fgd", "name"))
 
 
-def file_of(cell: Cell, trace: str, given: argparse.Namespace) -> Path:
-    kept: Path = given.kept / f"{trace}-{cell.policy}-{cell.ties}-{cell.batch}.jsonl"
-    return kept
+class Part(NamedTuple):
+    """One seed of a cell on a trace."""
 
+    trace: str
+    cell: Cell
+    seed: int
 
-def measured(cell: Cell, trace: str, given: argparse.Namespace) -> dict[str, Any]:
-    """The last line of bench/gpu.py for a cell; measured once, and kept."""
-    kept = file_of(cell, trace, given)
-    if not kept.exists():
-        command = [sys.executable, str(ROOT / "bench/gpu.py")]
+    def file(self, folder: Path) -> Path:
+        cell = self.cell
+        return folder / f"{self.trace}-{cell.policy}-{cell.ties}-{cell.batch}-{self.seed}.json"
+
+    def measure(self, given: argparse.Namespace) -> None:
+        """Run bench/gpu.py for it, unless that was done, and keep what it says."""
+        kept = self.file(given.kept)
+        if kept.exists():
+            return
+        command = [sys.executable, str(ROOT / "bench/gpu.py"), "--seeds", str(self.seed)]
         command += ["--nodes", str(given.traces / "openb_node_list_gpu_node.csv.gz")]
-        command += ["--pods", str(given.traces / f"openb_pod_list_{trace}.csv.gz")]
+        command += ["--pods", str(pods_file(self.trace, given))]
+        cell = self.cell
         command += ["--policy", cell.policy, "--ties", cell.ties, "--batch", str(cell.batch)]
-        command += ["--seeds", given.seeds]
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(lines)
-    found: dict[str, Any] = json.loads(kept.read_text().splitlines()[-1])
+        kept.with_suffix(".new").write_text(lines.splitlines()[0])
+        kept.with_suffix(".new").rename(kept)
+
+
+def pods_file(trace: str, given: argparse.Namespace) -> Path:
+    name = f"openb_pod_list_{trace}.csv"
+    derived: Path = given.variants / name
+    published: Path = given.traces / f"{name}.gz"
+    return derived if trace in VARIANTS else published
+
+
+def read(trace: str, given: argparse.Namespace) -> dict[Cell, dict[str, Any]]:
+    """What is kept of a trace, as one line for each cell."""
+    found = {}
+    for cell in CELLS:
+        files = [Part(trace, cell, seed).file(given.kept) for seed in seeds(given.seeds)]
+        lines = [json.loads(file.read_text()) for file in files if file.exists()]
+        if lines:
+            found[cell] = {"seeds": len(lines), **summary(lines)}
     return found
 
 
 def table(trace: str, found: dict[Cell, dict[str, Any]]) -> list[str]:
     """What was allocated, and which classes were placed, for each policy."""
     points = ("80", "90", "95", "100", "130")
+    known = PUBLISHED.get(trace)
+    told = f"; FGD is published with {known} at 100 (ties by name)" if known else ""
     lines = [
         f"\n### {trace}\n",
-        f"Allocated % of all GPUs when X % have been asked for, mean ± sd; FGD is published with "
-        f"{PUBLISHED[trace]} at 100 (ties by name). Then placed % of each class before 100 %.\n",
+        gpu_variants.WORDS.get(trace, "") + f"Allocated % of all GPUs when X % have been asked "
+        f"for, mean ± sd{told}. Then placed % of each class before 100 %.\n",
         "| policy | " + " | ".join((*points, *CLASSES)) + " | per s | seeds |",
         "|---" * (len(points) + len(CLASSES) + 3) + "|",
     ]
@@ -123,22 +161,37 @@ def curve(found: dict[Cell, dict[str, Any]]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--traces", type=Path, required=True)
     parser.add_argument("--seeds", default="42-51")
     parser.add_argument("--kept", type=Path, default=ROOT / "build/bench-gpu")
+    parser.add_argument("--variants", type=Path, default=ROOT / "build/gpu-variants")
     parser.add_argument("--out", type=Path, default=ROOT / "docs/gpu-results.md")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--as-kept", action="store_true", help="measure nothing anew")
-    given = parser.parse_args()
-    lines = ["# GPU packing: results", "", "Made by `make bench-gpu`; seeds " + given.seeds + "."]
-    for trace in TRACES:
-        cells = [c for c in CELLS if not given.as_kept or file_of(c, trace, given).exists()]
-        found = {cell: measured(cell, trace, given) for cell in cells}
-        lines += table(trace, found)
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = arguments()
+    if not given.as_kept:
+        gpu_variants.write(given.traces, given.variants)
+        parts = [
+            Part(trace, cell, seed)
+            for trace in (*TRACES, *VARIANTS)
+            for cell in (CELLS if trace in TRACES else ON_VARIANTS)
+            for seed in seeds(given.seeds)
+        ]
+        with ThreadPoolExecutor(given.jobs) as pool:
+            list(pool.map(lambda part: part.measure(given), parts))
+    lines = ["# GPU packing: results", "", f"Made by `make bench-gpu`; seeds {given.seeds}."]
+    lines += ["", "![Allocated GPUs over the arrived workload](gpu-curve.svg)"]
+    for trace in (*TRACES, *VARIANTS):
+        found = read(trace, given)
+        lines += table(trace, found) if found else []
         if trace == "default":
             given.out.with_name("gpu-curve.svg").write_text(curve(found))
-            lines.insert(3, "\n![Allocated GPUs over the arrived workload](gpu-curve.svg)")
     given.out.write_text("\n".join(lines) + "\n")
     print(f"wrote {given.out}")
 

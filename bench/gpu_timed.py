@@ -1,21 +1,26 @@
 """GPU packing with pods that end: waiting time and allocation at a given load, a JSON line each.
 
 usage: gpu_timed.py --nodes FILE --pods FILE --policy moorage --ties random --loads 0.9,1.0,1.1
-                    --seeds 42-44 [--arrivals 12000] [--every 6]
+                    --seeds 42-71 [--against fgd:name] [--arrivals 12000] [--every 6] [--jobs 2]
 
 Pods are drawn from the trace, arrive as a Poisson process and run for exponential times of mean 1;
 at load 1 they ask for as many GPUs as there are. What does not fit waits; when a pod ends, those
 that fit in its place go there, who has waited longest first. Every sixth node makes a cluster that
 turns over several times. `wait` is the mean over all pods, in mean running times; `alloc` the mean
 percentage of GPUs in use, both after the first two fifths; `wait_gpu` weighs pods by their GPUs.
+With `--against`, another policy gets the same pods at the same times: `difference` is the mean of
+the first less the second, seed by seed, and half of its 95 % confidence interval.
 """
 
 import argparse
 import heapq
 import json
+import math
 import random
+import statistics
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gpu_policies
 import numpy as np
@@ -110,28 +115,78 @@ class TimedRun(Run):
             self._start(first, came, now, runs)
 
 
-def main() -> None:
+class Job(NamedTuple):
+    """One seed of one policy at one load."""
+
+    policy: str
+    ties: str
+    load: float
+    seed: int
+    given: argparse.Namespace
+
+    def run(self) -> dict[str, float]:
+        given = self.given
+        nodes, pods = read_nodes(given.nodes)[:: given.every], read_pods(given.pods)
+        large = max(node.gpus for node in nodes)
+        pods = [pod for pod in pods if pod.gpus <= large]
+        simulated = (self.policy, self.ties, self.seed, self.load, given.arrivals)
+        return TimedRun(nodes, pods, *simulated).simulate()
+
+
+def differences(found: list[dict[str, float]], others: list[dict[str, float]]) -> dict[str, Any]:
+    """By measure, the mean difference of pairs, and half of its 95 % confidence interval."""
+    wide = student(len(found) - 1) / math.sqrt(len(found))
+    apart = {
+        key: [one[key] - other[key] for one, other in zip(found, others, strict=True)]
+        for key in found[0]
+    }
+    return {
+        key: [round(statistics.fmean(values), 4), round(wide * statistics.stdev(values), 4)]
+        for key, values in apart.items()
+    }
+
+
+def student(freedom: int) -> float:
+    """Student's t at 97.5 %, by its expansion around the normal distribution's quantile."""
+    z = statistics.NormalDist().inv_cdf(0.975)
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return z + (z**3 + z) / (4 * freedom) + second
+
+
+def means(found: list[dict[str, float]]) -> dict[str, float]:
+    return {key: round(statistics.fmean(one[key] for one in found), 4) for key in found[0]}
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=Path, required=True)
     parser.add_argument("--pods", type=Path, required=True)
     parser.add_argument("--policy", choices=gpu_policies.NAMES, default="moorage")
     parser.add_argument("--ties", choices=("random", "name"), default="random")
+    parser.add_argument("--against", default="", help="another policy and its ties: fgd:name")
     parser.add_argument("--loads", default="0.9,1.0,1.1")
-    parser.add_argument("--seeds", type=seeds, default=seeds("42-44"))
+    parser.add_argument("--seeds", type=seeds, default=seeds("42-71"))
     parser.add_argument("--arrivals", type=int, default=12_000)
     parser.add_argument("--every", type=int, default=6)
-    given = parser.parse_args()
-    nodes, pods = read_nodes(given.nodes)[:: given.every], read_pods(given.pods)
-    large = max(node.gpus for node in nodes)
-    pods = [pod for pod in pods if pod.gpus <= large]
-    for load in map(float, given.loads.split(",")):
-        found: list[dict[str, Any]] = [
-            TimedRun(nodes, pods, given.policy, given.ties, seed, load, given.arrivals).simulate()
-            for seed in given.seeds
-        ]
-        means = {key: round(float(np.mean([one[key] for one in found])), 4) for key in found[0]}
-        said = {"policy": given.policy, "ties": given.ties, "load": load, "seeds": len(found)}
-        print(json.dumps({**said, **means}), flush=True)
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = arguments()
+    rivals = [(given.policy, given.ties)]
+    rivals += [tuple(given.against.split(":"))] if given.against else []
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for load in map(float, given.loads.split(",")):
+            told = []
+            for policy, ties in rivals:
+                jobs = [Job(policy, ties, load, seed, given) for seed in given.seeds]
+                told.append(list(pool.map(Job.run, jobs)))
+                said = {"policy": policy, "ties": ties, "load": load, "seeds": len(jobs)}
+                print(json.dumps({**said, **means(told[-1])}), flush=True)
+            if len(told) == 2 and len(given.seeds) > 1:
+                line = {"load": load, "difference": differences(*told)}
+                print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":
