@@ -33,7 +33,7 @@ lock: $(AUDIT)/.ready
 # The same commit gives the same bytes: the time is the commit's, the tools are locked.
 wheel: $(WHEEL)
 
-$(WHEEL): pyproject.toml setup.py requirements/build.lock $(shell find src -name '*.py' -o -name '*.c' 2>/dev/null)
+$(WHEEL): pyproject.toml setup.py requirements/build.lock $(shell find src -name '*.py' -o -name '*.c' -o -path '*/dashboard/page/*' 2>/dev/null)
 	rm -rf dist build/lib* build/temp* build/bdist* && mkdir -p dist
 	$(PYTHON) $(PIP) install --require-hashes --target dist/.tools -r requirements/build.lock
 	umask 022 && SOURCE_DATE_EPOCH=$(EPOCH) PYTHONPATH=dist/.tools $(PYTHON) $(PIP) wheel --no-build-isolation --no-deps --wheel-dir dist .

@@ -2,76 +2,43 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    Page,
-    Playwright,
-    ViewportSize,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 from tests.browser.stub_dashboard import StubDashboard
+from tests.browser.visit import PATIENCE_MS, Visit, launched
 
 NODES: Final = 5000
 LAPTOP: Final = ViewportSize(width=1440, height=900)
 
 
-class Visit:
-    """A page under watch: what it complains of, and whom it asks."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.complaints: list[str] = []
-        self.asked: list[str] = []
-        page.on("console", self._said)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
-
-    def _said(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
-            self.complaints.append(message.text)
-
-    def strangers(self, home: str) -> list[str]:
-        """Addresses it asked that are not the dashboard's."""
-        return [url for url in self.asked if not url.startswith((home, "data:"))]
-
-
 @pytest.fixture(scope="package")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as playwright:
-        yield playwright
-
-
-@pytest.fixture(scope="package")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    if found is None:
-        pytest.skip("no chromium: apt-get install chromium")
-    arguments = ["--no-sandbox", "--enable-precise-memory-info"]
-    browser = playwright.chromium.launch(executable_path=found, args=arguments)
-    yield browser
-    browser.close()
+def browser() -> Iterator[Browser]:
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     context = browser.new_context(viewport=LAPTOP, color_scheme="light")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE_MS)
     yield context
     context.close()
 
 
 @pytest.fixture
-def visit(context: BrowserContext) -> Visit:
-    return Visit(context.new_page())
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+@pytest.fixture
+def visit(page: Page) -> Visit:
+    return Visit(page)
 
 
 @pytest.fixture
@@ -89,10 +56,13 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "cluster.json").write_text(json.dumps(_cluster()))
     command = ["-m", "moorage", "simulate", str(folder), "--no-validate", "--serve"]
     with subprocess.Popen(
-        [sys.executable, *command, "--http-port", "0"], stdout=subprocess.PIPE, text=True
+        [sys.executable, *command, "--http-port", "0"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
-        assert process.stdout is not None
-        found = (re.search(r"http://\S+/dashboard/", line) for line in process.stdout)
+        assert process.stderr is not None
+        found = (re.search(r"http://\S+/dashboard/", line) for line in process.stderr)
         yield next(each.group() for each in found if each)
         process.terminate()
 

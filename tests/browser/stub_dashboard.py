@@ -90,12 +90,15 @@ class StubDashboard:
         """Four times a second what changed meanwhile, as the real one tells it."""
         yield "queue", {"counts": answers.COUNTS, "top": []}
         yield "health", {"ok": True, "alerts": 1}
+        last = time.monotonic()
         while not self._end.is_set():
-            if self.changes:
-                self.sent += self.changes // 4
-                yield "cluster", answers.changed(self.cluster, self.changes // 4, self.sent)
-                yield "decisions", answers.decided(50, self.sent, time.time())
             await asyncio.sleep(0.25)
+            now = time.monotonic()
+            rows, last = int(self.changes * (now - last)) + 1, now
+            if self.changes:
+                self.sent += rows
+                yield "cluster", answers.changed(self.cluster, rows, self.sent)
+                yield "decisions", answers.decided(50, self.sent, time.time())
 
 
 def _json(answer: Callable[[Any], Any]) -> Callable[[web.Request], Any]:

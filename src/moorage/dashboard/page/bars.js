@@ -3,9 +3,11 @@ import { h } from "./dom.js";
 import { meter } from "./parts.js";
 import { millis, number } from "./words.js";
 
-/** Scores by plugin; the first node is the chosen one. `scores` is {node: {plugin: points}}. */
+const SHOWN = 3;
+
+/** Scores by plugin; the first node is the chosen one, beside it the next best. `scores` is {node: {plugin: points}}. */
 export function scoreBars(scores) {
-  const nodes = Object.keys(scores);
+  const nodes = Object.keys(scores).slice(0, SHOWN);
   const plugins = [...new Set(nodes.flatMap((node) => Object.keys(scores[node])))];
   const points = (node, plugin) => scores[node][plugin] ?? 0;
   const most = Math.max(1, ...nodes.flatMap((node) => plugins.map((plugin) => points(node, plugin))));

@@ -54,7 +54,7 @@ export class NodePanel {
   }
 
   #build(data) {
-    const head = h("div.title", {}, h("h1.mono", {}, data.name), h("span.push", {}, h("button.quiet", { type: "button", "aria-label": "Close", data: { key: "close" }, on: { click: this.close } }, "✕")));
+    const head = h("div.title", {}, h("h2.mono", {}, data.name), h("span.push", {}, h("button.quiet", { type: "button", "aria-label": "Close", data: { key: "close" }, on: { click: this.close } }, "✕")));
     if (data.error) return [head, failure(new Error(data.error))];
     if (!data.room) return [head, h("p.empty", {}, "…")];
     return [
@@ -63,7 +63,7 @@ export class NodePanel {
       part("Room", room(data.room)),
       data.gpus?.length ? part("GPUs", gpus(data.gpus)) : null,
       data.taints?.length ? part("Taints", h("div.chips", {}, data.taints.map((taint) => chip(taint)))) : null,
-      data.refuses?.length ? part("What it refuses", h("p.soft", {}, "in the last attempts"), refusals(data.refuses, "pods", "pod")) : null,
+      data.refuses?.length ? part("What it refuses", h("p.soft", {}, "of the pods that wait"), refusals(data.refuses, "pods", "pod")) : null,
       part(many(data.pods.length, "pod"), pods(data.pods)),
       h("div.inside", {}, h("details", { data: { key: "labels" } }, h("summary", {}, h("span.soft", {}, `${many(Object.keys(data.labels ?? {}).length, "label")}`)), h("dl.facts", {}, Object.entries(data.labels ?? {}).flatMap(([key, value]) => [h("dt.mono", {}, key), h("dd.mono", {}, value)])))),
     ].filter(Boolean);

@@ -15,7 +15,7 @@ export class Table {
     this.heads = columns.map((column) => head(column, sorted));
     this.table = h(stacks ? "table.stacks" : "table", { "aria-label": caption, role: "table" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, this.heads)), this.body);
     this.none = h("p.empty", { hidden: true }, empty);
-    this.element = h("div", {}, h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption }, this.table), this.none);
+    this.element = h("div", {}, h("div.scroll", { tabindex: 0, role: "group", "aria-label": caption }, this.table), this.none);
   }
 
   /** Mark the column that orders the rows. */
@@ -63,5 +63,5 @@ function head(column, sorted) {
 export function plainTable(caption, heads, rows) {
   const head_ = h("tr", {}, heads.map((title) => h(title.startsWith("#") ? "th.number" : "th", { scope: "col" }, title.replace(/^#/, ""))));
   const body = rows.map((row) => h("tr", {}, row.map((cell, index) => h(heads[index].startsWith("#") ? "td.number" : "td", {}, cell))));
-  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption }, h("table", { "aria-label": caption }, h("thead", {}, head_), h("tbody", {}, body)));
+  return h("div.scroll", { tabindex: 0, role: "group", "aria-label": caption }, h("table", { "aria-label": caption }, h("thead", {}, head_), h("tbody", {}, body)));
 }

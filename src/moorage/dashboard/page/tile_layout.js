@@ -29,12 +29,12 @@ export function laidOut(groups, width, height, total) {
   let best = null;
   for (let columns = 1; columns <= Math.min(groups.length, 16); columns++) {
     const found = fitted(groups, width, height, columns);
-    if (!best || found.size > best.size * 1.02) best = found;
+    if (!best || found.size > best.size) best = found;
   }
   return placed(best, total);
 }
 
-/** The largest tiles, to a quarter of a pixel, with which so many columns of blocks fit. */
+/** The largest tiles with which so many columns of blocks fit; of whole pixels, so that gaps are even. */
 function fitted(groups, width, height, columns) {
   let low = 2;
   let high = LARGEST;
@@ -43,7 +43,7 @@ function fitted(groups, width, height, columns) {
     if (packed(groups, width, columns, size).height <= height) low = size;
     else high = size;
   }
-  return packed(groups, width, columns, low);
+  return packed(groups, width, columns, low > 3 ? Math.floor(low) : low);
 }
 
 /** Blocks of one width, each put where the column is shortest. */
@@ -52,7 +52,7 @@ function packed(groups, width, columns, size) {
   const heights = new Array(columns).fill(GAP / 2);
   const blocks = groups.map((group) => {
     const column = heights.indexOf(Math.min(...heights));
-    const x = GAP + column * ((width - GAP) / columns);
+    const x = Math.round(GAP + column * ((width - GAP) / columns));
     const block = { group, x, y: heights[column], across, width: across * size, height: HEAD + Math.ceil(group.rows.length / across) * size };
     heights[column] += block.height + GAP / 2;
     return block;

@@ -103,6 +103,7 @@ export class TileMap {
     const { pen } = this;
     pen.textBaseline = "alphabetic";
     pen.font = `600 12px ${this.#scene.font}`;
+    const letter = pen.measureText("n").width;
     for (const block of this.#layout.blocks) {
       const x = block.x * this.#scale + this.#left;
       const y = (block.y + this.#layout.head - 5) * this.#scale + this.#top;
@@ -110,22 +111,22 @@ export class TileMap {
       if (y < 0 || y > this.height + 20 || x > this.width || x + wide < 0) continue;
       pen.fillStyle = this.#scene.ink;
       const [name, more] = this.#scene.head(block.group);
-      const short = cut(pen, name, wide);
+      const short = cut(name, wide, letter);
       pen.fillText(short, Math.max(x, 4), y);
       const room = pen.measureText(short).width + 8;
-      if (room + pen.measureText(more).width < wide) {
+      if (room + more.length * letter < wide) {
         pen.fillStyle = this.#scene.soft;
         pen.fillText(more, Math.max(x, 4) + room, y);
       }
     }
   }
 
-  /** All tiles of one colour in one go: a change of colour costs more than a rectangle. */
+  /** All tiles of one colour in one go, on whole pixels: neither changes of colour nor smooth edges come cheap. */
   #tiles() {
     const { palette, codes, dim } = this.#scene;
     const { x, y, size, order } = this.#layout;
     const pitch = size * this.#scale;
-    const side = pitch - (pitch > 12 ? 2 : pitch > 5 ? 1 : pitch > 3 ? 0.5 : 0);
+    const side = Math.max(1, Math.floor(pitch - (pitch > 12 ? 1.5 : pitch > 3 ? 0.5 : 0)));
     const lists = Array.from({ length: palette.length * 2 }, () => []);
     const seen = [];
     for (const row of order) {
@@ -139,9 +140,7 @@ export class TileMap {
       if (!list.length) return;
       this.pen.globalAlpha = index < palette.length ? 1 : 0.13;
       this.pen.fillStyle = palette[index % palette.length];
-      this.pen.beginPath();
-      for (let at = 0; at < list.length; at += 2) this.pen.rect(list[at], list[at + 1], side, side);
-      this.pen.fill();
+      for (let at = 0; at < list.length; at += 2) this.pen.fillRect(Math.round(list[at]), Math.round(list[at + 1]), side, side);
     });
     this.pen.globalAlpha = 1;
     this.#marks(seen, side);
@@ -165,14 +164,13 @@ export class TileMap {
 
   #words(rows, side) {
     const { pen } = this;
+    pen.font = `11px ${this.#scene.font}`;
+    const letter = pen.measureText("n").width;
     for (const row of rows) {
       const [left, top] = this.corner(row);
       pen.fillStyle = this.#scene.dim(row) ? this.#scene.soft : inkOn(this.#scene.palette[this.#scene.codes[row]]);
-      pen.font = `500 11px ${this.#scene.font}`;
-      pen.fillText(cut(pen, this.#scene.label(row), side - 8), left + 4, top + 14);
-      pen.font = `11px ${this.#scene.font}`;
-      this.#scene.values(row).forEach((text, line) => {
-        if (28 + line * 14 < side) pen.fillText(cut(pen, text, side - 8), left + 4, top + 28 + line * 14);
+      [this.#scene.label(row), ...this.#scene.values(row)].forEach((text, line) => {
+        if (14 + line * 14 < side) pen.fillText(cut(text, side - 8, letter), left + 4, top + 14 + line * 14);
       });
     }
   }
@@ -248,9 +246,8 @@ export class TileMap {
 
 const into = (at, size, room) => (at < 4 ? 4 - at : at + size > room - 4 ? room - 4 - at - size : 0);
 
-function cut(pen, text, width) {
-  if (pen.measureText(text).width <= width) return text;
-  let short = text;
-  while (short.length > 1 && pen.measureText(`${short}…`).width > width) short = short.slice(0, -1);
-  return `${short}…`;
+/** As much of a text as fits, by the width of a letter: to measure each would take longer than to draw it. */
+function cut(text, width, letter) {
+  const most = Math.floor(width / letter);
+  return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
 }

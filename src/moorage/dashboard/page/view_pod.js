@@ -84,9 +84,14 @@ function words(data, told) {
   if (!told) return sheet("Why", inside(h("p.soft", {}, data.asking ? "Trying every node …" : data.explain_off || "There is no explanation here.")));
   const placed = told.state === "placed";
   const lines = placed
-    ? [told.runner_up ? h("p", {}, `${many(told.margin, "point")} ahead of `, nodeAnchor(told.runner_up), ", the next best") : h("p", {}, "No other node fits."), told.decided_by.length ? h("p", {}, `decided by ${told.decided_by.join(", ")}: without it, another would win`) : null]
+    ? [told.runner_up ? h("p", {}, `${lead(told.margin)} `, nodeAnchor(told.runner_up), ", the next best") : h("p", {}, "no other node takes it"), told.decided_by.length ? h("p", {}, `decided by ${told.decided_by.join(", ")}: without it, another would win`) : null]
     : [h("p", {}, told.message), ...told.in_words.map((each) => h("p.soft", {}, `It ${each}.`)), ...told.waits_for.map((each) => h("p", {}, `It waits for ${each}.`.replace("..", "."))), told.queue_place ? h("p.soft", {}, `Place ${count(told.queue_place[0])} of ${count(told.queue_place[1])} in the queue.`) : null];
   return sheet(placed ? "Why here" : "Why it waits", inside(...lines));
+}
+
+function lead(margin) {
+  if (margin === 0) return "no better than";
+  return margin > 0 ? `${many(margin, "point")} ahead of` : `${many(-margin, "point")} behind`;
 }
 
 function helps(pod, changes) {

@@ -1,0 +1,42 @@
+"""The page of the dashboard in a browser, on a scheduler that works for a real API server."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visit import PATIENCE_MS, Visit, launched
+from tests.integration.control_plane import ControlPlane, free_ports
+from tests.integration.harness import wait_for
+from tests.integration.making import node, pod
+from tests.integration.test_serving import placed, serving
+
+pytestmark = pytest.mark.kube
+
+
+def test_the_page_follows_the_cluster(plane: ControlPlane, tmp_path: Path) -> None:
+    plane.create(node("n1"), node("n2"), pod("web", cpu="1"), pod("huge", cpu="64"))
+    (plain,) = free_ports(1)
+    home = f"http://127.0.0.1:{plain}/dashboard/"
+    flags = ("--dashboard", "--enable-explain", f"--http-port={plain}")
+    with serving(tmp_path, plane.kubeconfig, *flags), launched() as browser:
+        wait_for(lambda: placed(plane) == {"web"}, "not bound")
+        visit = Visit(browser.new_page())
+        page = visit.page
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(f"{home}#/cluster?as=table")
+        expect(page.get_by_text("2 nodes, page 1 of 1")).to_be_visible()
+        expect(page.locator("#link")).to_have_text("live")
+        page.get_by_role("link", name="Queue").click()
+        page.get_by_role("link", name="default/huge").click()
+        expect(page.get_by_text("2 Insufficient cpu").first).to_be_visible()
+        expect(page.get_by_text("What would help")).to_be_visible()
+        page.get_by_role("link", name="Decisions").click()
+        expect(page.get_by_role("link", name="default/web").first).to_be_visible()
+
+        plane.create(pod("late", cpu="1"))
+        expect(page.get_by_role("link", name="default/late").first).to_be_visible()
+        page.get_by_role("link", name="Health").click()
+        expect(page.get_by_role("heading", name="Watches")).to_be_visible()
+        assert visit.complaints == []
+        assert visit.strangers(home) == []
