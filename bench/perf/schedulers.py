@@ -1,5 +1,6 @@
 """kube-scheduler or Moorage in a process of its own, told apart by name only."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from bench.perf.attempts import scrape
-from tests.integration.control_plane import ControlPlane, free_ports
+from tests.integration.control_plane import ControlPlane, die_with_parent, free_ports
 
 KUBE: Final = "kube-scheduler"
 MOORAGE: Final = "moorage"
@@ -55,7 +56,11 @@ class SchedulerProcess:
         command = self._command(name, plane, config, gates)
         with open(self.log, "wb") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=functools.partial(die_with_parent, os.getpid()),
             )
 
     @property

@@ -167,27 +167,44 @@ def search(
 def _shortest(
     cache: Cache, units: Sequence[Unit], at_least: int, place: Callable[[], P | None]
 ) -> int | None:
-    """The shortest front of the line that is enough."""
+    """The shortest front of the line that is enough.
 
-    def fits(count: int) -> bool:
-        with cache.trial():
-            _remove(cache, units[:count])
-            return place() is not None
-
+    Who is known not to be enough stays away while others are tried on top of them.
+    """
     if at_least > len(units):
         return None
-    too_few, enough, step = at_least - 1, at_least, 1
-    while not fits(enough):
-        if enough == len(units):
-            return None
-        too_few, enough, step = enough, min(enough + step, len(units)), step * 2
+    with cache.trial():
+        if _enough(cache, units[:at_least], place):
+            return at_least
+        _remove(cache, units[:at_least])
+        too_few, step = at_least, 1
+        while too_few < len(units):
+            more = units[too_few : too_few + step]
+            if _enough(cache, more, place):
+                return _narrow(cache, units, too_few, too_few + len(more), place)
+            _remove(cache, more)
+            too_few, step = too_few + len(more), step * 2
+    return None
+
+
+def _narrow(
+    cache: Cache, units: Sequence[Unit], too_few: int, enough: int, place: Callable[[], P | None]
+) -> int:
+    """Between a front that is away and not enough, and one that is: the first that is."""
     while enough - too_few > 1:
         middle = (enough + too_few) // 2
-        if fits(middle):
+        if _enough(cache, units[too_few:middle], place):
             enough = middle
         else:
+            _remove(cache, units[too_few:middle])
             too_few = middle
     return enough
+
+
+def _enough(cache: Cache, more: Sequence[Unit], place: Callable[[], P | None]) -> bool:
+    with cache.trial():
+        _remove(cache, more)
+        return place() is not None
 
 
 def _remove(cache: Cache, units: Sequence[Unit]) -> None:
