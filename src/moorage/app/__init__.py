@@ -21,6 +21,7 @@
     policy_features   what policies hear of their pods, and what an autoscaler should add
     process_signals   signals: stop, read the configuration again, compare the cache
     profile_builder   profiles, canaries and back-off of a configuration
+    reload_thread     the thread that a configuration is read again in, for so long and no longer
     reload_reporter   what is said of each reload
     reloader          the configuration read again, and put in force or refused
     run_dashboard     the dashboard of a running process

@@ -19,6 +19,7 @@ from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import Candidate, ConfigMapRef, ConfigSources
 from moorage.app.config_text import ConfigText
 from moorage.app.reload_reporter import ReloadReporter
+from moorage.app.reload_thread import in_reload_thread
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin_registry import RegistryError
@@ -90,7 +91,7 @@ class Reloader:
         rng: random.Random,
         extending: Callable[[SchedulerConfiguration], Extending | None],
         applied: Callable[[ConfigBundle], None] = lambda whole: None,
-        aside: InThread = asyncio.to_thread,
+        aside: InThread = in_reload_thread,
     ) -> None:
         self._sources = sources
         self._scheduler = scheduler

@@ -1,13 +1,14 @@
 """How long a plugin may take to load: its import, and its constructor, which no guard stands
 before yet."""
 
+import ctypes
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from moorage.guard.breaker_events import error_place
-from moorage.guard.deadline_watchdog import WATCHDOG, Overdue, TimedCall, now
+from moorage.guard.deadline_watchdog import GRACE_SECONDS, WATCHDOG, Overdue, TimedCall, now
 
 IMPORT_SECONDS: Final = 30.0
 MAKE_SECONDS: Final = 10.0
@@ -17,15 +18,24 @@ class LoadTimeout(Exception):
     """A plugin took too long to load."""
 
 
+class _ThreadOverdue(BaseException):
+    """Raised in a thread that is not the main one, where no signal reaches."""
+
+
 @contextmanager
 def load_deadline(seconds: float, module: str = "") -> Iterator[None]:
-    """Interrupt, in the main thread, what takes longer; `module` is the plugin's, where known.
+    """Interrupt what takes longer; `module` is the plugin's, where known.
 
-    Elsewhere than in the main thread nothing is interrupted.
+    In the main thread that ends a call that blocks as well as a loop; in others, where plugins are
+    loaded again, only code of Python is interrupted.
     """
-    if threading.current_thread() is not threading.main_thread():
+    in_main = threading.current_thread() is threading.main_thread()
+    with _in_main_thread(seconds, module) if in_main else _in_other_thread(seconds):
         yield
-        return
+
+
+@contextmanager
+def _in_main_thread(seconds: float, module: str) -> Iterator[None]:
     call = TimedCall(module)
     WATCHDOG.expect(seconds)
     WATCHDOG.enter(call, now() + seconds)
@@ -34,10 +44,57 @@ def load_deadline(seconds: float, module: str = "") -> Iterator[None]:
     except Overdue as overdue:
         if overdue.run is not call:
             raise
-        place = error_place(overdue)
-        raise LoadTimeout(
-            f"took longer than {seconds:g}s{place}: what takes long, or never ends, belongs in a "
-            "hook, or in another process"
-        ) from overdue
+        raise _timeout(seconds, overdue) from overdue
     finally:
         WATCHDOG.leave(call)
+
+
+@contextmanager
+def _in_other_thread(seconds: float) -> Iterator[None]:
+    watch = _ThreadWatch(seconds)
+    try:
+        try:
+            watch.begin()
+            yield
+        finally:
+            watch.leave()
+    except _ThreadOverdue as overdue:  # also where it came just before the end
+        watch.leave()
+        raise _timeout(seconds, overdue) from overdue
+
+
+class _ThreadWatch:
+    """Interrupts the thread that made it when its time is over, and again if it goes on."""
+
+    def __init__(self, seconds: float) -> None:
+        self._target = threading.get_ident()
+        self._seconds = seconds
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """The time runs from here on."""
+        threading.Thread(target=self._watch, name="load-watch", daemon=True).start()
+
+    def leave(self) -> None:
+        """The work is over: no interruption arrives from here on."""
+        with self._lock:
+            self._done.set()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._target), None)
+
+    def _watch(self) -> None:
+        patience = self._seconds
+        while not self._done.wait(patience):
+            patience = GRACE_SECONDS
+            with self._lock:
+                if not self._done.is_set():
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                        ctypes.c_ulong(self._target), ctypes.py_object(_ThreadOverdue)
+                    )
+
+
+def _timeout(seconds: float, overdue: BaseException) -> LoadTimeout:
+    return LoadTimeout(
+        f"took longer than {seconds:g}s{error_place(overdue)}: what takes long, or never ends, "
+        "belongs in a hook, or in another process"
+    )

@@ -13,6 +13,7 @@
     run_limits          when a run is over, whatever plugins do
     attempt_log         what the scheduler said: the last attempt at each pod, every error
     plugin_failures     what plugins did wrong and no attempt was charged with
+    skipped_extenders   extenders that decisions went on without
     evictions           who had to leave, and for whom
     simulated_feeds     measurements from manifests, not from the network
     simulation_report   where pods went, why one did not, who left, how full nodes are

@@ -43,9 +43,6 @@ class AttemptLog:
         self._progressed()
         self._in_flight.pop(bound.uid, None)
 
-    def called(self, extender: str, verb: str, result: str, seconds: float) -> None:
-        """An extender was asked."""
-
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         self.errors.append(f"{pod}: {error}")
 

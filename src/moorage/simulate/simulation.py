@@ -35,6 +35,7 @@ from moorage.simulate.evictions import Eviction, EvictionLog, UnplacedRecorder
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.plugin_failures import quiet_failures
 from moorage.simulate.run_limits import DEFAULT_LIMITS, SETTLED_SECONDS, RunLimits, RunWatch
+from moorage.simulate.skipped_extenders import SkippedExtenders
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import PODS
 
@@ -149,8 +150,9 @@ def simulate(
         progress.begin(sum(not pod.spec.node_name for pod in pods_in(cluster)))
     asking = BlockingBridge()
     story = AttemptLog(restless=limits.attempts_in_vain * (len(pods_in(cluster)) + 10))
+    skipped = SkippedExtenders()
     extenders = http_extenders.build_extenders(
-        _that_do_not_bind(configuration.extenders), asking, story
+        _that_do_not_bind(configuration.extenders), asking, skipped
     )
 
     async def main() -> Simulation:
@@ -179,7 +181,7 @@ def simulate(
             evictions.evictions(),
             dict(client.refused),
             limitation_notes(cluster),
-            tuple(warnings),
+            (*warnings, *skipped.warnings),
             gave_up,
         )
 

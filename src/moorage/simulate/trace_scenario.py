@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from moorage.app.input_files import STDIN, title_of
+from moorage.config.field_errors import InputError
 from moorage.kpi.settings import KpiSettings, TypicalPod
 from moorage.simulate import trace_files
 from moorage.simulate.pod_template import GPU_MILLI, PodTemplate
@@ -24,17 +26,23 @@ DEFAULT_KPIS: Final = KpiSettings()
 
 def scenario_of_tables(nodes: str, pods: str, rules: PodRules = DEFAULT_RULES) -> Scenario:
     """The scenario of nodes.csv and pods.csv."""
+    if nodes == pods == STDIN:
+        raise InputError(["--nodes - --pods -: standard input can be read once: name a file, too"])
     arrivals = trace_files.read_pods(pods)
     shares_gpus = any(GPU_MILLI in arrival.template.requests for arrival in arrivals)
     cluster = trace_files.read_nodes(nodes, shares_gpus=shares_gpus)
     return Scenario(
-        name=f"{Path(pods).name} on {Path(nodes).name}",
+        name=f"{_name(pods)} on {_name(nodes)}",
         nodes=tuple(cluster),
         sources=(FixedArrivals(arrivals),),
         pods=rules,
         kpis=settings_for(arrivals),
         is_plain=are_plain(arrivals),
     )
+
+
+def _name(path: str) -> str:
+    return Path(title_of(path)).name
 
 
 def are_plain(arrivals: Iterable[Arrival]) -> bool:

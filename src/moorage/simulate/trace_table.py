@@ -1,14 +1,20 @@
-"""Traces as tables: CSV, also compressed, or Parquet; columns checked by name, cells by type."""
+"""Traces as tables: CSV, also compressed, or Parquet; columns checked by name, cells by type.
+
+A table is read from a file, from standard input (`-`), or from a pipe (`<(...)`), which is told by
+its first bytes where a file is told by its name.
+"""
 
 import codecs
 import csv
 import gzip
+import io
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import IO, Any, Final, NamedTuple, TypeVar
 
 from moorage.api import quantity
+from moorage.app.input_files import STDIN, read_input, title_of
 from moorage.config.field_errors import InputError
 from moorage.config.plugin_catalogue import closest_name, did_you_mean
 
@@ -19,6 +25,32 @@ MOST_PROBLEMS = 10
 NO_FILE: Final = "no such file"
 NOT_UTF_8: Final = "not in UTF-8: save it as CSV in UTF-8"
 _SEPARATORS: Final = frozenset(";\t|")
+_GZIP: Final = b"\x1f\x8b"
+_PARQUET: Final = b"PAR1"
+
+
+class _Source(NamedTuple):
+    """Where a table is read: a file, or what came out of a pipe."""
+
+    title: str
+    content: Path | bytes
+    is_gzip: bool
+    is_parquet: bool
+
+    def open(self) -> IO[bytes]:
+        content = self.content
+        return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+
+
+def _source(path: str | Path) -> _Source:
+    file = Path(path)
+    if str(path) == STDIN or (file.exists() and not (file.is_file() or file.is_dir())):
+        content = read_input(path)
+        starts = content.startswith
+        return _Source(title_of(path), content, starts(_GZIP), starts(_PARQUET))
+    if not file.is_file():
+        raise InputError([f"{file}: {NO_FILE}"])
+    return _Source(str(file), file, file.suffix == ".gz", file.suffix == ".parquet")
 
 
 class Row:
@@ -104,11 +136,9 @@ def read_table(
 
     `names` are the table's own names of them; then only those are read.
     """
-    file = Path(path)
-    if not file.is_file():
-        is_pipe = file.exists() and not file.is_dir()
-        raise InputError([f"{file}: {'a pipe: save it to a file first' * is_pipe or NO_FILE}"])
-    header, rows = _parquet(file) if file.suffix == ".parquet" else _csv(file)
+    source = _source(path)
+    file = source.title
+    header, rows = _parquet(source) if source.is_parquet else _csv(source)
     if names is not None:
         return _renamed(file, header, rows, names)
     unknown = [name for name in header if name not in columns]
@@ -125,7 +155,7 @@ def read_table(
 
 
 def _renamed(
-    file: Path, header: list[str], rows: Iterator[Row], names: Mapping[str, str]
+    file: str, header: list[str], rows: Iterator[Row], names: Mapping[str, str]
 ) -> Iterator[Row]:
     missing = [name for name in names.values() if name not in header]
     if missing:
@@ -155,9 +185,10 @@ def read_each(rows: Iterator[Row], read: Callable[[Row], T]) -> list[T]:
     return found
 
 
-def _csv(file: Path) -> tuple[list[str], Iterator[Row]]:
+def _csv(source: _Source) -> tuple[list[str], Iterator[Row]]:
+    file = source.title
     try:
-        with _open(file) as stream:
+        with _open(source) as stream:
             header = next(csv.reader(stream), None)
     except UnicodeDecodeError:
         raise InputError([f"{file}: {NOT_UTF_8}"]) from None
@@ -168,12 +199,12 @@ def _csv(file: Path) -> tuple[list[str], Iterator[Row]]:
     names = [name.strip().removeprefix("\ufeff") for name in header]
     if len(names) == 1 and (found := sorted(_SEPARATORS & set(names[0]))):
         raise InputError([f"{file}: columns are separated by {found[0]!r}: use commas"])
-    return names, _csv_rows(file, names)
+    return names, _csv_rows(source, names)
 
 
-def _csv_rows(file: Path, header: list[str]) -> Iterator[Row]:
-    width = len(header)
-    with _open(file) as stream:
+def _csv_rows(source: _Source, header: list[str]) -> Iterator[Row]:
+    file, width = source.title, len(header)
+    with _open(source) as stream:
         reader = csv.reader(stream)
         next(reader)
         try:
@@ -190,28 +221,33 @@ def _csv_rows(file: Path, header: list[str]) -> Iterator[Row]:
             raise InputError([f"{file}:{reader.line_num}: not CSV: {error}"]) from None
 
 
-def _open(file: Path) -> Any:
-    if file.suffix == ".gz":
-        return gzip.open(file, "rt", encoding="utf-8", newline="")
-    with file.open("rb") as stream:
+def _open(source: _Source) -> IO[str]:
+    if source.is_gzip:
+        content = source.content
+        packed = io.BytesIO(content) if isinstance(content, bytes) else content
+        return gzip.open(packed, "rt", encoding="utf-8", newline="")
+    with source.open() as stream:
         is_utf_16 = stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    return file.open(encoding="utf-16" if is_utf_16 else "utf-8", newline="")
+    encoding = "utf-16" if is_utf_16 else "utf-8"
+    return io.TextIOWrapper(source.open(), encoding=encoding, newline="")
 
 
-def _parquet(file: Path) -> tuple[list[str], Iterator[Row]]:
+def _parquet(source: _Source) -> tuple[list[str], Iterator[Row]]:
+    file = source.title
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
         message = f"{file}: reading Parquet needs pyarrow: pip install 'moorage[parquet]'"
         raise InputError([message]) from None
     try:
-        table = parquet.read_table(file)
+        with source.open() as stream:
+            table = parquet.read_table(stream)
     except (ArrowException, OSError) as error:
         raise InputError([f"{file}: not a Parquet file: {error}"]) from None
     return table.column_names, _parquet_rows(file, table)
 
 
-def _parquet_rows(file: Path, table: Any) -> Iterator[Row]:
+def _parquet_rows(file: str, table: Any) -> Iterator[Row]:
     number = 0
     for batch in table.to_batches():
         for cells in batch.to_pylist():

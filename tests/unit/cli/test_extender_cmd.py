@@ -1,5 +1,6 @@
 """`moorage extender`, and `moorage simulate` with extenders, as a user types them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,31 @@ def test_a_simulation_tells_what_an_extender_refuses(tmp_path: Path, cluster: Pa
     (placed,) = yaml.safe_load(said.stdout)["pods"]
     assert not placed.get("node")
     assert "2 no licence" in str(placed)
+
+
+@pytest.mark.parametrize(
+    ("ignorable", "code"),
+    [
+        pytest.param(True, 0, id="one that may be ignored is, and that is said once"),
+        pytest.param(False, 1, id="without any other, attempts fail"),
+    ],
+)
+def test_an_extender_that_is_not_there(
+    tmp_path: Path, cluster: Path, ignorable: bool, code: int
+) -> None:
+    cluster.write_text(CLUSTER + "---" + CLUSTER.rpartition("---")[2].replace("web", "api"))
+    away = {
+        "urlPrefix": "http://127.0.0.1:9", "filterVerb": "f", "prioritizeVerb": "p", "weight": 1,
+        "ignorable": ignorable,
+    }  # fmt: skip
+    config = configured(tmp_path, extenders=[away])
+
+    said = moorage("simulate", cluster, "--config", config, "-o", "json")
+
+    assert said.exit_code == code
+    nodes = [each["node"] for each in json.loads(said.stdout)["pods"]]
+    assert all(nodes) is ignorable
+    assert said.stderr.count("extender/http://127.0.0.1:9: ignored, as it fails") == ignorable
 
 
 def test_an_extender_that_cannot_be_trusted_as_described_is_refused(

@@ -1,9 +1,12 @@
 """Tables of nodes and pods: what they may say, and one clear line where they are wrong."""
 
+import gzip
+import json
+import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from moorage.api.taints import Taint, Toleration
 from moorage.cli.main import main
@@ -35,6 +38,54 @@ def test_a_row_with_a_count_is_that_many_nodes(tmp_path: Path) -> None:
     assert first.taints == (Taint(key="dedicated", value="ml", effect="NoSchedule"),)
     assert (found[0].price_per_hour, found[2].price_per_hour) == (12.5, 0.0)
     assert found[2].node.status.allocatable["pods"] == "110"
+
+
+def _through_a_pipe(content: bytes, arguments: list[str]) -> Result:
+    """Run the command with `PIPE` in its arguments replaced by a pipe that holds the content."""
+    reading, writing = os.pipe()
+    os.write(writing, content)
+    os.close(writing)
+    try:
+        named = [f"/dev/fd/{reading}" if each == "PIPE" else each for each in arguments]
+        return CliRunner().invoke(main, ["simulate", *named, "-o", "json"])
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(PODS.encode(), id="CSV"),
+        pytest.param(gzip.compress(PODS.encode()), id="CSV that is compressed"),
+        pytest.param(PODS.encode("utf-16"), id="CSV in UTF-16"),
+    ],
+)
+def test_a_table_may_come_out_of_a_pipe(tmp_path: Path, content: bytes) -> None:
+    nodes, pods = tmp_path / "nodes.csv", tmp_path / "pods.csv"
+    nodes.write_text(NODES)
+    pods.write_text(PODS)
+
+    piped = _through_a_pipe(content, ["--nodes", str(nodes), "--pods", "PIPE"])
+    filed = _through_a_pipe(b"", ["--nodes", str(nodes), "--pods", str(pods)])
+
+    assert (piped.exit_code, piped.stderr) == (0, "")
+    assert json.loads(piped.stdout)["kpis"] == json.loads(filed.stdout)["kpis"]
+
+
+def test_a_table_may_come_from_standard_input(tmp_path: Path) -> None:
+    pods = tmp_path / "pods.csv"
+    pods.write_text(PODS)
+    line = ["simulate", "--nodes", "-", "--pods", str(pods), "-o", "json"]
+
+    done = CliRunner().invoke(main, line, input=NODES)
+    wrong = CliRunner().invoke(main, line, input="name,cpus\nn,4\n")
+    both = CliRunner().invoke(main, ["simulate", "--nodes", "-", "--pods", "-"], input=NODES)
+
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["kpis"]["pods"] == 1
+    assert wrong.exit_code == both.exit_code == 2
+    assert "standard input: unknown column 'cpus'; did you mean \"cpu\"?" in wrong.stderr
+    assert "standard input can be read once" in both.stderr
 
 
 def test_every_column_of_a_pod_counts(tmp_path: Path) -> None:
