@@ -37,6 +37,7 @@ $(READY): pyproject.toml setup.py $(KERNELS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.lock)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/python -m compileall -q -j 0 src
 	touch $(NEEDED) $@
 
 # Installs what Moorage itself needs, and no more; `make setup` adds what tests need.

@@ -93,7 +93,9 @@ class Intake:
         self._served = {} if served is None else served
         """Resources that the server need not have, in the version in which it has them."""
         self._hooks: dict[str, tuple[Hook, Hook, Hook]] = {}
-        self.reflectors = {resource.plural: self._reflector(resource) for resource in followed}
+        self.reflectors = {
+            resource.plural: self._reflector(resource, by_page=True) for resource in followed
+        }
         self.optional_reflectors: list[Reflector] = []
         self.known = KnownObjects(self.reflectors)
         self._unsynced: int | None = None
@@ -185,13 +187,14 @@ class Intake:
         self.optional_reflectors.append(made)
         return made
 
-    def _reflector(self, resource: Resource) -> Reflector:
+    def _reflector(self, resource: Resource, *, by_page: bool = False) -> Reflector:
         return Reflector(
             self._server,
             resource,
             clock=self._clock,
             rng=random.Random(resource.plural) if has_own_dice(resource) else self._rng,
             on_error=partial(self._failed, resource),
+            by_page=by_page,
         )
 
     def _failed(self, resource: Resource, error: ApiError, delay: float = 0.0) -> None:

@@ -1,7 +1,8 @@
 """The reflector: lists and watches one resource, and reports every change in order.
 
-1. List, page by page, at one version.
-2. Report how the list differs from what was known: deletions, additions, updates.
+1. List, page by page, at one version; a page is taken in while the next is on its way.
+2. Report how the list differs from what was known: deletions, additions, updates. Where nothing was
+   known, and nobody decides before it is `synced` (`by_page`), each page is reported as it arrives.
 3. Report `synced`, the first time.
 4. Watch from the version of the list; report each change; remember the version of each event and
    bookmark.
@@ -15,10 +16,11 @@ another of the same name is reported as a deletion and an addition.
 
 import asyncio
 import contextlib
+import itertools
 import random
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import aclosing
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -26,7 +28,7 @@ from moorage.api.meta import KubeObject
 from moorage.clock import Clock
 from moorage.watch.api_errors import ApiError, Gone, Unreachable, VersionTooLarge
 from moorage.watch.api_resources import Resource
-from moorage.watch.api_server import ApiServer, WatchEvent
+from moorage.watch.api_server import ApiServer, Page, WatchEvent
 
 INITIAL_BACKOFF_SECONDS: Final = 0.8
 MAX_BACKOFF_SECONDS: Final = 30.0
@@ -77,6 +79,7 @@ class Reflector:
 
     A watch is asked to end after one to two times `watch_seconds`; None leaves that to the server.
     `failures` counts what it had to wait after; `heard_at` is when the server last said anything.
+    With `by_page`, a part of the first list may be reported before the rest is there.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Reflector:
         page_size: int = PAGE_SIZE,
         watch_seconds: float | None = WATCH_SECONDS,
         on_error: Callable[[ApiError, float], None] | None = None,
+        by_page: bool = False,
     ) -> None:
         self.resource = resource
         self.known: dict[str, KubeObject] = {}
@@ -103,6 +107,7 @@ class Reflector:
         self._page_size = page_size
         self._watch_seconds = watch_seconds
         self._on_error = on_error
+        self._by_page = by_page
         self._listing = RetryBackoff(rng)
         self._watching = RetryBackoff(rng)
         self._round: asyncio.Timeout | None = None
@@ -130,8 +135,9 @@ class Reflector:
         while True:
             try:
                 async with asyncio.timeout(None) as self._round:
-                    for change in self._replace(await self._list()):
-                        yield change
+                    async with aclosing(self._list()) as listed:
+                        async for change in listed:
+                            yield change
                     if not self.synced:
                         self.synced = True
                         yield SYNCED
@@ -142,12 +148,15 @@ class Reflector:
                 if self._round is None or not self._round.expired():
                     raise
 
-    async def _list(self) -> dict[str, KubeObject]:
+    async def _list(self) -> AsyncGenerator[Change, None]:
+        """How a list differs from what is known; failures are waited after."""
         limit = self._page_size
         while True:
             self.state = "listing"
             try:
-                items = await self._list_pages(limit)
+                async with aclosing(self._changes_of_list(limit)) as changes:
+                    async for change in changes:
+                        yield change
             except ApiError as error:
                 if isinstance(error, Gone):
                     limit = 0  # the pages outlived their version: ask for all at once
@@ -155,18 +164,40 @@ class Reflector:
             else:
                 self._listing.reset()
                 self.heard_at = self._clock.now()
-                return items
+                return
 
-    async def _list_pages(self, limit: int) -> dict[str, KubeObject]:
+    async def _changes_of_list(self, limit: int) -> AsyncGenerator[Change, None]:
+        by_page = self._by_page and not self.known
         items: dict[str, KubeObject] = {}
-        token = ""
-        while True:
-            page = await self._server.list_page(self.resource, limit=limit, continue_token=token)
-            items.update((item.key, item) for item in page.items)
-            token = page.continue_token
-            if not token:
-                self.resource_version = page.resource_version
-                return items
+        version = ""
+        async with aclosing(self._pages(limit)) as pages:
+            async for page in pages:
+                version = page.resource_version
+                if by_page:
+                    for change in itertools.chain.from_iterable(map(self._put, page.items)):
+                        yield change
+                else:
+                    items.update((item.key, item) for item in page.items)
+        if not by_page:
+            for change in self._replace(items):
+                yield change
+        self.resource_version = version
+
+    async def _pages(self, limit: int) -> AsyncGenerator[Page, None]:
+        """Every page of a list; the next one is asked for while one is looked at."""
+        page = await self._page(limit, "")
+        while page.continue_token:
+            following = asyncio.ensure_future(self._page(limit, page.continue_token))
+            try:
+                yield page
+                page = await following
+            finally:
+                if not following.cancel() and not following.cancelled():
+                    following.exception()  # nobody else looks, where the reader has gone
+        yield page
+
+    def _page(self, limit: int, token: str) -> Coroutine[Any, Any, Page]:
+        return self._server.list_page(self.resource, limit=limit, continue_token=token)
 
     def _replace(self, items: dict[str, KubeObject]) -> Iterator[Change]:
         for key in [key for key in self.known if key not in items]:

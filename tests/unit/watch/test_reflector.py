@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -107,10 +107,13 @@ class Run:
         lists: list[Page | ApiError],
         watches: list[tuple[list[WatchEvent], End]],
         lasting: float = 2.0,
+        by_page: bool = False,
     ) -> None:
         clock = VirtualClock()
         self.changes: list[Change] = []
         self.delays: list[float] = []
+        self.asked_by_then: list[int] = []
+        """With each change, how many requests had been answered before it."""
         self.server = ScriptedServer(clock, lists, watches, lasting)
         self.reflector = Reflector(
             cast("ApiServer", self.server),
@@ -119,6 +122,7 @@ class Run:
             rng=random.Random(7),
             page_size=2,
             on_error=lambda _, delay: self.delays.append(delay),
+            by_page=by_page,
         )
         with pytest.raises(_Over):
             run_virtual(self._follow(), clock)
@@ -127,6 +131,7 @@ class Run:
         async with aclosing(self.reflector.changes()) as changes:
             async for change in changes:
                 self.changes.append(change)
+                self.asked_by_then.append(len(self.server.asked))
 
     @property
     def story(self) -> list[str]:
@@ -154,6 +159,55 @@ def test_pages_are_followed_and_watched_from_their_version() -> None:
 
     assert run.server.asked == ["list limit=2 token=''", "list limit=2 token='more'", "watch 3"]
     assert run.story == ["added a", "added b", "added c", "synced"]
+
+
+def test_the_first_list_is_reported_whole_unless_parts_of_it_harm_nobody() -> None:
+    lists: list[Page | ApiError] = [page(3, A1, B1, token="more"), page(3, C1)]
+
+    whole, by_page = Run(lists, []), Run(lists, [], by_page=True)
+
+    assert whole.story == by_page.story == ["added a", "added b", "added c", "synced"]
+    assert whole.asked_by_then == [2, 2, 2, 2]
+    assert by_page.asked_by_then == [1, 1, 2, 2]
+    assert by_page.reflector.resource_version == "3"
+
+
+def test_a_page_that_fails_leaves_what_was_reported_to_the_next_list() -> None:
+    failing = ServerError("down")
+    run = Run([page(3, A1, B1, token="more"), failing, page(9, A2, C1)], [], by_page=True)
+
+    assert run.story == ["added a", "added b", "deleted b", "updated a", "added c", "synced"]
+    assert len(run.delays) == 1
+
+
+def test_a_reader_that_leaves_ends_the_request_for_the_next_page() -> None:
+    async def leave_early() -> bool:
+        server = ScriptedServer(VirtualClock(), [page(3, A1, token="more"), page(3, B1)], [])
+        asked, ended = server.list_page, asyncio.Event()
+
+        async def slow(resource: Resource, **given: Any) -> Page:
+            if not given["continue_token"]:
+                return await asked(resource, **given)
+            try:
+                return await asyncio.Future()
+            finally:
+                ended.set()
+
+        server.list_page = slow  # type: ignore[method-assign,assignment]
+        reflector = Reflector(
+            cast("ApiServer", server),
+            PODS,
+            clock=VirtualClock(),
+            rng=random.Random(7),
+            by_page=True,
+        )
+        async with aclosing(reflector.changes()) as changes:
+            await anext(changes)
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return ended.is_set()
+
+    assert asyncio.run(leave_early())
 
 
 def test_each_change_carries_what_was_reported_before() -> None:
