@@ -1,7 +1,9 @@
 """Measures simulations: the openb trace, a million arrivals, a week of Philly, a large cluster in
 YAML; a JSON line each. `cpu_s` is of all processes, and says most on a machine that others use.
+`split` tells how much of a run is attempts, and how much the simulator's own work.
 
-python bench/simulation.py [--traces FOLDER] [--arrivals N] [--only openb|million|philly|manifests]
+python bench/simulation.py [--traces FOLDER] [--arrivals N]
+                           [--only openb|million|split|philly|manifests]
 
 """
 
@@ -21,6 +23,8 @@ import yaml
 
 from moorage.simulate import sweep
 from moorage.simulate.candidate import Candidate
+from moorage.simulate.direct_engine import DirectEngine
+from moorage.simulate.quick_attempt import QuickAttempts
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_file import read_scenario_file
 from moorage.simulate.scenario_run import run_scenario
@@ -28,6 +32,7 @@ from moorage.simulate.scenario_run import run_scenario
 TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces"
 SEEDS = range(42, 52)
 NODES, SECONDS = 5000, 100_000.0
+SPLIT_ARRIVALS = 20_000
 
 
 def _scenario(**parts: Any) -> Scenario:
@@ -74,8 +79,8 @@ def openb(traces: Path, arrivals: int) -> dict[str, Any]:
     return {"runs": len(tasks), "pods": pods_played, "target_s": 60, "seconds": seconds}
 
 
-def million(traces: Path, arrivals: int) -> dict[str, Any]:
-    """Pods that come and go on 5,000 nodes, on one core."""
+def _coming_and_going(arrivals: int) -> Scenario:
+    """Pods that come and go on 5,000 nodes."""
     shapes = [
         {
             "name": "small",
@@ -89,11 +94,67 @@ def million(traces: Path, arrivals: int) -> dict[str, Any]:
     ]
     generator = {"seconds": SECONDS, "perHour": arrivals / SECONDS * 3600, "pods": shapes}
     shape = {"name": "n", "count": NODES, "cpu": "16", "memory": "64Gi"}
-    played = _scenario(cluster={"nodes": [shape]}, arrivals={"generators": [generator]})
+    return _scenario(cluster={"nodes": [shape]}, arrivals={"generators": [generator]})
+
+
+def million(traces: Path, arrivals: int) -> dict[str, Any]:
+    """A million of them, on one core."""
+    played = _coming_and_going(arrivals)
     began = time.perf_counter()
     result = run_scenario(played, Candidate("kube-default"), 1)
     seconds = time.perf_counter() - began
     return {"pods": result.kpis["pods"], "target_s": 600, "seconds": seconds}
+
+
+class _AttemptTimer:
+    """Adds up the CPU time of attempts, from the queue to the node."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.attempts = 0
+
+    def around(self, attempt: Callable[..., None]) -> Callable[..., None]:
+        def timed(*given: Any) -> None:
+            began = time.thread_time()
+            attempt(*given)
+            self.seconds += time.thread_time() - began
+            self.attempts += 1
+
+        return timed
+
+
+def _timed_run(played: Scenario, *, in_full: bool) -> tuple[float, _AttemptTimer]:
+    """The CPU time of a run and of its attempts; `in_full`, as the scheduler makes them."""
+    timer = _AttemptTimer()
+    attempt, totals = DirectEngine._attempt, QuickAttempts.totals
+    DirectEngine._attempt = timer.around(attempt)  # type: ignore[method-assign]
+    if in_full:
+        QuickAttempts.totals = lambda self, info: None  # type: ignore[method-assign]
+    try:
+        began = time.thread_time()
+        run_scenario(played, Candidate("kube-default"), 1)
+        return time.thread_time() - began, timer
+    finally:
+        DirectEngine._attempt, QuickAttempts.totals = attempt, totals  # type: ignore[method-assign]
+
+
+def split(traces: Path, arrivals: int) -> dict[str, Any]:
+    """What an attempt takes, quick and in full, and what the simulator adds to it."""
+    began = time.perf_counter()
+    played = _coming_and_going(min(arrivals, SPLIT_ARRIVALS))
+    spent, quick = _timed_run(played, in_full=False)
+    spent_in_full, full = _timed_run(played, in_full=True)
+    own = (spent - quick.seconds) / quick.attempts
+    in_full = full.seconds / full.attempts
+    return {
+        "attempts": quick.attempts,
+        "attempt_us": round(quick.seconds / quick.attempts * 1e6, 1),
+        "attempt_in_full_us": round(in_full * 1e6, 1),
+        "simulator_us": round(own * 1e6, 1),
+        "simulator_of_attempt": round((spent_in_full - full.seconds) / full.seconds, 2),
+        "target_of_attempt": 0.5,
+        "seconds": time.perf_counter() - began,
+    }
 
 
 def philly(traces: Path, arrivals: int) -> dict[str, Any]:
@@ -136,6 +197,7 @@ KINDS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
     "philly": philly,
     "openb": openb,
     "million": million,
+    "split": split,
     "manifests": large_manifests,
 }
 
