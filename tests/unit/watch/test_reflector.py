@@ -193,7 +193,7 @@ def test_a_reader_that_leaves_ends_the_request_for_the_next_page() -> None:
             finally:
                 ended.set()
 
-        server.list_page = slow  # type: ignore[method-assign,assignment]
+        server.list_page = slow  # type: ignore[method-assign]
         reflector = Reflector(
             cast("ApiServer", server),
             PODS,
