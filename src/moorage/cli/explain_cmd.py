@@ -32,7 +32,10 @@ from moorage.explain.sources import full_name
     help="Explain a moment of the past: the cluster as a recording has it just before --at.",
 )
 @click.option(
-    "--at", default="", metavar="ATTEMPT", help="An attempt by its id, or by its number, as #17."
+    "--at",
+    default="",
+    metavar="ATTEMPT|TIME",
+    help="An attempt by its id, or by its number, as #17; a time, as 2026-03-01T12:05:00Z.",
 )
 @with_server_options
 @with_cluster_options

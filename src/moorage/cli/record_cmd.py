@@ -1,13 +1,11 @@
 """`moorage record`: recordings cut, and made anonymous."""
 
-import datetime
 from pathlib import Path
 
 import click
 
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.standard_streams import stdout_to_stderr
-from moorage.config.field_errors import InputError
 
 FOLDER = click.Path(path_type=Path)
 
@@ -48,8 +46,9 @@ def cut_command(folder: Path, target: Path, around: str, minutes: float) -> None
     """
     from moorage.recording.copy import write_recording
     from moorage.recording.cut import Span, cut_entries, span_around
+    from moorage.recording.moments import parse_time
 
-    at, seconds = _time(around), 60 * minutes
+    at, seconds = parse_time(around), 60 * minutes
     with stdout_to_stderr():
         span = (
             span_around(folder, around, seconds) if at is None else Span(at - seconds, at + seconds)
@@ -79,14 +78,3 @@ def anonymize_command(folder: Path, target: Path) -> None:
 
 def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir())
-
-
-def _time(text: str) -> float | None:
-    """Seconds since the epoch; None where the text is no time. Without a zone it is UTC."""
-    if "T" not in text and ":" not in text:
-        return None
-    try:
-        found = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError([f"--around {text}: write a time as 2026-03-01T12:05:00Z"]) from None
-    return (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp()

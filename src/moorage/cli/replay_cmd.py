@@ -24,8 +24,9 @@ from moorage.simulate.manifest_files import Manifest
 @click.option(
     "--until",
     default="",
-    metavar="ATTEMPT",
-    help="Stop at an attempt, by its id, or by its number, as #17, and tell how it came out.",
+    metavar="ATTEMPT|TIME",
+    help="Stop at an attempt, by its id, or by its number, as #17, and tell how it came out; or at "
+    "a time, as 2026-03-01T12:05:00Z.",
 )
 @click.option(
     "--config",
@@ -91,7 +92,8 @@ def replay_command(
             stop = player.play_until(until)
             if snapshot:
                 write_private(snapshot, yaml_of(manifests_at(stop.replay)))
-            player.replay.apply(stop.entry)
+            if stop.entry is not None:
+                player.replay.apply(stop.entry)
         played = player.played() if until else player.play()
     warn(played.torn)
     if until and output != "json":

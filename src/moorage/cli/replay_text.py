@@ -23,6 +23,8 @@ def print_played(played: Played, console: Console) -> None:
 
 def print_attempt(stop: Stop, console: Console) -> None:
     """Say which attempt a replay stands at, and how it came out then."""
+    if stop.entry is None:
+        return
     entry, pod = stop.entry, stop.replay.pods[stop.entry.uid].pod
     console.print(f"[bold]Attempt {entry.id}[/] at {_time(entry.now)}: {pod.key}", soft_wrap=True)
     console.print(f"  {words(entry.outcome)}", soft_wrap=True)

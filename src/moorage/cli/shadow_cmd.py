@@ -8,9 +8,11 @@ from pathlib import Path
 import click
 
 from moorage.app import inputs
+from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import comparison_output
 from moorage.cli.common import CONTEXT, PLUGIN, PORT, TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.finished_run import DEFAULT_PORT
+from moorage.cli.record_options import RECORD, recording_to
 from moorage.cli.scenario_options import CONFIGS, read_configurations
 from moorage.cli.shadow_text import print_findings, progress_line
 from moorage.clock import SystemClock
@@ -53,6 +55,7 @@ from moorage.simulate.report import page
     is_flag=True,
     help="Serve a dashboard, too, at /dashboard/ of --http-port, or of port 8090 without one.",
 )
+@RECORD
 @TABLE_OR_JSON
 @exit_on_bad_input
 def shadow_command(
@@ -67,6 +70,7 @@ def shadow_command(
     report: str | None,
     http_port: int,
     dashboard: bool,
+    record: str,
     output: str,
 ) -> None:
     """Watch a live cluster and say what each configuration would have decided.
@@ -80,6 +84,7 @@ def shadow_command(
     Examples:
       moorage shadow --context prod
       moorage shadow --context prod --config a.yaml --config b.yaml --for 1h --report shadow.html
+      moorage shadow --context prod --record cluster
       moorage shadow --kubeconfig shadow.conf --keep shadow.jsonl --http-port 9090
     """
     if report:
@@ -92,7 +97,11 @@ def shadow_command(
     if dashboard:
         click.echo(f"http://127.0.0.1:{port}/dashboard/", err=True)
     try:
-        found = asyncio.run(run_shadow(selected, candidates, plan, SystemClock(), progress_line))
+        with recording_to(record) as recording:
+            first = candidates[0]
+            recording.applied(ConfigBundle(first.load()), first.plugins(), plugins)
+            say, tap_of = progress_line, recording.tap_of
+            found = asyncio.run(run_shadow(selected, candidates, plan, SystemClock(), say, tap_of))
     except ListenerError as error:
         raise InputError([str(error)]) from None
     if report:

@@ -18,6 +18,7 @@
     pseudonyms        one for each name, the same everywhere, in the same order
     anonymous         names, labels, namespaces and images replaced, and decisions the same
     anonymous_objects  which fields of objects hold names
+    moments           moments as people name them: a time, an attempt
     past              a moment of the past, explained
     what_if           other configurations decide from a moment of the past on
     manifests         the cluster at a moment, as manifests

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from moorage.config.field_errors import InputError
 from moorage.recording.checkpoint import checkpoint
 from moorage.recording.configuration import recorded_profiles
-from moorage.recording.entries import AnyEntry, Attempt, Began, Clock, Entry
+from moorage.recording.entries import AnyEntry, Attempt, Began, Entry
+from moorage.recording.moments import time_of
 from moorage.recording.replay import Replay
 from moorage.recording.segments import Recording
 
@@ -45,7 +46,7 @@ def cut_entries(folder: Path, span: Span) -> Iterator[Entry]:
         yield from checkpoint(replay)
     yield first
     for entry in entries:
-        now = _time_of(entry)
+        now = time_of(entry)
         if now is not None and now > span.end:
             return
         yield entry
@@ -54,14 +55,10 @@ def cut_entries(folder: Path, span: Span) -> Iterator[Entry]:
 def _played_to(replay: Replay, entries: Iterator[AnyEntry], span: Span) -> AnyEntry | None:
     """Play back up to the first entry of the span, outside of trials."""
     for entry in entries:
-        now = _time_of(entry)
+        now = time_of(entry)
         if now is not None and now > span.end:
             return None
         if now is not None and now >= span.begin and not replay.in_trial:
             return entry
         replay.apply(entry)
     return None
-
-
-def _time_of(entry: AnyEntry) -> float | None:
-    return entry.now if isinstance(entry, Attempt | Clock | Began) else None

@@ -6,6 +6,7 @@ from pathlib import Path
 from moorage.app import plugin_files
 from moorage.app.inputs import read_configuration
 from moorage.app.profile_builder import build_profiles
+from moorage.config.field_errors import InputError
 from moorage.explain.explanation import Explanation
 from moorage.explain.sources import as_it_stands
 from moorage.recording.configuration import load_text, recorded_profiles
@@ -53,6 +54,8 @@ def explained(
     loaded = (
         load_text(then.text, known).loaded if config is None else read_configuration(config, known)
     )
-    source = as_it_stands(manifests_at(stop.replay), loaded, known, stop.entry.now)
-    named = pod or stop.replay.pods[stop.entry.uid].pod.key
+    source = as_it_stands(manifests_at(stop.replay), loaded, known, stop.replay.now)
+    if not pod and stop.entry is None:
+        raise InputError([f"--at {attempt}: name the pod, too"])
+    named = pod or stop.replay.pods[stop.entry.uid].pod.key if stop.entry is not None else pod
     return source.explain(named, namespace)

@@ -1,6 +1,7 @@
 """A recording played back to its end, to an attempt, or to the first that comes out otherwise."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -10,7 +11,8 @@ from moorage.config.field_errors import InputError
 from moorage.cycle.profile import Profile
 from moorage.recording.configuration import recorded_profiles
 from moorage.recording.divergence import Divergence, divergence_of
-from moorage.recording.entries import Attempt, Configured
+from moorage.recording.entries import AnyEntry, Attempt, Configured
+from moorage.recording.moments import parse_time, time_of
 from moorage.recording.plugin_code import code_of
 from moorage.recording.replay import Made, Replay
 from moorage.recording.segments import Recording
@@ -34,10 +36,10 @@ class Played(msgspec.Struct, frozen=True):
 
 
 class Stop(NamedTuple):
-    """Where a replay is, and the attempt it stands before."""
+    """Where a replay is, and the attempt it stands before, if one was named."""
 
     replay: Replay
-    entry: Attempt
+    entry: Attempt | None
 
 
 class Player:
@@ -53,7 +55,7 @@ class Player:
         progress: Callable[[int], None] = lambda attempts: None,
     ) -> None:
         self.recording = Recording(folder)
-        self.rest = self.recording.entries()
+        self.rest: Iterator[AnyEntry] = self.recording.entries()
         """The entries that have yet to be played."""
         self._plugins = plugins
         self._progress = progress
@@ -71,8 +73,13 @@ class Player:
         return self.played()
 
     def play_until(self, attempt: str) -> Stop:
-        """To the moment just before an attempt; InputError where there is no such attempt."""
+        """To the moment just before an attempt, or to a time; InputError where there is none."""
+        time = parse_time(attempt)
         for entry in self.rest:
+            now = time_of(entry)
+            if time is not None and now is not None and now >= time and not self.replay.in_trial:
+                self.rest = itertools.chain([entry], self.rest)
+                return Stop(self.replay, None)
             if isinstance(entry, Attempt) and attempt in (entry.id, f"#{self.replay.attempts + 1}"):
                 return Stop(self.replay, entry)
             self.replay.apply(entry)

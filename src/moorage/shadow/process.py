@@ -5,12 +5,15 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from moorage.api.pod import Pod
 from moorage.app import feed_builder
 from moorage.app.profile_builder import build_profiles
+from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.kpi.meter import Meter
 from moorage.kpi.settings import KpiSettings
+from moorage.scheduler.attempt import TapOf
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.ports import Ports
 from moorage.scheduler.scheduler import Scheduler
@@ -24,8 +27,9 @@ from moorage.shadow.unseen import Unseen
 from moorage.shadow.watcher import Watcher
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.simulated_server import SilentRecorder
+from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import ApiServer
-from moorage.watch.reflector import Reflector
+from moorage.watch.reflector import Change, Reflector
 
 LOOK_SECONDS: Final = 0.5
 CLUSTER: Final = "cluster"
@@ -34,10 +38,25 @@ CLUSTER: Final = "cluster"
 Told = Callable[[Judgement], None]
 
 
+class WaitingPods(Feature):
+    """Lets a tap see pods that wait for other schedulers, which no queue of ours ever holds."""
+
+    hears = ("pods",)
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def before(self, change: Change, resource: Resource) -> None:
+        pod = change.new
+        if isinstance(pod, Pod) and not pod.spec.node_name and not pod.is_terminal:
+            self._cache.info(pod)
+
+
 class Shadow:
     """Follows one cluster and judges it by some configurations.
 
-    `told` hears of every judgement. Without `drifts` there are one-step judgements only.
+    `told` hears of every judgement. Without `drifts` there are one-step judgements only. A tap sees
+    everything that is believed of the cluster.
     """
 
     def __init__(
@@ -49,6 +68,7 @@ class Shadow:
         drifts: bool = True,
         told: Iterable[Told] = (),
         seed: int = 0,
+        tap_of: TapOf | None = None,
     ) -> None:
         self._clock = clock
         self.told = list(told)
@@ -65,6 +85,7 @@ class Shadow:
                 for each in candidates
             }
         self._judging = {each.name: _profiles(each) for each in candidates}
+        self._tapped = None if tap_of is None else tap_of(clock.now)
         self.scheduler = Scheduler(
             server,
             {f"{name}/{own}": each for name, own, each in self._named()},
@@ -72,6 +93,7 @@ class Shadow:
             rng=random.Random(seed),
             features=self._features,
             recorder=SilentRecorder(server, clock, instance="shadow"),
+            tap=self._tapped,
         )
         self.scheduler.active.clear()
 
@@ -128,7 +150,8 @@ class Shadow:
             self._tell,
         )
         meter = ClusterMeter(self._clock, MeterBook(self.cluster))
-        return [self._watcher, meter, *self.worlds.values()]
+        waiting = [] if self._tapped is None else [WaitingPods(ports.cache)]
+        return [self._watcher, meter, *waiting, *self.worlds.values()]
 
     def _tell(self, judged: Judgement) -> None:
         for told in self.told:

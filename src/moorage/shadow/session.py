@@ -12,6 +12,7 @@ from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.prometheus_metrics import Metrics
+from moorage.scheduler.attempt import TapOf
 from moorage.serve.health import Check, Health
 from moorage.serve.http_server import Server
 from moorage.serve.secure_serving import Listener
@@ -49,14 +50,16 @@ async def run_shadow(
     plan: ShadowPlan,
     clock: Clock,
     say: Say,
+    tap_of: TapOf | None = None,
 ) -> Findings:
-    """Look at a live cluster until the plan, SIGINT or SIGTERM ends it."""
+    """Look at a live cluster until the plan, SIGINT or SIGTERM ends it; a tap sees all of it."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     server = KubeApiServer(selected, qps=0)
     counter = _Counter(plan.pods, stop)
-    shadow = Shadow(server, candidates, clock, drifts=plan.drifts, told=[counter.judged])
+    told = [counter.judged]
+    shadow = Shadow(server, candidates, clock, drifts=plan.drifts, told=told, tap_of=tap_of)
     journal = _journal(plan, shadow, clock)
     if journal is not None:
         shadow.told.append(journal.write)

@@ -29,7 +29,7 @@ def test_a_cut_goes_on_as_the_whole_did(
     whole = attempts(mixed.folder)
     moments = iter(range(1, len(whole) + 1))
     monkeypatch.setattr(
-        "moorage.recording.cut._time_of",
+        "moorage.recording.cut.time_of",
         lambda entry: float(next(moments)) if isinstance(entry, Attempt) else None,
     )
 
