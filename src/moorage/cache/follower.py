@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 Entry = TypeVar("Entry")
 
 KEEP = 65_536
-"""Entries kept at least; readers further behind start afresh."""
+"""Entries kept at least, unless told otherwise; readers further behind start afresh."""
 
 
 class RowLog(Generic[Entry]):
@@ -19,20 +19,21 @@ class RowLog(Generic[Entry]):
     was missed, or that everything changed at once: the reader must start afresh.
     """
 
-    __slots__ = ("_base", "entries", "version")
+    __slots__ = ("_base", "_keep", "entries", "version")
 
-    def __init__(self) -> None:
+    def __init__(self, keep: int = KEEP) -> None:
         self.entries: list[Entry] = []
         self.version = 0
         self._base = 0
+        self._keep = keep
 
     def append(self, entry: Entry) -> None:
         entries = self.entries
         entries.append(entry)
         self.version += 1
-        if len(entries) > 2 * KEEP:
-            del entries[:KEEP]
-            self._base += KEEP
+        if len(entries) > 2 * self._keep:
+            del entries[: self._keep]
+            self._base += self._keep
 
     def since(self, version: int) -> list[Entry] | None:
         start = version - self._base

@@ -27,7 +27,7 @@ pods or node changed) and `pod_log` (which pod came or went, where).
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,10 @@ class Columns:
     used_share: NDArray[np.float64]
 
 
+POD_CHANGES_KEPT: Final = 16_384
+"""Each holds a pod, a kilobyte or more, which may be long gone."""
+
+
 class PodChange(NamedTuple):
     """A pod that came to a row (+1) or left it (-1)."""
 
@@ -102,7 +106,7 @@ class NodeTable(Columns):
         self.ports = PortIndex()
         self.node_log: RowLog[int] = RowLog()
         self.usage_log: RowLog[int] = RowLog()
-        self.pod_log: RowLog[PodChange] = RowLog()
+        self.pod_log: RowLog[PodChange] = RowLog(POD_CHANGES_KEPT)
         self.derived: dict[str, Any] = {}
         """What others derive from the logs and keep as long as the table, under their own key."""
         self._free: list[int] = []
