@@ -48,6 +48,7 @@ export class HealthView {
 }
 
 function build(data) {
+  if (["alerts", "checks", "watches", "feeds"].every((part) => !data[part]?.length)) return h("p.empty", {}, "Nothing to watch over: a run that has ended has no leader, no watches and no feeds.");
   return [
     alerts(data.alerts ?? []),
     checks(data.checks ?? []),
