@@ -61,11 +61,15 @@ check: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/architecture
 
+# How many processes run the tests; each has a control plane of its own.
+WORKERS ?= auto
+SPREAD  := -n $(WORKERS) --maxprocesses=4 --dist=loadfile
+
 fast: $(READY)
-	$(BIN)/pytest -m 'not kube'
+	$(BIN)/pytest -m 'not kube' $(SPREAD)
 
 kube-tests: $(READY) kube
-	$(BIN)/pytest -m kube
+	$(BIN)/pytest -m kube $(SPREAD)
 
 NODES ?= 5000
 PODS  ?= 3000
