@@ -25,6 +25,7 @@
     probe_cmd             `moorage probe`: measure latencies to other nodes
     record_cmd            `moorage record`: recordings cut, and made anonymous
     record_options        `--record DIR`, for `run`, `simulate` and `shadow`
+    replay_dashboard      `moorage replay --dashboard`: a moment of the past on a dashboard
     replay_cmd            `moorage replay`: a recording played back, decision by decision
     replay_text           how a replay came out, for people to read
     run_cmd               `moorage run`: the scheduler against a real API server

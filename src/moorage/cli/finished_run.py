@@ -70,7 +70,10 @@ class FinishedRun:
             timings=self._metrics.timings,
         )
         compared = sources.compare._replace(kpis=lambda: list(kpis))
-        sources = sources._replace(compare=compared)
+        self.serve_sources(sources._replace(compare=compared))
+
+    def serve_sources(self, sources: Sources) -> None:
+        """Serve whatever these show, until Ctrl-C."""
         try:
             asyncio.run(_serve(self._port, sources, self._metrics))
         except ListenerError as error:

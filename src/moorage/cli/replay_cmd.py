@@ -11,7 +11,8 @@ import yaml
 from rich.console import Console
 
 from moorage.cli.command_exit import FAILED
-from moorage.cli.common import PLUGIN, exit_on_bad_input, warn
+from moorage.cli.common import PLUGIN, PORT, exit_on_bad_input, warn
+from moorage.cli.finished_run import DEFAULT_PORT
 from moorage.cli.replay_text import print_attempt, print_played
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
@@ -43,6 +44,19 @@ from moorage.simulate.manifest_files import Manifest
     help="With --until: keep the cluster as it was just before, as manifests.",
 )
 @click.option(
+    "--dashboard",
+    is_flag=True,
+    help="Afterwards, show the cluster of that moment and the decisions up to it, until Ctrl-C.",
+)
+@click.option(
+    "--http-port",
+    type=PORT,
+    default=DEFAULT_PORT,
+    show_default=True,
+    metavar="PORT",
+    help="The port of 127.0.0.1 that --dashboard serves it at; 0: any free one.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Choice(["text", "json"]),
@@ -57,6 +71,8 @@ def replay_command(
     until: str,
     configs: tuple[str, ...],
     snapshot: str,
+    dashboard: bool,
+    http_port: int,
     output: str,
 ) -> None:
     """Make every decision of a recording again, and compare it with the one that was made.
@@ -73,11 +89,13 @@ def replay_command(
       moorage replay incident --plugin rules.py
       moorage replay incident --until 3f2a --snapshot moment.yaml
       moorage replay incident --until 3f2a --config other.yaml
+      moorage replay incident --until 3f2a --dashboard
       moorage explain --recording incident --at 3f2a
 
     The exit code is 0 where every decision is the same, 1 where one differs, and 2 where the input
     is at fault.
     """
+    from moorage.cli.replay_dashboard import ReplayedRecords, serve_replay
     from moorage.recording.manifests import manifests_at
     from moorage.recording.play import Player
 
@@ -87,7 +105,9 @@ def replay_command(
         _compare(folder, until, configs, plugins, output)
         return
     with stdout_to_stderr():
-        player = Player(folder, plugins or None)
+        kept = ReplayedRecords()
+        heard = kept.made if dashboard else _ignore
+        player = Player(folder, plugins or None, heard=heard)
         if until:
             stop = player.play_until(until)
             if snapshot:
@@ -102,7 +122,13 @@ def replay_command(
         click.echo(msgspec.json.encode(played))
     else:
         print_played(played, Console(highlight=False))
+    if dashboard:
+        serve_replay(player.replay, kept.records, http_port)
     sys.exit(0 if played.divergence is None else FAILED)
+
+
+def _ignore(made: object) -> None:
+    """Nobody looks."""
 
 
 def _compare(

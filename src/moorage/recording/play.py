@@ -45,6 +45,8 @@ class Stop(NamedTuple):
 class Player:
     """Plays one recording; `plugins` take the place of those it was made with.
 
+    `heard` is told of every attempt that is made again.
+
     Attempts are counted from 1 on, and `--until` takes what a log calls them, too: their id.
     """
 
@@ -53,12 +55,14 @@ class Player:
         folder: Path,
         plugins: Sequence[str] | None = None,
         progress: Callable[[int], None] = lambda attempts: None,
+        heard: Callable[[Made], None] = lambda made: None,
     ) -> None:
         self.recording = Recording(folder)
         self.rest: Iterator[AnyEntry] = self.recording.entries()
         """The entries that have yet to be played."""
         self._plugins = plugins
         self._progress = progress
+        self._heard = heard
         self._configured: list[Configured] = []
         self._divergence: Divergence | None = None
         self._began = 0.0
@@ -92,6 +96,7 @@ class Player:
     def _made(self, made: Made) -> None:
         self._began = self._began or made.entry.now
         self._progress(self.replay.attempts)
+        self._heard(made)
         if not made.same and self._divergence is None:
             assert self.replay.configured is not None
             here = code_of(self.replay.profiles.values())
