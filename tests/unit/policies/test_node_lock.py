@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.framework.cycle import Cycle
@@ -71,7 +72,9 @@ def started(cluster: Cluster, server: Server, asked: PodBuilder, now: float = NO
 
 def bound(cluster: Cluster, name: str, prefix: str, phase: str, begun: float = NOW) -> None:
     said = {f"{prefix}bind-phase": phase, f"{prefix}bind-time": str(int(begun))}
-    cluster.cache.put_pod(vgpu(name).annotated(said).on("a").build())
+    there = vgpu(name).annotated(said).on("a").build()
+    status = msgspec.structs.replace(there.status, phase="Pending")
+    cluster.cache.put_pod(msgspec.structs.replace(there, status=status))
 
 
 def test_a_node_of_hamis_is_locked_for_the_pod_before_its_devices_are_written() -> None:
@@ -101,6 +104,16 @@ def test_a_second_pod_waits_until_the_first_has_its_devices(prefix: str) -> None
 def test_nobody_waits_for_a_pod_that_did_not_start_in_five_minutes(prefix: str) -> None:
     cluster, server = world(GPUPacking(), box(prefix)), Server()
     bound(cluster, "stuck", prefix, "allocating", NOW - 301)
+
+    assert started(cluster, server, vgpu("p")) is None
+
+
+def test_a_pod_that_runs_is_not_waited_for() -> None:
+    cluster, server = world(GPUPacking(), box("hami.io/")), Server()
+    said = {"hami.io/bind-phase": "allocating", "hami.io/bind-time": str(int(NOW))}
+    there = vgpu("there").annotated(said).on("a").build()
+    status = msgspec.structs.replace(there.status, phase="Running")
+    cluster.cache.put_pod(msgspec.structs.replace(there, status=status))
 
     assert started(cluster, server, vgpu("p")) is None
 

@@ -4,7 +4,8 @@ A kubelet asks its device plugin for so many devices, and does not say for which
 looks for the pod that the node's annotation `hami.io/mutex.lock` names (`time,namespace,name`), and
 takes the annotation away when it is done; Volcano's looks for the pod that has been `allocating`
 for longest. Both write `bind-phase: success` then. So no pod is bound while another one is about to
-start on its node. A lock or a phase of more than five minutes ago is one that nobody took up.
+start on its node; one that runs has its devices. A lock or a phase of more than five minutes ago is
+one that nobody took up.
 """
 
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ EXPIRES: Final = 300.0
 UNSEEN: Final = 10.0
 """Seconds in which the pod that a lock names may not be seen on the node yet."""
 
+_NOT_STARTED: Final = ("", "Pending")
 _PREFIXES: Final = {Reader.HAMI: "hami.io/", Reader.VOLCANO: "volcano.sh/"}
 
 
@@ -47,7 +49,11 @@ class NodeLock:
 
     def _is_busy(self, table: NodeTable, reader: Reader, row: int, pod: Pod, now: float) -> bool:
         there = table.node(row)
-        others = [info.pod for uid, info in table.pods[row].items() if uid != pod.uid]
+        others = [
+            info.pod
+            for uid, info in table.pods[row].items()
+            if uid != pod.uid and info.pod.status.phase in _NOT_STARTED
+        ]
         if any(self._is_starting(reader, there.name, other, now) for other in others):
             return True
         lock = there.annotations.get(LOCK, "") if reader is Reader.HAMI else ""
