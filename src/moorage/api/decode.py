@@ -53,7 +53,7 @@ def quantity_checker(annotation: Any) -> Check | None:
     if origin is tuple:
         return _list_checker(quantity_checker(args[0]))
     if origin is dict:
-        return _check_map if is_quantity(args[1]) else None
+        return _check_map if is_quantity(args[1]) else _map_checker(quantity_checker(args[1]))
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return _struct_checker(annotation)
     return None
@@ -91,6 +91,20 @@ def _list_checker(check: Check | None) -> Check | None:
                 raise error.inside(f"[{index}]") from None
 
     return check_list
+
+
+def _map_checker(check: Check | None) -> Check | None:
+    if check is None:
+        return None
+
+    def check_values(values: dict[str, Any], check_text: CheckText) -> None:
+        for name, value in values.items():
+            try:
+                check(value, check_text)
+            except MisplacedQuantityError as error:
+                raise error.inside(name) from None
+
+    return check_values
 
 
 def _struct_checker(struct: type[msgspec.Struct]) -> Check | None:

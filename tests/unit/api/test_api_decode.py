@@ -226,3 +226,17 @@ def test_kinds_that_are_not_read_are_refused(raw: Any, kind: str | None, want: s
         decode_object(raw, kind)
 
     assert str(caught.value).startswith(want)
+
+
+def test_a_bad_quantity_is_found_inside_a_map_of_structs() -> None:
+    devices = [{"name": "gpu", "capacity": {"memory": {"value": "1 Gi"}}}]
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    raw = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "s"},
+        "spec": {"driver": "d", "pool": pool, "nodeName": "n", "devices": devices},
+    }
+
+    with pytest.raises(DecodeError, match=r"devices\[0\]\.capacity\.memory\.value: '1 Gi' is not"):
+        decode_object(raw)
