@@ -24,11 +24,12 @@ ANYTHING = ("FieldsV1", "RawExtension")
 
 
 class Fields:
-    """Collects types, each once, by its last name."""
+    """Collects types, each once, by its last name; `@group` tells apart those of one name."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
         self.types: dict[str, dict[str, str]] = {}
+        self._names: dict[str, str] = {}
         self.kinds: dict[str, str] = {}
 
     def read(self, group_version: str, kind: str) -> None:
@@ -42,9 +43,12 @@ class Fields:
                     return
 
     def _type(self, name: str, schemas: dict[str, Any]) -> str:
-        short = name.rpartition(".")[2]
+        if name in self._names:
+            return self._names[name]
+        *_, group, _, short = name.split(".")
         if short in self.types:
-            return short
+            short = f"{short}@{group}"
+        self._names[name] = short
         self.types[short] = {}
         for field, schema in (schemas[name].get("properties") or {}).items():
             self.types[short][field] = self._field(schema, schemas)

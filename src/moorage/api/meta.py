@@ -1,7 +1,7 @@
 """What every Kubernetes object has: metadata, owners, label selectors."""
 
 import datetime
-from typing import Annotated, dataclass_transform
+from typing import Annotated, Any, dataclass_transform
 
 import msgspec
 
@@ -20,6 +20,11 @@ class ApiStruct(
 
     Decoded objects form trees, never cycles, so the garbage collector need not visit them.
     """
+
+
+def json_data(value: object) -> Any:
+    """A value as it comes back from an API server: dicts, lists and scalars alone."""
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 class OwnerReference(ApiStruct):

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-import msgspec
-
 from moorage.api import quantity
 from moorage.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.api.meta import json_data
 from moorage.api.resource_claims import (
     AllocationResult,
     DeviceAllocationConfiguration,
@@ -126,5 +125,5 @@ def _says_the_same(one: NodeSelectorRequirement, other: NodeSelectorRequirement)
 
 def as_status(allocation: AllocationResult) -> dict[str, object]:
     """The allocation as it is written to the API server."""
-    written: dict[str, object] = msgspec.to_builtins(allocation)
+    written: dict[str, object] = json_data(allocation)
     return written

@@ -15,6 +15,8 @@ GIVEN = [str(ROOT / "examples/dra/cluster"), str(ROOT / "examples/dra/workloads"
 def test_every_pod_gets_the_devices_it_asks_for_but_one(seed: str) -> None:
     told = CliRunner().invoke(main, ["simulate", *GIVEN, "--seed", seed])
 
+    assert told.exit_code == 0
+    assert "unknown field" not in told.output
     where = {
         line.split()[1]: line.split()[2]
         for line in told.output.splitlines()
@@ -23,7 +25,7 @@ def test_every_pod_gets_the_devices_it_asks_for_but_one(seed: str) -> None:
     assert where["notebook-0"] == where["notebook-1"] == "a100-0"
     assert where["trainer"] == "h100-0"
     assert where["server"] == where["sidekick"]
-    assert where["old-style"] != "plain-0"
+    assert where["old-style"] in ("a100-0", "h100-0")
     assert where["dreamer"] == "pending"
 
 

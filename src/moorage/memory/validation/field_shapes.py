@@ -140,5 +140,5 @@ def _go_type(expected: str) -> str:
     if expected[0] == "{":
         return f"map[string]{_go_type(expected[1:-1])}"
     if re.match("[A-Z]", expected):
-        return f"v1.{expected}"
+        return f"v1.{expected.partition('@')[0]}"
     return _GO_TYPES.get(expected, expected)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from moorage.api.decode import decode_as
+from moorage.api.meta import json_data
 from moorage.api.pod import Pod
 from moorage.api.resource_claims import AllocationResult, ResourceClaim
 from moorage.devices.allocation import as_status
@@ -113,7 +114,7 @@ def _was_refused(error: Exception) -> bool:
 
 async def _create(client: Client, claim: ResourceClaim) -> ResourceClaim:
     metadata = msgspec.structs.replace(claim.metadata, name="", uid="")
-    raw = msgspec.to_builtins(msgspec.structs.replace(claim, metadata=metadata))
+    raw = json_data(msgspec.structs.replace(claim, metadata=metadata))
     made = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", **raw}
     return decode_as(await client.create(CLAIMS, made), ResourceClaim)
 
@@ -164,7 +165,7 @@ async def _patch_status(
     if given is None:
         raise ClaimWriteError(f"claim {claim.key} got deallocated elsewhere in the meantime")
     consumer = {"resource": "pods", "name": pod.name, "uid": pod.uid}
-    users = [msgspec.to_builtins(each) for each in claim.status.reserved_for]
+    users = json_data(claim.status.reserved_for)
     status: Raw = {"reservedFor": [*users, consumer]}
     if allocation is not None:
         status["allocation"] = {**as_status(allocation), "allocationTimestamp": _time(now)}
@@ -197,7 +198,7 @@ async def _tell_pod(
         raise PluginError("DynamicResources", "PreBind", f"{detail} ExtendedResourceClaimStatus")
     status = {
         "resourceClaimName": claim.name,
-        "requestMappings": [msgspec.to_builtins(each) for each in mappings],
+        "requestMappings": json_data(mappings),
     }
     patch = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": status}}
     await client.patch("pods", pod.namespace, pod.name, patch, subresource="status")
