@@ -68,7 +68,7 @@ class EventHandlers:
         self._tell(old, new)
 
     def _pod_waiting(self, old: Pod | None, new: Pod) -> None:
-        if new.uid in self._cache.assumed:
+        if self._cache.node_of(new.uid) is not None:
             return
         info = self._cache.info(new)
         if old is None:
