@@ -28,6 +28,7 @@ help:
 	@echo 'make fuzz           objects and configurations that nobody would write (INPUTS=10000 SEED=1)'
 	@echo 'make wheel sbom     the wheel, byte for byte the same; what is in it (make licences audit lock)'
 	@echo 'make bench-dashboard what three viewers cost the scheduler, one of them slow (DASHBOARD=--nodes=5000)'
+	@echo 'make bench-frames   how long the map of 5,000 nodes takes to draw a frame, in Chromium'
 	@echo 'make bench-extender pods per second through an extender, on a real API server'
 	@echo 'make bench-gpu      GPU packing on the openb trace, beside FGD and others (TRACES=dir SEEDS=42-51)'
 

@@ -3,3 +3,8 @@
 
 bench-dashboard: $(READY)
 	@$(BIN)/python bench/dashboard.py $(DASHBOARD)
+
+.PHONY: bench-frames
+
+bench-frames: $(READY)
+	@$(BIN)/python bench/dashboard_frames.py

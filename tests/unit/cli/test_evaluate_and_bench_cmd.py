@@ -38,7 +38,7 @@ def test_a_bad_line_is_an_outcome_with_an_error_and_the_rest_goes_on() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_workload_is_measured(kind: str) -> None:
     result = CliRunner().invoke(
-        main, ["bench", "--kind", kind, "--nodes", "30", "--pods", "40"], catch_exceptions=False
+        main, ["bench", "--kind", kind, "--nodes", "40", "--pods", "40"], catch_exceptions=False
     )
 
     line = json.loads(result.stdout)
