@@ -141,6 +141,37 @@ def test_a_gang_of_8_gpu_pods_gets_whole_nodes_or_waits(groups: ControlPlane) ->
     asyncio.run(main())
 
 
+@pytest.mark.timeout(400)
+def test_a_gang_of_8_gpu_pods_survives_restarts_shares_and_preemption(
+    groups: ControlPlane, tmp_path: Path
+) -> None:
+    """Shares everywhere; a gang that must evict some of them; the scheduler killed meanwhile."""
+    groups.create(*(box(f"n{i}") for i in range(4)), priority_class("high", 1000))
+    low = [gpu_pod(f"low-{i}", 600) for i in range(3 * GPUS)]
+    labels = {LABEL: "train"}
+    gang = [
+        gpu_pod(f"train-{i}", 1000, GPUS, labels=labels, priorityClassName="high") for i in range(2)
+    ]
+    late = [gpu_pod(f"late-{i}", 300, priorityClassName="high") for i in range(GPUS)]
+    with recorded(groups) as seen:
+        with replica(tmp_path, "first", groups.kubeconfig, profiles=GANGS) as first:
+            groups.create(*low)
+            seen.until(lambda now: len(now.placed) == len(low), "shares wait", 60)
+            groups.request("POST", GROUPS, group("train", 2))
+            groups.create(*gang)
+            seen.until(lambda now: len(now.placed) < len(low), "nobody is evicted", 60)
+            first.send(signal.SIGKILL)
+            first.wait()
+        groups.create(*late)
+        with replica(tmp_path, "second", groups.kubeconfig, profiles=GANGS):
+            wanted = {one["metadata"]["name"] for one in (*gang, *late)}
+            seen.until(lambda now: wanted <= set(now.placed), "pods are lost", 300)
+    check_devices(seen)
+    assert seen.placed["train-0"] != seen.placed["train-1"]
+    evicted = 3 * GPUS - sum(name.startswith("low") for name in seen.pods)
+    assert evicted <= GPUS
+
+
 class HamiPlugin:
     """What HAMi's device plugin does when kubelets ask it: it looks for the pod that the lock
     names, says that it has its devices, and takes the lock away."""

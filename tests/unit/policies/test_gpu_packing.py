@@ -145,6 +145,18 @@ def test_a_trial_leaves_nothing_behind() -> None:
     assert columns(cluster).held(victim.uid) == Holding((0,), 800)
 
 
+def test_too_few_devices_of_an_earlier_trial_are_not_taken_again() -> None:
+    cluster = world(GPUPacking(), box("a", 4))
+    victim = assumed(cluster, share(600, "victim"), "a")
+    info = assumed(cluster, whole(4), "a")
+    assert left(cluster, "a") == [400, 0, 0, 0]
+    cluster.cache.forget(info)
+    cluster.cache.forget(victim)
+
+    cluster.cache.assume(info, "a")
+    assert left(cluster, "a") == [0, 0, 0, 0]
+
+
 def test_a_node_that_changes_keeps_its_pods() -> None:
     cluster = world(GPUPacking(), box("a", 2))
     assumed(cluster, whole(1, "x"), "a")

@@ -168,7 +168,7 @@ class DeviceColumns:
         if not asked.gpus:
             return None
         node, last = self._last.get(pod.uid, ("", Holding((), 0)))
-        if node == name and last.milli == asked.milli and self._are_free(row, last):
+        if node == name and _suffices(last, asked) and self._are_free(row, last):
             return last
         chosen = Holding(self._choose(self, table, row, pod, asked), asked.milli)
         self._remember(pod.uid, name, chosen)
@@ -221,6 +221,11 @@ def _widened(column: NDArray[np.int32], devices: int) -> NDArray[np.int32]:
 
 def _lengthened(column: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
     return np.pad(column, ((0, rows), (0, 0)))
+
+
+def _suffices(held: Holding, asked: GPURequest) -> bool:
+    """Not so where a pod was tried on a node that had too few: some are not all."""
+    return held.milli == asked.milli and len(held.devices) == asked.gpus
 
 
 def _healthy(devices: NodeDevices) -> int:
