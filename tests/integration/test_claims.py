@@ -148,7 +148,7 @@ def test_an_extended_resource_is_met_by_devices_through_a_claim_of_its_own(
     plane: ControlPlane,
 ) -> None:
     async def scenario(under_test: Running) -> None:
-        await under_test.create(node("n1"), device_class(), resource_slice("n1", "new"))
+        await under_test.create(node("n1"))
         async with releasing(under_test):
             asking = pod("a")
             asked = {RESOURCE: "1"}
@@ -156,6 +156,8 @@ def test_an_extended_resource_is_met_by_devices_through_a_claim_of_its_own(
             container["resources"]["requests"] |= asked
             container["resources"]["limits"] = asked
             await under_test.create(asking)
+            await under_test.condition("a", "Unschedulable")
+            await under_test.create(device_class(), resource_slice("n1", "new"))
 
             await under_test.placed("a")
 

@@ -1,6 +1,7 @@
 """NodeResourcesFit: a node must have free what the pod requests; scores by what is left or used."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
@@ -9,11 +10,13 @@ from numpy.typing import NDArray
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.resource_amounts import is_extended, node_allocatable, pod_requests
+from moorage.api.resource_slices import DeviceClass
 from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, PodClass
 from moorage.cache.table import NodeTable
 from moorage.config.plugin_args import CPU_AND_MEMORY, LEAST_ALLOCATED, ScoringStrategy
+from moorage.devices.classes import CLASS_RESOURCE_PREFIX
 from moorage.devices.device_cache import backing_class
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
@@ -116,12 +119,17 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         shrunk = ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN)
         target = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
+        device_class = ClusterEvent(Resource.DEVICE_CLASS, Action.ADD | Action.UPDATE)
         return (
             EventHint(gone, after_pod_deleted),
-            EventHint(node, after_node_change),
+            EventHint(node, self._after_node_change),
             EventHint(shrunk, after_pod_shrunk),
             EventHint(target),
+            EventHint(device_class, after_device_class_change),
         )
+
+    def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> Hint:
+        return after_node_change(pod, old, new, partial(backing_class, self.handle.cache))
 
 
 def mark_short(
@@ -190,10 +198,19 @@ def after_pod_shrunk(pod: Pod, old: Pod, new: Pod) -> Hint:
     return Hint.QUEUE if freed else Hint.SKIP
 
 
-def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
-    """Worth a try on a node that could hold the pod when empty, and offers more than before."""
-    wanted = {name: amount for name, amount in pod_requests(pod).items() if amount}
+def after_node_change(
+    pod: Pod, old: Node | None, new: Node, class_of: Callable[[str], DeviceClass | None]
+) -> Hint:
+    """Worth a try on a node that could hold the pod when empty, and offers more than before.
+
+    What a node does not offer at all may come from devices, where a class stands for it.
+    """
     offered = node_allocatable(new)
+    wanted = {
+        name: amount
+        for name, amount in pod_requests(pod).items()
+        if amount and (offered.get(name) or not is_extended(name) or class_of(name) is None)
+    }
     if offered.get("pods", 0) < 1 or any(offered.get(n, 0) < a for n, a in wanted.items()):
         return Hint.SKIP
     if old is None:
@@ -201,3 +218,12 @@ def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
     before = node_allocatable(old)
     grew = any(offered.get(name, 0) > before.get(name, 0) for name in (*wanted, "pods"))
     return Hint.QUEUE if grew else Hint.SKIP
+
+
+def after_device_class_change(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> Hint:
+    """Worth a try if the class begins to stand for a resource that the pod asks for."""
+    stands_for = new.spec.extended_resource_name
+    if old is not None and old.spec.extended_resource_name == stands_for:
+        return Hint.SKIP
+    names = {stands_for} if old is not None else {stands_for, CLASS_RESOURCE_PREFIX + new.name}
+    return Hint.SKIP if names.isdisjoint(pod_requests(pod)) else Hint.QUEUE
