@@ -20,7 +20,7 @@ help:
 	@echo 'make soak           moorage run under load for long, and whether anything grows (SOAK=churn MINUTES=20)'
 	@echo 'make bench          throughput of the decision and of simulations, a JSON line per kind (NODES=5000 PODS=3000)'
 	@echo 'make bench-simulation  openb, a week of Philly, a million arrivals (ARRIVALS=1000000)'
-	@echo 'make bench-compare  the same beside kube-scheduler, with ratios'
+	@echo 'make bench-compare  the same beside kube-scheduler, with ratios (COMPARE="--kinds claims --nodes 500")'
 	@echo 'make bench-kube     both on a real API server: pods per second, CPU, memory'
 	@echo 'make bench-first-bind  how long each takes from its start to its first binding (FIRST_BIND=--nodes=5000)'
 	@echo 'make e2e            Kubernetes own end-to-end specs about scheduling, with both schedulers (GROUP=all FOCUS=)'
@@ -87,7 +87,7 @@ bench-simulation: $(READY)
 	@$(BIN)/python bench/simulation.py --arrivals $(ARRIVALS)
 
 bench-compare: $(READY) bench-peer
-	@$(BIN)/python bench/compare.py
+	@$(BIN)/python bench/compare.py $(COMPARE)
 
 RUNS ?= 20
 SEED ?= 1
