@@ -44,8 +44,8 @@ def cut_command(folder: Path, target: Path, around: str, minutes: float) -> None
 
     What was believed when it begins is written first: nodes, pods and other objects.
     """
-    from moorage.recording.copy import write_recording
     from moorage.recording.cut import Span, cut_entries, span_around
+    from moorage.recording.journal import write_recording
     from moorage.recording.moments import parse_time
 
     at, seconds = parse_time(around), 60 * minutes
@@ -69,7 +69,7 @@ def anonymize_command(folder: Path, target: Path) -> None:
     The configuration stays as it is, and so does what it names: read it before you hand it on.
     """
     from moorage.recording.anonymous import anonymous_entries
-    from moorage.recording.copy import write_recording
+    from moorage.recording.journal import write_recording
 
     with stdout_to_stderr():
         count = write_recording(target, anonymous_entries(folder))

@@ -2,8 +2,8 @@
 
     entries           what a recording is made of, and its version
     segments          the files: frames with a checksum, rotated; a torn tail is found
-    journal           entries are compressed and written by a thread beside the scheduler
-    private           what may hold a secret is left out before it is written
+    journal           entries are compressed and written by a thread beside the scheduler; copies
+    redaction         what may hold a secret is left out before it is written
     recorded_cache    a cache that tells of every change to what is believed
     recorder          tells of every decision, and what it depended on beside the cache
     extender_answers  what extenders answered: kept, and given again
@@ -13,7 +13,6 @@
     configuration     a configuration with its plugins, as text, and made again
     replay            a recording played back on a cache of its own
     checkpoint        what is believed at a moment, as the beginning of another recording
-    copy              copies of recordings
     cut               the minutes around an incident, from a long recording
     pseudonyms        one for each name, the same everywhere, in the same order
     anonymous         names, labels, namespaces and images replaced, and decisions the same

@@ -3,11 +3,13 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Final
 
+from moorage.config.field_errors import InputError
 from moorage.recording.entries import Entry, encode
-from moorage.recording.segments import Compressor, SegmentWriter
+from moorage.recording.segments import Compressor, SegmentWriter, segments_in
 
 FRAME_BYTES: Final = 1 << 20
 """Entries of about so many bytes are compressed together."""
@@ -112,3 +114,22 @@ class Journal:
 def frame(entries: list[bytes]) -> bytes:
     """A MessagePack array of entries that are encoded already."""
     return b"\xdd" + len(entries).to_bytes(4, "big") + b"".join(entries)
+
+
+def write_recording(folder: Path, entries: Iterable[Entry]) -> int:
+    """Write entries as a recording; how many they were. InputError where there is one already."""
+    if folder.exists() and segments_in(folder):
+        raise InputError([f"{folder}: holds a recording already; name a folder that is empty"])
+    writer, compressor = SegmentWriter(folder), Compressor(level=9)
+    waiting, size, count = list[bytes](), 0, 0
+    for entry in entries:
+        encoded = encode(entry)
+        waiting.append(encoded)
+        size, count = size + len(encoded), count + 1
+        if size >= FRAME_BYTES:
+            writer.write(compressor.compress(frame(waiting)))
+            waiting, size = [], 0
+    if waiting:
+        writer.write(compressor.compress(frame(waiting)))
+    writer.close()
+    return count

@@ -24,7 +24,7 @@ from moorage.devices.device_cache import DeviceCache
 from moorage.devices.inventory import Inventory
 from moorage.recording import entries
 from moorage.recording.entries import Entry, encode
-from moorage.recording.private import LEFT_OUT, without_secrets
+from moorage.recording.redaction import LEFT_OUT, without_secrets
 
 CLOCK_SECONDS = 0.05
 """The time is told no more often than that, beside that of attempts."""

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from moorage.recording.anonymous import anonymous_entries
-from moorage.recording.copy import write_recording
 from moorage.recording.cut import Span, cut_entries, span_around
 from moorage.recording.entries import Attempt, Outcome, Placed, Refused
+from moorage.recording.journal import write_recording
 from moorage.recording.play import Player
 from moorage.recording.segments import Recording
 from tests.unit.recording.mixed_cluster import Recorded, record
