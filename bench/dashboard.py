@@ -3,27 +3,30 @@
 .venv/bin/python bench/dashboard.py [--nodes 5000] [--rate 500] [--seconds 20] [--viewers 3]
 
 One JSON line. The scheduler works on the embedded cluster, with records and metrics as in `moorage
-run`; the viewers are a process of their own, the last of them reads a kilobyte a second. Pods come
-at the rate, and leave after a while; spans without and with viewers alternate. `lost_percent` is
-the CPU that the dashboard's own code takes in a second, of the core that decides: the part of its
-throughput that it loses; `cpu_percent` is that of the whole process, for comparison on a machine
-that does nothing else. `full_speed` compares the CPU of a pod while many wait. `slice_ms` is the
-longest that the dashboard held the event loop. For memory: `--rate 1000 --seconds 100`.
+run`; the viewers are a process of their own and look at every view by turns, the last of them reads
+a kilobyte a second. Pods come at the rate, and leave after a while; spans without and with viewers
+alternate. `lost_percent` is the CPU that the dashboard's tasks take in a second, of the core that
+decides: the part of its throughput that it loses; `cpu_percent` is that of the whole process, for
+comparison on a machine that does nothing else. `full_speed` compares the CPU of a pod while many
+wait. `slice_ms` is the longest that the dashboard held the event loop, without garbage collections:
+those fall upon whoever makes the next object, and the longest is told as `collection_ms`. For
+memory: `--rate 1000 --seconds 100`.
 """
 
 import argparse
 import asyncio
+import gc
 import json
 import multiprocessing
 import random
 import resource
 import statistics
 import time
+from asyncio.events import Handle
 from collections.abc import Callable
 from typing import Any
 
 import aiohttp
-from aiohttp.http_writer import StreamWriter
 
 from moorage import garbage
 from moorage.app import built_in_plugins
@@ -32,9 +35,7 @@ from moorage.app.dashboard_sources import scheduler_sources
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import SystemClock
 from moorage.config.loader import load
-from moorage.dashboard import slices
 from moorage.dashboard.dashboard import Dashboard
-from moorage.dashboard.event_stream import EventStream
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.prometheus_metrics import Metrics
@@ -48,6 +49,7 @@ from moorage.watch.api_resources import PODS
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 LIVED_SECONDS = 4.0
 SPANS = 6
+OTHERS = ("decisions?limit=200", "compare", "health")
 
 
 def look(url: str, slow: bool) -> None:
@@ -56,9 +58,11 @@ def look(url: str, slow: bool) -> None:
 
 
 async def _look(url: str, slow: bool) -> None:
-    async with aiohttp.ClientSession(read_bufsize=1024) as session:
+    async with aiohttp.ClientSession(read_bufsize=1024) as session, asyncio.TaskGroup() as tasks:
         async with session.get(f"{url}/cluster") as answer:
             await answer.read()
+        if not slow:
+            tasks.create_task(_ask(session, url))
         async with session.get(f"{url}/stream", timeout=aiohttp.ClientTimeout(None)) as stream:
             while True:
                 if slow:
@@ -68,6 +72,15 @@ async def _look(url: str, slow: bool) -> None:
                 if b'{"snapshot":true}' in await stream.content.readany():
                     async with session.get(f"{url}/cluster") as answer:
                         await answer.read()
+
+
+async def _ask(session: aiohttp.ClientSession, url: str) -> None:
+    """Every view by turns, each as often as the page asks for it."""
+    while True:
+        for view in ("queue?limit=200", "decisions?limit=1", "queue?limit=200", *OTHERS):
+            async with session.get(f"{url}/{view}") as answer:
+                await answer.read()
+            await asyncio.sleep(1.0)
 
 
 class Viewers:
@@ -90,32 +103,57 @@ class Viewers:
 
 
 class Spent:
-    """CPU that functions of the dashboard take, and the longest call."""
+    """CPU that the dashboard takes of the event loop, and the longest it held it at once."""
 
     def __init__(self) -> None:
-        self.seconds = self.longest = 0.0
+        self.seconds = self.longest = self.collection = 0.0
+        self._collected = self._began = 0.0
+        self._counting = False
 
-    def counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function, counted."""
-
-        def run(*given: Any) -> Any:
-            begun = time.thread_time()
-            try:
-                return function(*given)
-            finally:
-                took = time.thread_time() - begun
-                self.seconds += took
-                self.longest = max(self.longest, took)
-
-        return run
+    def counted(self, call: Callable[[], None]) -> None:
+        """Make one call, without the collections that fall into it."""
+        if self._counting:
+            call()
+            return
+        self._counting = True
+        before, begun = self._collected, time.thread_time()
+        try:
+            call()
+        finally:
+            took = time.thread_time() - begun - (self._collected - before)
+            self._counting = False
+            self.seconds += took
+            self.longest = max(self.longest, took)
 
     def install(self) -> None:
-        """Count slices of views, frames, and their way into sockets."""
-        slices._take = self.counted(slices._take)
-        frames = EventStream._lacking
-        EventStream._lacking = self.counted(lambda *given: list(frames(*given)))
-        StreamWriter._write = self.counted(StreamWriter._write)
-        StreamWriter._writelines = self.counted(StreamWriter._writelines)
+        """Count every step of the dashboard's tasks, and its way into sockets."""
+        gc.callbacks.append(self._collects)
+        plain = Handle._run
+
+        def run(handle: Handle) -> None:
+            if _is_dashboard(handle._callback):
+                self.counted(lambda: plain(handle))
+            else:
+                plain(handle)
+
+        Handle._run = run
+
+    def _collects(self, phase: str, _: Any) -> None:
+        if phase == "start":
+            self._began = time.thread_time()
+            return
+        took = time.thread_time() - self._began
+        self._collected += took
+        self.collection = max(self.collection, took)
+
+
+def _is_dashboard(callback: Any) -> bool:
+    """Whether a step is of a request, of the beat, or of a socket: there are no others."""
+    owner = getattr(callback, "__self__", None)
+    if isinstance(owner, asyncio.Task):
+        name = getattr(owner.get_coro(), "__qualname__", "")
+        return name.startswith("RequestHandler.") or owner.get_name() == "dashboard/beat"
+    return isinstance(owner, asyncio.Transport)
 
 
 SPENT = Spent()
@@ -165,7 +203,9 @@ async def measure(given: argparse.Namespace) -> dict[str, Any]:
         observers=(metrics, records),
     )
     sources = scheduler_sources(scheduler, records, "run", timings=metrics.timings)
-    dashboard = Dashboard(sources)
+    later = sources.cluster.later
+    cluster_source = sources.cluster._replace(later=lambda work: later(lambda: SPENT.counted(work)))
+    dashboard = Dashboard(sources._replace(cluster=cluster_source))
     server = Server(
         [Listener("127.0.0.1", 0, None)],
         health=Health(),
@@ -215,6 +255,7 @@ async def spans(
         "decisions_per_s": round(attempts / seconds, 1),
         "lost_percent": round(100 * spent / seconds, 2),
         "slice_ms": round(1000 * SPENT.longest, 1),
+        "collection_ms": round(1000 * SPENT.collection, 1),
         "cpu_percent": round(100 * without, 1),
         "cpu_percent_with_viewers": round(100 * with_viewers, 1),
         "full_speed": await _full_speed(given, arrivals, scheduler, url),

@@ -22,7 +22,7 @@ from moorage.policies.gpu.devices.node_devices import NodeDevices, read_devices
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-CHUNK: Final = 64
+CHUNK: Final = 32
 MOST_LABEL_VALUES: Final = 100
 """Labels of more values than that are no use to group by."""
 MEASURES: Final = (
@@ -74,14 +74,17 @@ class ClusterColumns:
             self._take(np.array(rows, dtype=np.int64))
             yield len(rows)
         if self._looks % MEASURED_EVERY == 0:
-            self._measure()
+            yield from self._measure()
         self._looks += 1
 
-    def _measure(self) -> None:
+    def _measure(self) -> Iterator[int]:
         """Take in what no log tells of: readings of feeds, and prices."""
         table, rows = self._cache.table, np.arange(len(self.facts))
-        self._put(rows, {"usage": self._measured.usage(table)[rows]})
-        self._put(rows, {"price": self._measured.prices(table)[rows]})
+        for _ in self._measured.read(table):
+            yield 0
+        for name, ask in (("usage", self._measured.usage), ("price", self._measured.prices)):
+            self._put(rows, {name: ask(table)[rows]})
+            yield len(rows)
 
     @property
     def order(self) -> Rows:

@@ -86,7 +86,13 @@ class ClusterView:
         rows, revision, _ = columns.changed_since(seen.revision, MOST_ROWS)
         taken = {name: _listed(each) for name, each in self._changing(rows)}
         places = np.searchsorted(columns.order, rows).tolist()
-        delta = {"revision": revision, "layout": seen.layout, "rows": places, "columns": taken}
+        delta = {
+            "since": seen.revision,
+            "revision": revision,
+            "layout": seen.layout,
+            "rows": places,
+            "columns": taken,
+        }
         return delta, ClusterCursor(seen.layout, revision)
 
     def _taken(self, rows: NDArray[np.int64], label: str) -> dict[str, Any]:

@@ -15,7 +15,6 @@
 | api/stream | server-sent events: what changes in these views |
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
@@ -37,7 +36,6 @@ from moorage.dashboard.stream_channels import (
     HealthChannel,
     QueueChannel,
 )
-from moorage.dashboard.viewers import Viewers
 from moorage.framework.verdicts import SchedulingError
 from moorage.serve.gate import refusal
 
@@ -69,16 +67,14 @@ class Dashboard:
             later,
         )
         self._health = HealthView(sources.health, now)
-        self._queue_channel = QueueChannel(self._queue)
-        self._health_channel = HealthChannel(self._health)
         channels = (
             ClusterChannel(self._cluster),
-            self._queue_channel,
+            QueueChannel(self._queue),
             DecisionChannel(self._decisions),
-            self._health_channel,
+            HealthChannel(self._health),
         )
-        self.viewers = Viewers(self._catch_up)
-        self._stream = EventStream(channels, self.viewers)
+        self._stream = EventStream(channels)
+        self.viewers = self._stream.viewers
 
     def routes(self) -> list[web.RouteDef]:
         """Everything that is served."""
@@ -103,13 +99,6 @@ class Dashboard:
     def close(self) -> None:
         """Let every viewer go: the server stops."""
         self.viewers.close()
-
-    async def _catch_up(self) -> None:
-        await self._cluster.catch_up()
-        await asyncio.sleep(0)
-        await self._decisions.catch_up()
-        await self._queue_channel.catch_up()
-        self._health_channel.catch_up()
 
     async def _about(self, request: web.Request) -> Any:
         return self._sources.about()

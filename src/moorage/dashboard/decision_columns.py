@@ -1,6 +1,7 @@
 """When attempts ended, how, and how long they took: columns over the decision records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from moorage.observe.decision_records import DecisionRecords, Outline
 CHUNK: Final = 200
 BUCKETS: Final = 300
 RATE_SECONDS: Final = 10.0
+_MOST_MICROS: Final = 1 << 40
 
 
 class DecisionColumns:
@@ -49,12 +51,8 @@ class DecisionColumns:
     def rates(self, now: float) -> dict[str, float | None]:
         """Attempts per second of the last seconds, and how long the last thousand took."""
         recent = int((self._times > now - RATE_SECONDS).sum())
-        last = self._ms[-1000:]
-        return {
-            "per_s": round(recent / RATE_SECONDS, 1),
-            "p50_ms": _quantile(last, 50),
-            "p99_ms": _quantile(last, 99),
-        }
+        p50, p99 = quantiles(self._ms[-1000:], 0.5, 0.99)
+        return {"per_s": round(recent / RATE_SECONDS, 1), "p50_ms": p50, "p99_ms": p99}
 
     def timeline(self, begin: float | None = None, end: float | None = None) -> list[Any]:
         """How many were placed and refused, over time, in at most so many buckets."""
@@ -76,22 +74,26 @@ def _buckets(
     begin: float,
     width: float,
 ) -> list[Any]:
-    order = np.argsort(places, kind="stable")
-    places, placed, ms = places[order], placed[order], ms[order]
-    starts = np.flatnonzero(np.diff(places, prepend=-1))
-    found = []
-    for start, end in zip(starts, [*starts[1:], len(places)], strict=True):
-        good = int(placed[start:end].sum())
-        found.append(
-            {
-                "at": round(begin + float(places[start]) * width, 3),
-                "placed": good,
-                "refused": int(end - start) - good,
-                "p99_ms": _quantile(ms[start:end], 99),
-            }
+    """Each bucket that holds any; in one sort, for a quantile of each would take long."""
+    keys = np.sort(places * _MOST_MICROS + (ms * 1000).astype(np.int64).clip(0, _MOST_MICROS - 1))
+    bucket, starts, sizes = np.unique(keys // _MOST_MICROS, return_index=True, return_counts=True)
+    late = keys[starts + np.ceil((sizes - 1) * 0.99).astype(np.int64)] % _MOST_MICROS / 1000
+    good = np.bincount(places, weights=placed, minlength=BUCKETS)[bucket].astype(np.int64)
+    return [
+        {"at": round(at, 3), "placed": kept, "refused": size - kept, "p99_ms": p99}
+        for at, kept, size, p99 in zip(
+            (begin + bucket * width).tolist(),
+            good.tolist(),
+            sizes.tolist(),
+            late.tolist(),
+            strict=True,
         )
-    return found
+    ]
 
 
-def _quantile(values: NDArray[np.float64], percent: float) -> float | None:
-    return round(float(np.percentile(values, percent)), 3) if len(values) else None
+def quantiles(values: Sequence[float] | NDArray[np.float64], *parts: float) -> list[float | None]:
+    """The values that so large parts of all do not exceed, each one that there is."""
+    if not len(values):
+        return [None] * len(parts)
+    ordered = np.sort(values)
+    return [round(float(ordered[ceil((len(ordered) - 1) * part)]), 3) for part in parts]

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-import numpy as np
+from msgspec import Raw
+from msgspec.json import Encoder
 
-from moorage.dashboard.decision_columns import DecisionColumns
+from moorage.dashboard.decision_columns import DecisionColumns, quantiles
 from moorage.dashboard.health_view import tally_quantile
-from moorage.dashboard.slices import at_once, sliced
+from moorage.dashboard.slices import at_once, between_attempts, sliced
 from moorage.observe.decision_records import CAPACITY, DecisionRecord, DecisionRecords
 from moorage.observe.metric_families import Tally
 from moorage.observe.step_timings import Timings
 from moorage.serve.decisions import DecisionFilter
 
-MOST_SENT: Final = 50
+_ENCODE: Final = Encoder().encode
 STEPS_OF: Final = 500
 """How many of the last attempts tell how long steps take."""
 
@@ -69,30 +70,22 @@ class DecisionView:
         limit = asked.wanted.limit
         more = len(found) > limit
         items = found[:limit]
+        until = asked.at if asked.begin else None
+        steps = await self.steps()
+        timeline = await between_attempts(
+            at_once, lambda: self._columns.timeline(asked.begin, until)
+        )
         return {
-            "items": items,
+            "items": await sliced(at_once, (Raw(_ENCODE(each)) for each in items)),
             "continue": str(items[-1].number) if more and items else "",
             "rates": self.rates(),
-            "steps": await self.steps(),
-            "timeline": self._columns.timeline(asked.begin, asked.at if asked.begin else None),
+            "steps": steps,
+            "timeline": timeline,
         }
 
     def rates(self) -> dict[str, float | None]:
         """How many attempts a second, and how long they take."""
         return self._columns.rates(self._now())
-
-    def since(self, number: int) -> tuple[dict[str, Any] | None, int]:
-        """What a viewer lacks, if anything, and the number he has been sent with it."""
-        count = self.records.count
-        if count <= number:
-            return None, number
-        items: list[DecisionRecord] = []
-        for record in self.records.before(count + 1):
-            if record.number <= number or len(items) == MOST_SENT:
-                break
-            items.append(record)
-        skipped = max(0, count - number - len(items))
-        return {"items": items, "skipped": skipped, "rates": self.rates()}, count
 
     async def steps(self) -> list[dict[str, Any]]:
         """How long each step took in the last attempts."""
@@ -100,7 +93,7 @@ class DecisionView:
         for record in await sliced(at_once, self._last(STEPS_OF)):
             for point, ms in record.steps.items():
                 took.setdefault(point, []).append(ms)
-        points = [_step(point, each) for point, each in took.items()]
+        points = await sliced(at_once, (_step(point, each) for point, each in took.items()))
         return [*points, *([] if self._timings is None else _plugin_steps(self._timings))]
 
     def _last(self, most: int) -> Iterator[DecisionRecord]:
@@ -128,7 +121,7 @@ class DecisionView:
 
 
 def _step(point: str, took: list[float]) -> dict[str, Any]:
-    p50, p99 = np.percentile(took, (50, 99)).round(3).tolist()
+    p50, p99 = quantiles(took, 0.5, 0.99)
     return {"step": point, "plugin": "", "p50_ms": p50, "p99_ms": p99, "calls": len(took)}
 
 

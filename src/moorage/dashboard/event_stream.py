@@ -7,6 +7,7 @@ encoded once.
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
@@ -36,6 +37,9 @@ class Channel(Protocol):
     @property
     def name(self) -> str: ...
 
+    async def catch_up(self) -> None:
+        """Look at what has changed; awaited before each beat while anybody follows it."""
+
     def begin(self) -> Any:
         """What a viewer has been sent who comes now."""
 
@@ -46,11 +50,19 @@ class Channel(Protocol):
 class EventStream:
     """Tells viewers what changes."""
 
-    def __init__(self, channels: Iterable[Channel], viewers: Viewers) -> None:
+    def __init__(self, channels: Iterable[Channel]) -> None:
         self._channels = {each.name: each for each in channels}
-        self._viewers = viewers
+        self.viewers = Viewers(self._catch_up)
+        self._followed: Counter[str] = Counter()
         self._frames: dict[tuple[str, Any], tuple[bytes, Any]] = {}
         self._beat = -1
+
+    async def _catch_up(self) -> None:
+        """Look at what somebody follows, once for all of them."""
+        for name, channel in self._channels.items():
+            if self._followed[name]:
+                await channel.catch_up()
+                await asyncio.sleep(0)
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """Stream until the viewer goes, or reads nothing any more."""
@@ -59,7 +71,7 @@ class EventStream:
         if unknown:
             return refusal(400, f"views={unknown[0]}: one of {', '.join(self._channels)}\n")
         try:
-            with self._viewers.one_more():
+            with self.viewers.one_more():
                 return await self._stream(request, names or list(self._channels))
         except TooManyViewers as error:
             answer = refusal(503, f"{error}\n")
@@ -72,15 +84,16 @@ class EventStream:
         if request.transport is not None:
             request.transport.set_write_buffer_limits(high=BUFFER_BYTES)
         seen = {name: self._channels[name].begin() for name in names}
+        self._followed.update(seen.keys())
         last, text = time.monotonic(), b"retry: 2000\n\n"
         try:
-            while not self._viewers.closed:
+            while not self.viewers.closed:
                 if text:
                     last = time.monotonic()
                     async with asyncio.timeout(STUCK_SECONDS):
                         await response.write(text)
-                await self._viewers.beat()
-                text = b"".join(self._lacking(seen))
+                await self.viewers.beat()
+                text = await self._lacking(seen)
                 if not text and time.monotonic() - last > KEEP_ALIVE_SECONDS:
                     text = b": keep-alive\n\n"
         except ConnectionError:
@@ -88,23 +101,29 @@ class EventStream:
         except TimeoutError:
             if request.transport is not None:
                 request.transport.abort()
+        finally:
+            self._followed.subtract(seen.keys())
         return response
 
-    def _lacking(self, seen: dict[str, Any]) -> Iterable[bytes]:
+    async def _lacking(self, seen: dict[str, Any]) -> bytes:
+        """All that a viewer lacks; others have their turn between two channels."""
+        frames = []
         for name, before in seen.items():
             frame, seen[name] = self._frame(name, before)
             if frame:
-                yield frame
+                frames.append(frame)
+                await asyncio.sleep(0)
+        return b"".join(frames)
 
     def _frame(self, name: str, before: Any) -> tuple[bytes, Any]:
         """What a viewer lacks as it is sent; at one beat, the same for all who lack the same."""
-        if self._beat != self._viewers.beats:
-            self._beat = self._viewers.beats
+        if self._beat != self.viewers.beats:
+            self._beat = self.viewers.beats
             self._frames.clear()
         found = self._frames.get((name, before))
         if found is None:
             told, after = self._channels[name].since(before)
             frame = b"" if told is None else _FRAME % (name.encode(), _ENCODE(told))
-            self._viewers.snapshots += told is not None and "snapshot" in told
+            self.viewers.snapshots += told is not None and "snapshot" in told
             found = self._frames[name, before] = frame, after
         return found

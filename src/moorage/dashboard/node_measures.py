@@ -1,6 +1,6 @@
 """What no cache knows of nodes: what is measured on them, and what they cost."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -12,13 +12,21 @@ from moorage.cache.table import NodeTable
 from moorage.cycle.profile import Profile
 from moorage.policies.business import price_table
 from moorage.policies.business.cost_optimization import CostOptimizationPlugin
-from moorage.policies.telemetry.node_measurements import USAGE_STORE, usage_columns
+from moorage.policies.telemetry.node_measurements import (
+    USAGE_STORE,
+    annotated_columns,
+    usage_columns,
+)
 
 Floats = NDArray[np.float64]
 
 
 class NodeMeasures(Protocol):
     """Tells of all rows at once, NaN where nothing is known."""
+
+    def read(self, table: NodeTable) -> Iterable[object]:
+        """Read what the others tell of, a piece at a time: the first time it takes a while."""
+        ...
 
     def usage(self, table: NodeTable) -> Floats:
         """The part in use of what a node offers, of CPU or memory, whichever is more.  (row)"""
@@ -30,6 +38,9 @@ class NodeMeasures(Protocol):
 
 
 class _Nothing:
+    def read(self, table: NodeTable) -> Iterable[object]:
+        return ()
+
     def usage(self, table: NodeTable) -> Floats:
         return np.full(table.rows, np.nan)
 
@@ -44,6 +55,9 @@ class ProfileMeasures:
 
     def __init__(self, profiles: Callable[[], Mapping[str, Profile]]) -> None:
         self._profiles = profiles
+
+    def read(self, table: NodeTable) -> Iterable[object]:
+        return annotated_columns(table)
 
     def usage(self, table: NodeTable) -> Floats:
         known = [each.shared for each in self._profiles().values() if USAGE_STORE in each.shared]

@@ -17,7 +17,7 @@ from moorage.observe.decision_records import DecisionRecords
 DEFAULT_LIMIT: Final = 200
 MOST: Final = 1000
 TOP: Final = 20
-CHUNK: Final = 500
+CHUNK: Final = 200
 KEPT_SECONDS: Final = 1.0
 """For how long an order of the queue is good enough to be shown again, at least."""
 REST: Final = 30

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
 T = TypeVar("T")
-SLICE_SECONDS: Final = 0.003
+SLICE_SECONDS: Final = 0.002
 
 Later = Callable[[Callable[[], None]], None]
 """Runs work now, or as soon as the attempt under way is over."""
@@ -18,7 +18,7 @@ def at_once(work: Callable[[], None]) -> None:
 
 
 async def between_attempts(later: Later, work: Callable[[], T]) -> T:
-    """Do one piece of work while no attempt is under way."""
+    """Do one piece of work while no attempt is under way, and let others go on after it."""
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def run() -> None:
@@ -32,7 +32,9 @@ async def between_attempts(later: Later, work: Callable[[], T]) -> T:
                 done.set_result(result)
 
     later(run)
-    return await done
+    result = await done
+    await asyncio.sleep(0)
+    return result
 
 
 async def sliced(later: Later, steps: Iterable[T]) -> list[T]:
@@ -42,7 +44,6 @@ async def sliced(later: Later, steps: Iterable[T]) -> list[T]:
     while True:
         if await between_attempts(later, lambda: _take(remaining, found)):
             return found
-        await asyncio.sleep(0)
 
 
 def _take(remaining: Iterator[T], found: list[T]) -> bool:

@@ -1,12 +1,20 @@
 """The kinds of events that viewers are sent, and what each viewer has been sent of them."""
 
+from collections import deque
+from collections.abc import Iterator
 from typing import Any, Final
+
+import msgspec
 
 from moorage.dashboard.cluster_view import ClusterCursor, ClusterView
 from moorage.dashboard.decision_view import DecisionView
 from moorage.dashboard.health_view import HealthView
 from moorage.dashboard.queue_view import QueueView
+from moorage.dashboard.slices import at_once, sliced
 
+MOST_SENT: Final = 50
+"""Attempts in one event; those before them were skipped."""
+_ENCODE: Final = msgspec.json.Encoder().encode
 BEATS_BETWEEN: Final = 4
 """How many beats the queue is shown for before it is put in order again."""
 
@@ -19,6 +27,9 @@ class ClusterChannel:
     def __init__(self, view: ClusterView) -> None:
         self._view = view
 
+    async def catch_up(self) -> None:
+        await self._view.catch_up()
+
     def begin(self) -> ClusterCursor:
         return self._view.cursor()
 
@@ -27,18 +38,38 @@ class ClusterChannel:
 
 
 class DecisionChannel:
-    """The newest attempts."""
+    """The newest attempts; each is encoded once, however many look."""
 
     name = "decisions"
 
     def __init__(self, view: DecisionView) -> None:
         self._view = view
+        self._newest: deque[tuple[int, msgspec.Raw]] = deque(maxlen=MOST_SENT)
+        self._count = 0
+        self._rates: dict[str, float | None] = {}
+
+    async def catch_up(self) -> None:
+        """Take in the attempts made since the last beat, or the newest of them."""
+        await self._view.catch_up()
+        count = self._view.records.count
+        if count > self._count:
+            await sliced(at_once, self._taken(self._count))
+            self._count, self._rates = count, self._view.rates()
+
+    def _taken(self, after: int) -> Iterator[None]:
+        for record in self._view.records.newest(after, MOST_SENT):
+            self._newest.append((record.number, msgspec.Raw(_ENCODE(record))))
+            yield
 
     def begin(self) -> int:
         return self._view.records.count
 
     def since(self, seen: int) -> tuple[dict[str, Any] | None, int]:
-        return self._view.since(seen)
+        if self._count <= seen:
+            return None, seen
+        items = [each for number, each in reversed(self._newest) if seen < number <= self._count]
+        skipped = max(0, self._count - seen - len(items))
+        return {"items": items, "skipped": skipped, "rates": self._rates}, self._count
 
 
 class HealthChannel:
@@ -51,7 +82,7 @@ class HealthChannel:
         self._shown: dict[str, Any] = {}
         self._version = self._beats = 0
 
-    def catch_up(self) -> None:
+    async def catch_up(self) -> None:
         """Look again, once in a few beats."""
         self._beats -= 1
         if self._beats > 0:

@@ -233,13 +233,16 @@ class DecisionRecords:
     def since(self, number: int) -> Iterator[DecisionRecord]:
         """Every record after that number, oldest first."""
         numbers = np.array(self._numbers)
-        yield from self._unchanged(numbers, np.flatnonzero(numbers > number), numbers)
+        yield from self._unchanged(numbers, _in_order(numbers, numbers > number))
+
+    def newest(self, after: int, most: int) -> Iterator[DecisionRecord]:
+        """Of the last so many records those after a number, oldest first."""
+        yield from self.since(max(after, self.count - most))
 
     def outlines(self, number: int) -> Iterator["Outline"]:
         """Of every record after that number, oldest first, when it was and how it ended."""
         numbers = np.array(self._numbers)
-        slots = np.flatnonzero(numbers > number)
-        for slot in slots[np.argsort(numbers[slots])].tolist():
+        for slot in _in_order(numbers, numbers > number).tolist():
             if self._numbers[slot] == numbers[slot]:
                 raw = msgspec.msgpack.decode(self._slots[slot])
                 micros = raw[_MICROS] or sum(raw[_TOOK])
@@ -248,13 +251,13 @@ class DecisionRecords:
     def before(self, number: int) -> Iterator[DecisionRecord]:
         """Every record before that number, newest first."""
         numbers = np.array(self._numbers)
-        yield from self._unchanged(numbers, np.flatnonzero(numbers < number), -numbers)
+        yield from self._unchanged(numbers, _in_order(numbers, numbers < number)[::-1])
 
     def _unchanged(
-        self, numbers: NDArray[np.int64], slots: NDArray[np.int64], key: NDArray[np.int64]
+        self, numbers: NDArray[np.int64], slots: NDArray[np.int64]
     ) -> Iterator[DecisionRecord]:
-        """Records in the order of a key, but those that were overwritten meanwhile."""
-        for slot in slots[np.argsort(key[slots])].tolist():
+        """The records of some slots, but those that were overwritten meanwhile."""
+        for slot in slots.tolist():
             if self._numbers[slot] == numbers[slot]:
                 yield self._decoded(slot)
 
@@ -283,6 +286,12 @@ class DecisionRecords:
             steps, self._bound[slot] / 1000,
             feasible, evaluated, text(message), nominated, victims, generation, trace,
         )  # fmt: skip
+
+
+def _in_order(numbers: NDArray[np.int64], taken: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The slots that are taken, by their number; most of them are in order as they are."""
+    slots = np.flatnonzero(taken)
+    return slots[np.argsort(numbers[slots], kind="stable")]
 
 
 def _differing(own: Parts, theirs: Parts) -> list[int]:

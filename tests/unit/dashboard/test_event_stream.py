@@ -11,7 +11,8 @@ from moorage.cache.cache import Cache
 from moorage.dashboard import event_stream, viewers
 from moorage.dashboard.cluster_view import MOST_ROWS, SNAPSHOT_ROWS, ClusterView
 from moorage.dashboard.dashboard import Dashboard
-from moorage.dashboard.decision_view import MOST_SENT, DecisionView
+from moorage.dashboard.decision_view import DecisionView
+from moorage.dashboard.stream_channels import MOST_SENT, DecisionChannel
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.records import Attempt, Result
 from moorage.testing import node, pod
@@ -150,16 +151,50 @@ def test_what_is_kept_up_to_date_is_what_is_read_afresh() -> None:
 
 def test_decisions_are_the_newest_few_and_how_many_were_skipped() -> None:
     records = DecisionRecords()
-    view = DecisionView(records, lambda: 2000.0)
+    channel = DecisionChannel(DecisionView(records, lambda: 2000.0))
     for number in range(1, 201):
         records.attempted(attempt(number))
+        if number in (30, 200):
+            asyncio.run(channel.catch_up())
 
-    told, seen = view.since(0)
+    told, seen = channel.since(0)
+    last, _ = channel.since(198)
 
     assert told is not None
-    assert [each.number for each in told["items"]] == list(range(200, 200 - MOST_SENT, -1))
+    assert last is not None
+    assert numbers(told) == list(range(200, 200 - MOST_SENT, -1))
     assert told["skipped"] == 200 - MOST_SENT
-    assert view.since(seen) == (None, 200)
+    assert (numbers(last), last["skipped"]) == ([200, 199], 0)
+    assert channel.since(seen) == (None, 200)
+
+
+def numbers(told: dict[str, Any]) -> list[int]:
+    return [json.loads(bytes(each))["number"] for each in told["items"]]
+
+
+def test_what_nobody_follows_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(viewers, "BEAT_SECONDS", 0.01)
+    run = finished(node("a").offering(cpu="8"), pod("huge").requesting(cpu="16"), seconds=1)
+    looked: list[str] = []
+
+    async def look(view: Any) -> None:
+        looked.append(type(view).__name__)
+
+    for view in (ClusterView, DecisionView):
+        monkeypatch.setattr(view, "catch_up", look)
+
+    async def main() -> None:
+        async with serving(Dashboard(run.sources)) as asker:
+            await events(asker, "queue,health", 2)
+            assert looked == []
+            run.records.attempted(attempt(1))
+            looking = asyncio.ensure_future(events(asker, "decisions,queue", 1))
+            await asyncio.sleep(0.2)
+            looking.cancel()
+
+    asyncio.run(main())
+
+    assert set(looked) == {"DecisionView"}
 
 
 async def events(asker: Asker, views: str, wanted: int) -> list[tuple[str, Any]]:

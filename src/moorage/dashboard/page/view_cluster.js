@@ -85,7 +85,8 @@ export class ClusterView {
 
   heard(kind, data) {
     if (kind !== "cluster" || !this.#cluster) return;
-    if (data.snapshot || !data.rows || data.layout !== this.#cluster.layout) this.again();
+    const missed = data.snapshot || !data.rows || data.layout !== this.#cluster.layout || data.since > this.#cluster.revision;
+    if (missed) this.again();
     else this.#patch(data);
     if (this.#query.colour === "verdict") this.again();
     this.panel.changed(data.rows, this.#rowOf);

@@ -2,7 +2,7 @@
 
 import datetime
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -131,17 +131,20 @@ def usage_store(shared: dict[str, Any]) -> Measurements[Usage]:
 
 def usage_columns(table: NodeTable, shared: dict[str, Any]) -> UsageColumns:
     """The newer of what nodes say and what the store has."""
-    said = UsageColumns(
-        label_values.node_column(table, CPU_ANNOTATION, _annotated_cpu),
-        label_values.node_column(table, MEMORY_ANNOTATION, _annotated_memory),
-        label_values.node_column(table, TIME_ANNOTATION, _annotated_time),
-    )
+    said = UsageColumns(*annotated_columns(table))
     if USAGE_STORE not in shared:
         return said
     stored = UsageColumns(*usage_store(shared).columns(table))
     silent = np.isnan(said.cpu) & np.isnan(said.memory)
     newer = silent | (stored.at >= said.at)
     return UsageColumns(*(np.where(newer, new, old) for new, old in zip(stored, said, strict=True)))
+
+
+def annotated_columns(table: NodeTable) -> Iterator[NDArray[np.float64]]:
+    """What nodes say of their CPU, their memory, and when; the first time each takes a while."""
+    yield label_values.node_column(table, CPU_ANNOTATION, _annotated_cpu)
+    yield label_values.node_column(table, MEMORY_ANNOTATION, _annotated_memory)
+    yield label_values.node_column(table, TIME_ANNOTATION, _annotated_time)
 
 
 def _annotated_cpu(node: Node) -> float:
