@@ -1,8 +1,10 @@
 """POSTs a pod's Binding so that it takes effect exactly once, even if the answer is lost.
 
-1. Ask. Success is success; a refusal that is not about the pod's state is an error.
-2. Otherwise look at the pod: for as long as it takes until the server answers, because a pod that
-   may be bound must not be scheduled again.
+1. Ask. Success is success; a refusal that is not about the pod's state is an error, unless an
+   answer was lost before.
+2. Otherwise look at the pod: for as long as it takes until the server shows it, because a pod that
+   may be bound must not be scheduled again. Credentials that have expired meanwhile, or roles that
+   are not loaded yet, tell nothing of the pod.
 3. On the node we asked for: bound, whoever's answer was lost. On another, or another pod: an error.
 4. Not bound: a conflict is an error; anything else is tried again, on the same node, because the
    first request may still arrive, and then both say the same.
@@ -11,13 +13,22 @@
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from moorage.watch.api_errors import Conflict, NotFound, ServerError, TooManyRequests
+from moorage.watch.api_errors import (
+    ApiError,
+    Conflict,
+    Forbidden,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+)
 from moorage.watch.api_server import Raw
 
 RETRY_DELAYS: Final = (0.1, 0.4)
 """Seconds before the second try and the third."""
 GET_POD_DELAYS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Seconds between looks; the last one for ever."""
+UNTOLD: Final = (ServerError, TooManyRequests, Unauthorized, Forbidden)
+"""Answers that do not tell where a pod is, and pass."""
 
 PostBinding = Callable[[], Awaitable[object]]
 GetPod = Callable[[], Awaitable[Raw]]
@@ -28,14 +39,16 @@ async def bind_exactly_once(
     ask: PostBinding, look: GetPod, uid: str, node: str, sleep: Sleep
 ) -> None:
     """Assign the pod to the node; return when it is there."""
+    in_doubt = False
     for delay in (*RETRY_DELAYS, None):
         try:
             await ask()
             return
-        except (Conflict, ServerError) as error:
-            if await _is_bound(look, uid, node, sleep):
+        except ApiError as error:
+            in_doubt = in_doubt or isinstance(error, (Conflict, ServerError))
+            if in_doubt and await _is_bound(look, uid, node, sleep):
                 return
-            if isinstance(error, Conflict) or delay is None:
+            if not isinstance(error, ServerError) or delay is None:
                 raise
         await sleep(delay)
 
@@ -56,7 +69,5 @@ async def _get_pod(look: GetPod, sleep: Sleep) -> Raw:
     while True:
         try:
             return await look()
-        except NotFound:
-            raise
-        except (ServerError, TooManyRequests) as error:
+        except UNTOLD as error:
             await sleep(max(next(delays, GET_POD_DELAYS[-1]), error.retry_after))

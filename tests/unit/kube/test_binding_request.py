@@ -14,6 +14,7 @@ from moorage.watch.api_errors import (
     NotFound,
     ServerError,
     TooManyRequests,
+    Unauthorized,
     Unreachable,
 )
 
@@ -75,6 +76,16 @@ class Script:
             [UNREACHABLE, BROKEN, TooManyRequests("later"), *([BROKEN] * 20), pod("n1")],
             id="while nobody answers, it keeps looking",
         ),
+        pytest.param(
+            [UNREACHABLE],
+            [Unauthorized("the token has expired"), Forbidden("no role yet"), pod("n1")],
+            id="expired credentials and missing roles tell nothing of the pod",
+        ),
+        pytest.param(
+            [UNREACHABLE, Unauthorized("the token has expired")],
+            [pod(), pod("n1")],
+            id="the first request arrives late, and the second is refused",
+        ),
     ],
 )
 def test_the_pod_is_bound(
@@ -96,6 +107,9 @@ def test_the_pod_is_bound(
         pytest.param([UNREACHABLE], [NotFound("no")], NotFound, id="gone when looked at"),
         pytest.param([UNREACHABLE], [pod("n2")], Conflict, id="bound elsewhere by another"),
         pytest.param([UNREACHABLE], [pod("n1", "v")], Conflict, id="another pod of that name"),
+        pytest.param(
+            [UNREACHABLE, Forbidden("no")], [pod()] * 2, Forbidden, id="refused, and looked at"
+        ),
         pytest.param([BROKEN] * 3, [pod()] * 3, ServerError, id="three failures are enough"),
     ],
 )
