@@ -48,7 +48,8 @@ class PodClass:
 
     `requests` holds (resource index, amount), amounts above zero only, scalars by name.
     `named_requests` are the same by name, as a resize has left them; `scored_requests` are of
-    containers alone, with defaults where they ask for nothing: what kube's Fit scores by.
+    containers alone, with defaults where they ask for nothing: what kube's Fit scores by. Each
+    has a `_sign`, to tell columns apart by.
     `memo` is where plugins keep what they compile from the spec, under their own key.
     """
 
@@ -59,12 +60,14 @@ class PodClass:
         "labels",
         "memo",
         "named_requests",
+        "named_sign",
         "namespace",
         "nonzero",
         "ports",
         "requests",
         "sample",
         "scored_requests",
+        "scored_sign",
     )
 
     def __init__(self, id_: int, sample: Pod, resources: Interner[str]) -> None:
@@ -76,7 +79,9 @@ class PodClass:
         named = pod_requests(asked)
         self.requests = request_vector(named, resources)
         self.named_requests = pod_requests(sample) if _resized(sample) else named
+        self.named_sign = tuple(self.named_requests.items())
         self.scored_requests = _scored_requests(asked)
+        self.scored_sign = tuple(self.scored_requests.get(name, 0) for name in ("cpu", "memory"))
         self.nonzero = pod_nonzero_requests(asked)
         amounts = (*self.nonzero, *(amount for _, amount in self.requests))
         self.is_ordinary = _are_ordinary(amounts) and (

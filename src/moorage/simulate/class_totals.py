@@ -24,8 +24,7 @@ from moorage.plugins.node_resources.balanced_allocation import (
     is_simple_pair,
 )
 from moorage.plugins.node_resources.fit import NodeResourcesFit
-from moorage.plugins.node_resources.resource_allocation import scored_resources
-from moorage.plugins.node_resources.scoring_strategies import is_exact_in_float
+from moorage.plugins.node_resources.resource_allocation import are_exact_in_float, scored_resources
 
 PREEMPTION: Final = "DefaultPreemption"
 DEVICES: Final = "DynamicResources"
@@ -178,7 +177,7 @@ def _fit_score(cycle: Cycle, plugin: NodeResourcesFit, weight: int) -> Spec | No
     nodes, requests = Nodes.all(table), cycle.incoming.cls.scored_requests
     resources = scored_resources(strategy.resources, requests, nodes)
     known = strategy.type in STRATEGIES and len(resources) <= MOST_RESOURCES
-    if not known or not is_exact_in_float(resources, nodes):
+    if not known or not are_exact_in_float(resources, nodes):
         return None
     columns = ((nodes.floats(index), each, request) for index, each, request in resources)
     specs = tuple((each, request, c.offered, c.scored) for c, each, request in columns)

@@ -21,6 +21,7 @@ from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import (
     EXACT_BELOW,
     ScoredResource,
+    are_exact_in_float,
     scored_resources,
 )
 
@@ -34,7 +35,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
     scores_in_range = True
 
     def sign(self, cycle: Cycle) -> Hashable:
-        return cycle.incoming.requests, tuple(cycle.incoming.cls.named_requests.items())
+        return cycle.incoming.requests, cycle.incoming.cls.named_sign
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         requests = cycle.incoming.cls.named_requests
@@ -48,9 +49,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
         if not is_simple_pair(resources, nodes):
             self._score_by_passes(cycle, resources, nodes, out)
         elif nodes.count == 1:
-            table, row = cycle.table, nodes.first
-            after, before = (pair_evenness(resources, table, row, it) for it in (True, False))
-            out[0] = _HALF + (_HALF + after - before) // 2
+            out[0] = pair_score(resources, cycle.table, nodes.first)
         elif compiled is not None and nodes.is_contiguous:
             _score_fused(resources, nodes, out)
         else:
@@ -101,27 +100,25 @@ def _score_fused(resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.
 
 def is_simple_pair(resources: list[ScoredResource], nodes: Nodes) -> bool:
     """Two resources that every node offers, in ordinary amounts: nearly always so."""
-    table = nodes.table
-    return len(resources) == 2 and all(
-        not table.lacking[index]
-        and table.largest[index] < EXACT_BELOW
-        and 0 <= request < EXACT_BELOW
-        for index, _, request in resources
-    )
+    return len(resources) == 2 and are_exact_in_float(resources, nodes)
 
 
-def pair_evenness(
-    resources: list[ScoredResource], table: NodeTable, row: int, with_pod: bool
-) -> int:
-    """`evenness` of a simple pair, for one row."""
-    first, second = (
-        min(
-            (table.requested.item(index, row) + (request if with_pod else 0))
-            / table.allocatable.item(index, row),
-            1.0,
-        )
-        for index, _, request in resources
-    )
+def pair_score(resources: list[ScoredResource], table: NodeTable, row: int) -> int:
+    """The score of one row by a simple pair."""
+    (first, _, request), (second, _, other) = resources
+    requested, allocatable = table.requested, table.allocatable
+    used, offered = requested.item(first, row), allocatable.item(first, row)
+    used_too, offered_too = requested.item(second, row), allocatable.item(second, row)
+    after = _pair_evenness((used + request) / offered, (used_too + other) / offered_too)
+    return _HALF + (_HALF + after - _pair_evenness(used / offered, used_too / offered_too)) // 2
+
+
+def _pair_evenness(first: float, second: float) -> int:
+    """`evenness` of two used fractions."""
+    if first > 1.0:
+        first = 1.0
+    if second > 1.0:
+        second = 1.0
     return int((1 - abs((first - second) / 2)) * MAX_SCORE)
 
 

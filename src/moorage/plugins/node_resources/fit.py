@@ -13,7 +13,7 @@ from moorage.api.resource_amounts import is_extended, node_allocatable, pod_requ
 from moorage.api.resource_slices import DeviceClass
 from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
-from moorage.cache.podinfo import Feature, PodClass
+from moorage.cache.podinfo import Feature
 from moorage.cache.table import NodeTable
 from moorage.config.plugin_args import CPU_AND_MEMORY, LEAST_ALLOCATED, ScoringStrategy
 from moorage.devices.classes import CLASS_RESOURCE_PREFIX
@@ -49,7 +49,9 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
 
     def sign(self, cycle: Cycle) -> Hashable:
         incoming = cycle.incoming
-        sign = incoming.requests, incoming.nonzero, _scoring_sign(incoming.cls)
+        sign = incoming.requests, incoming.nonzero, incoming.cls.scored_sign
+        if not incoming.cls.features & Feature.EXTENDED:
+            return sign
         backed = backed_by_devices(cycle)
         return (*sign, backed) if backed else sign
 
@@ -178,11 +180,6 @@ def code_of(
             if table.allocatable.item(index, row) < amount:
                 code |= _NEVER
     return code
-
-
-def _scoring_sign(cls: PodClass) -> tuple[int, int]:
-    requests = cls.scored_requests
-    return requests.get("cpu", 0), requests.get("memory", 0)
 
 
 def after_pod_deleted(pod: Pod, deleted: Pod, _: None) -> Hint:

@@ -38,13 +38,23 @@ def scored_resources(
     """The resources to score; scalar ones only where the pod asks for them."""
     found = []
     for spec in specs:
-        request = requests.get(spec.name, 0)
-        if request == 0 and is_scalar(spec.name):
-            continue
-        index = _BASE.get(spec.name, nodes.resource(spec.name) if is_scalar(spec.name) else None)
+        name = spec.name
+        request, index = requests.get(name, 0), _BASE.get(name)
+        if index is None and request and is_scalar(name):
+            index = nodes.resource(name)
         if index is not None:
             found.append(ScoredResource(index, spec.weight, request))
     return found
+
+
+def are_exact_in_float(resources: list[ScoredResource], nodes: Nodes) -> bool:
+    """Whether every node offers these resources, in amounts that float64 divides exactly."""
+    table = nodes.table
+    lacking, largest = table.lacking, table.largest
+    for index, _, request in resources:
+        if lacking[index] or largest[index] >= EXACT_BELOW or not 0 <= request < EXACT_BELOW:
+            return False
+    return True
 
 
 def percent_of(part: Amounts, whole: Amounts) -> Amounts:

@@ -19,10 +19,10 @@ from moorage.config.plugin_args import ScoringStrategy, UtilizationShapePoint
 from moorage.framework.verdicts import MAX_SCORE
 from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import (
-    EXACT_BELOW,
     PERCENT,
     Amounts,
     ScoredResource,
+    are_exact_in_float,
     percent_of,
     truncated,
 )
@@ -44,7 +44,7 @@ def strategy_of(strategy: ScoringStrategy) -> Kernel:
     least = strategy.type == "LeastAllocated"
 
     def kernel(resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.int64]) -> None:
-        if not is_exact_in_float(resources, nodes):
+        if not are_exact_in_float(resources, nodes):
             exact_mean(resources, nodes, out, least)
         elif nodes.count == 1:
             out[0] = mean_of(resources, nodes.table, nodes.first, least)
@@ -54,17 +54,6 @@ def strategy_of(strategy: ScoringStrategy) -> Kernel:
             fast_mean(resources, nodes, out, least)
 
     return kernel
-
-
-def is_exact_in_float(resources: list[ScoredResource], nodes: Nodes) -> bool:
-    """Whether every node offers these resources, in amounts that float64 divides exactly."""
-    table = nodes.table
-    return all(
-        not table.lacking[index]
-        and table.largest[index] < EXACT_BELOW
-        and 0 <= request < EXACT_BELOW
-        for index, _, request in resources
-    )
 
 
 def mean_of(resources: list[ScoredResource], table: NodeTable, row: int, least: bool) -> int:
