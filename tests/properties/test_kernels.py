@@ -26,7 +26,7 @@ from moorage.kernels import compiled
 from moorage.plugins.node_resources import scoring_strategies
 from moorage.plugins.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
 from moorage.plugins.node_resources.fit import NodeResourcesFit
-from moorage.plugins.node_resources.resource_allocation import scored_resources
+from moorage.plugins.node_resources.resource_allocation import are_exact_in_float, scored_resources
 from moorage.testing import Cluster, pod
 from tests.properties.node_worlds import (
     every_node,
@@ -171,7 +171,7 @@ def test_every_form_of_the_mean_is_the_exact_one(
     table = cluster.cache.table
     nodes = Nodes.all(table)
     asked = scored_resources(resources, pod_scoring_requests(incoming), nodes)
-    if not asked or not scoring_strategies.is_exact_in_float(asked, nodes):
+    if not asked or not are_exact_in_float(asked, nodes):
         return
     exact = np.zeros(nodes.count, dtype=np.int64)
     scoring_strategies.exact_mean(asked, nodes, exact, least)

@@ -70,11 +70,22 @@ class PodClass:
         "scored_sign",
     )
 
-    def __init__(self, id_: int, sample: Pod, resources: Interner[str]) -> None:
+    def __init__(
+        self, id_: int, sample: Pod, resources: Interner[str], like: "PodClass | None" = None
+    ) -> None:
+        """`like` is a class of pods with the same spec and other labels, if there is one."""
         self.id = id_
         self.sample = sample
         self.namespace = sample.namespace
         self.labels = sample.labels
+        self.memo: dict[str, Any] = {}
+        if like is None:
+            self._read(sample, resources)
+        else:
+            self._copy(like)
+
+    def _read(self, sample: Pod, resources: Interner[str]) -> None:
+        """Work out what the spec means."""
         asked = msgspec.structs.replace(sample, status=PodStatus())
         named = pod_requests(asked)
         self.requests = request_vector(named, resources)
@@ -90,7 +101,12 @@ class PodClass:
         self.ports = host_ports(sample)
         extended = any("/" in name for name in self.named_requests)
         self.features = features_of(sample) | Feature.EXTENDED * extended
-        self.memo: dict[str, Any] = {}
+
+    def _copy(self, like: "PodClass") -> None:
+        self.requests, self.nonzero = like.requests, like.nonzero
+        self.named_requests, self.named_sign = like.named_requests, like.named_sign
+        self.scored_requests, self.scored_sign = like.scored_requests, like.scored_sign
+        self.is_ordinary, self.ports, self.features = like.is_ordinary, like.ports, like.features
 
 
 def _scored_requests(asked: Pod) -> dict[str, int]:
@@ -166,6 +182,8 @@ class PodClasses:
     def __init__(self, resources: Interner[str]) -> None:
         self._resources = resources
         self._classes: dict[tuple[str, bytes, bytes], PodClass] = {}
+        self._by_spec: dict[bytes, PodClass] = {}
+        """One class of each spec: a pod that is bound gets labels of its node's place."""
         self._next = 0
 
     def info(self, pod: Pod) -> PodInfo:
@@ -186,9 +204,13 @@ class PodClasses:
     def _start(self, key: tuple[str, bytes, bytes], pod: Pod) -> PodClass:
         if len(self._classes) >= 65_536:
             self._classes.clear()
+            self._by_spec.clear()
         sample = msgspec.structs.replace(pod, status=PodStatus()) if pod.spec.node_name else pod
-        cls = self._classes[key] = PodClass(self._next, sample, self._resources)
+        like = self._by_spec.get(key[2])
+        cls = self._classes[key] = PodClass(self._next, sample, self._resources, like)
         self._next += 1
+        if like is None:
+            self._by_spec[key[2]] = cls
         return cls
 
     def __len__(self) -> int:

@@ -1,0 +1,47 @@
+"""Pods of one spec share what the spec means, whatever their labels are."""
+
+from typing import Any
+
+from moorage.api.decode import decode_as
+from moorage.api.pod import Pod
+from moorage.cache.cache import Cache
+
+
+def pod(name: str, labels: dict[str, str], **spec: Any) -> Pod:
+    container = {"name": "c", "resources": {"requests": {"cpu": "250m", "memory": "1Gi"}}}
+    raw = {
+        "metadata": {"name": name, "namespace": "n", "uid": name, "labels": labels},
+        "spec": {"containers": [container], **spec},
+    }
+    return decode_as(raw, Pod)
+
+
+def test_a_pod_that_gets_its_nodes_labels_when_it_is_bound_is_read_once() -> None:
+    cache = Cache()
+    waiting = cache.info(pod("a", {"app": "web"})).cls
+    bound = cache.info(pod("a", {"app": "web", "zone": "z1"}, nodeName="n1")).cls
+
+    assert bound is not waiting
+    assert bound.labels == {"app": "web", "zone": "z1"}
+    assert bound.requests is waiting.requests
+    assert bound.scored_requests is waiting.scored_requests
+    assert bound.memo is not waiting.memo
+
+
+def test_what_every_class_says_of_its_spec_is_the_same_read_or_copied() -> None:
+    asked = {"hostNetwork": True, "nodeSelector": {"disk": "ssd"}}
+    read = Cache().info(pod("a", {"app": "web"}, **asked)).cls
+    cache = Cache()
+    cache.info(pod("b", {"app": "other"}, **asked))
+    copied = cache.info(pod("a", {"app": "web"}, **asked)).cls
+
+    for name in set(type(read).__slots__) - {"id", "memo", "sample"}:
+        assert getattr(copied, name) == getattr(read, name), name
+
+
+def test_another_spec_is_read_anew() -> None:
+    cache = Cache()
+    plain = cache.info(pod("a", {})).cls
+    selective = cache.info(pod("b", {}, nodeSelector={"disk": "ssd"})).cls
+
+    assert plain.features != selective.features
