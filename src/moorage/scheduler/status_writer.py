@@ -7,8 +7,9 @@ would say so for good.
 1. One write of a pod is under way at a time; what comes meanwhile is joined into one more.
 2. Before a pod is bound its writes end: one under way is waited for, one not begun is dropped.
 3. While it is being bound nothing is written. If it is not bound after all, writing goes on.
-4. What the server could not take (429, 5xx, no answer) is written again, later each time, for as
-   long as the pod waits and nothing newer is to be said. What it refuses is dropped and told.
+4. What the server refuses is dropped and told. What did not get to be judged (429, 5xx, no answer,
+   an expired token, a lease that ran out and may be renewed yet) is written again, later each time,
+   for as long as the pod waits and nothing newer is to be said.
 """
 
 import asyncio
@@ -21,17 +22,20 @@ from moorage.clock import Clock
 from moorage.observe.observers import Observers
 from moorage.scheduler.tasks import Start
 from moorage.watch.api_errors import (
+    AlreadyExists,
     ApiError,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
     NotFound,
-    ServerError,
-    TooManyRequests,
-    Unauthorized,
 )
 from moorage.watch.api_server import ApiServer
 
 Patch = dict[str, Any]
-PASSING: Final = (TooManyRequests, ServerError, Unauthorized)
-"""Errors after which the same may be taken later; a token that has expired is read again."""
+REFUSALS: Final = (BadRequest, Forbidden, AlreadyExists, Conflict, Gone, Invalid)
+"""Errors after which the same would be refused again."""
 AGAIN_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """How long after each failure in a row it is tried again; then it is given up."""
 
@@ -115,7 +119,7 @@ class StatusWriter:
     def _keeps(self, pod: Pod, patch: Patch, error: ApiError) -> bool:
         """Whether a patch that failed is to be written again later, with what came meanwhile."""
         failures = self._failures.pop(pod.uid, 0)
-        if not isinstance(error, PASSING) or failures == len(AGAIN_SECONDS):
+        if isinstance(error, REFUSALS) or failures == len(AGAIN_SECONDS):
             return False
         self._failures[pod.uid] = failures + 1
         latest, newer = self._next.get(pod.uid, (pod, {"status": {}}))

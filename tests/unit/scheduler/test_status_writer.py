@@ -11,6 +11,7 @@ from moorage.api.pod import Pod
 from moorage.app.assembly import assemble
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.moorage_configuration import NO_LIMITS
+from moorage.kube.fence import LeaseLost
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.observers import Observers
 from moorage.scheduler.status_writer import StatusWriter
@@ -178,6 +179,9 @@ def messages(written: list[tuple[float, Raw]]) -> list[tuple[float, str]]:
         pytest.param(Unreachable("reset"), [(3.0, "why")], id="no answer"),
         pytest.param(
             TooManyRequests("later", retry_after=5.0), [(7.0, "why")], id="later, as it asks for"
+        ),
+        pytest.param(
+            LeaseLost("ran out"), [(3.0, "why")], id="a lease that ran out may be renewed yet"
         ),
         pytest.param(Forbidden("no"), [], id="a refusal is final"),
         pytest.param(Conflict("another pod"), [], id="another pod by now"),
