@@ -36,3 +36,14 @@ def test_axe_finds_nothing(
             found.append(f"{view}: {each['id']}: {places}")
 
     assert found == []
+
+
+def test_axe_finds_nothing_where_a_token_is_asked_for(stub: StubDashboard, page: Page) -> None:
+    page.route("**/api/about", lambda route: route.fulfill(status=403, body="Forbidden"))
+    page.goto(stub.url)
+    page.get_by_label("Bearer token").fill("no token")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert").get_by_text("This is no token")).to_be_visible()
+    page.get_by_text("How to come by a token").click()
+
+    assert Axe().run(page).response["violations"] == []

@@ -67,6 +67,8 @@ def test_a_thousand_changes_a_second_leave_no_trace(
     page = visit.page
     page.goto(f"{stub.url}#{view}")
     expect(page.locator("#link")).to_have_text("live")
+    if view == "/decisions":
+        expect(page.locator("tbody tr")).to_have_count(200)
     page.wait_for_timeout(2000)
     memory = _Memory(visit)
     began, nodes = memory.used(), memory.nodes()

@@ -115,9 +115,10 @@ def test_who_may_see_it_sees_it_and_nothing_is_written(
 
         wait_for(lambda: placed(plane) == {"web"}, "not bound")
         before = get(port, "/dashboard/api/cluster", token).status
-        anonymous = get(port, "/dashboard/").status
+        anonymous = get(port, "/dashboard/api/about").status
+        files = get(port, "/dashboard/").status
         may_look(plane)
-        wait_for(lambda: get(port, "/dashboard/", token).status == 200, "never let in")
+        wait_for(lambda: get(port, "/dashboard/api/about", token).status == 200, "never let in")
         untouched = versions(plane)
         cluster, queue, told = view("cluster"), view("queue"), view("decisions")
         story, health = view("pod/default/huge?explain=1"), view("health")
@@ -129,7 +130,7 @@ def test_who_may_see_it_sees_it_and_nothing_is_written(
             while b"default/late" not in line:
                 line = stream.readline()
 
-    assert (before, anonymous, metrics) == (403, 403, 403)
+    assert (before, anonymous, metrics, files) == (403, 403, 403, 200)
     assert sorted(cluster["nodes"]["name"]) == ["n1", "n2"]
     assert sum(cluster["nodes"]["pods"]) == 1
     assert [each["pod"] for each in queue["items"]] == ["default/huge"]

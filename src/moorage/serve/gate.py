@@ -1,6 +1,7 @@
 """Who gets through to a handler: authorization on the secure port, this machine on loopback.
 
-Every path asks the API server but those that `open_paths` names. Loopback shows everything to
+Every path asks the API server but those that `open_paths` names, and the files of the dashboard's
+page, which hold no data. Loopback shows everything to
 everybody on the machine, and so nothing can be changed there, and a page of another site that a
 browser was led here from is turned away by its Host header.
 """
@@ -24,6 +25,9 @@ CALLER: Final = web.RequestKey("caller", str)
 WHOLE_TREES: Final = ("/dashboard/",)
 """What is one right, whichever path below it is asked for: named by pods and nodes, they have no
 end."""
+PAGE_ROUTES: Final = frozenset({"/dashboard", "/dashboard/", "/dashboard/page/{file}"})
+"""The files of the dashboard's page, the same for everybody: they hold no data, but a field for the
+token that data is asked for with."""
 SAFE: Final = frozenset({"GET", "HEAD"})
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -59,6 +63,8 @@ class Gate:
     async def authorize(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Let through who may; there is nobody to ask about a path that is not served."""
         if request.match_info.http_exception is not None or self.is_open(request.path):
+            return await handler(request)
+        if _route(request) in PAGE_ROUTES:
             return await handler(request)
         if self._authorizer is None:
             return refusal(403, NO_AUTHORIZER)
@@ -109,6 +115,12 @@ def busy_while_answering(
             busy.discard(transport)
 
     return answer
+
+
+def _route(request: web.Request) -> str:
+    """The pattern that a path was matched by: no spelling of another path leads to it."""
+    resource = request.match_info.route.resource
+    return "" if resource is None else resource.canonical
 
 
 def _host(header: str) -> str:

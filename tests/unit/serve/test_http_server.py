@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from moorage.dashboard.dashboard import Dashboard
 from moorage.observe import logs
@@ -28,7 +29,8 @@ T = TypeVar("T")
 PLAIN = Listener("127.0.0.1", 0, None)
 TLS = Listener("127.0.0.1", 0, Certificates())
 VERBOSITY = "/debug/flags/v"
-OPEN = {"/livez", "/readyz", "/healthz"}
+PAGE_FILES = {"/dashboard", "/dashboard/", "/dashboard/page/app.js"}
+OPEN = {"/livez", "/readyz", "/healthz", *PAGE_FILES}
 UNSYNCED = Check("sched-handler-sync", lambda: "not listed yet: pods")
 needs_openssl = pytest.mark.skipif(
     shutil.which("openssl") is None, reason="openssl is not installed"
@@ -66,7 +68,7 @@ class Client:
         self, method: str, path: str, token: str = "", body: str | None = None
     ) -> tuple[int, str]:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        url = self._url + path
+        url = URL(self._url + path, encoded=True)
         async with self._session.request(
             method, url, headers=headers, data=body, ssl=False
         ) as answer:
@@ -271,7 +273,8 @@ def test_every_endpoint_beyond_health_needs_authorization(token: str, want: int)
     assert ("GET", "/dashboard/api/stream") in listed
 
     async def ask(client: Client) -> dict[str, int]:
-        paths = [(method, re.sub(r"{\w+}", "ping", path)) for method, path in listed]
+        named = [(method, path.replace("{file}", "app.js")) for method, path in listed]
+        paths = [(method, re.sub(r"{\w+}", "ping", path)) for method, path in named]
         return {
             path: (await client.ask(method, path, token))[0]
             for method, path in paths
@@ -281,7 +284,24 @@ def test_every_endpoint_beyond_health_needs_authorization(token: str, want: int)
     answers = asking(serving, "https", ask)
 
     assert {path for path, status in answers.items() if status == 200} == OPEN
-    assert {status for path, status in answers.items() if path not in OPEN} <= {want, 429}
+    guarded = answers.keys() - OPEN
+    assert {path for path in guarded if path.startswith("/dashboard/api/")}
+    assert {answers[path] for path in guarded} <= {want, 429}
+
+
+@needs_openssl
+@pytest.mark.parametrize(
+    "path",
+    ["page/../api/cluster", "page/%2e%2e/api/cluster", "page/..%2Fapi%2Fcluster", "./api/cluster"],
+)
+def test_no_spelling_of_an_open_path_leads_to_data(path: str) -> None:
+    pages = Dashboard(finished(seconds=0).sources)
+    serving = server(TLS, gate=Gate(Authorizer(reviews, lambda: 0.0)), pages=pages)
+
+    status, text = asking(serving, "https", lambda client: client.get(f"/dashboard/{path}"))
+
+    assert status in (403, 404)
+    assert "nodes" not in text
 
 
 @needs_openssl

@@ -1,12 +1,22 @@
 // Questions to the scheduler: JSON over GET, relative to the page, each with an error in plain words.
+import { headers } from "./token.js";
+
+const WHO_ASKS = [401, 403];
 
 /** The answer to `api/PATH?QUERY`; what is empty in the query is left out. */
 export async function ask(path, query = {}, signal = undefined) {
   const kept = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
   const text = new URLSearchParams(kept).toString();
-  const response = await fetch(`api/${path}${text ? `?${text}` : ""}`, { signal, headers: { Accept: "application/json" } });
-  if (!response.ok) throw new Error(await told(response));
+  const response = await answered(`api/${path}${text ? `?${text}` : ""}`, "application/json", signal);
   return response.json();
+}
+
+/** A good answer, or an error; whom the scheduler does not let look is asked for a token by `refused`. */
+export async function answered(path, accept, signal) {
+  const response = await fetch(path, { signal, headers: headers(accept), cache: "no-store" });
+  if (response.ok) return response;
+  if (WHO_ASKS.includes(response.status)) dispatchEvent(new CustomEvent("refused", { detail: response.status }));
+  throw Object.assign(new Error(await told(response)), { status: response.status });
 }
 
 async function told(response) {

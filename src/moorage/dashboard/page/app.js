@@ -9,6 +9,7 @@ import { PodView } from "./view_pod.js";
 import { QueueView } from "./view_queue.js";
 import { nodeLink, podLink, read } from "./route.js";
 import { Shell } from "./shell.js";
+import { askForToken } from "./sign_in.js";
 import { Stream } from "./stream.js";
 
 const VIEWS = { cluster: ClusterView, queue: QueueView, pod: PodView, decisions: DecisionsView, compare: CompareView, health: HealthView };
@@ -17,6 +18,7 @@ const main = document.getElementById("main");
 const shell = new Shell(jump);
 let shown = null;
 let name = "";
+let signingIn = false;
 
 const stream = new Stream({
   heard(kind, data) {
@@ -31,6 +33,7 @@ const stream = new Stream({
 });
 
 function route() {
+  if (signingIn) return;
   const here = read();
   const view = here.view in VIEWS ? here.view : "cluster";
   if (view !== name) {
@@ -56,8 +59,29 @@ async function about() {
     heard(told.now, told.live);
     shell.about(told);
   } catch (error) {
-    shell.silent(error);
+    if (error.status === 429) signIn(429);
+    else if (!signingIn) shell.silent(error);
   }
+}
+
+/** Nothing is asked any more until there is a token to ask with. */
+function signIn(status) {
+  if (signingIn) return;
+  signingIn = true;
+  stream.stop();
+  shown?.stop();
+  [shown, name] = [null, ""];
+  shell.signIn(true);
+  main.className = "";
+  askForToken(main, status, start);
+}
+
+async function start() {
+  signingIn = false;
+  await about();
+  if (signingIn) return;
+  shell.signIn(false);
+  route();
 }
 
 document.getElementById("skip").addEventListener("click", (event) => {
@@ -65,5 +89,5 @@ document.getElementById("skip").addEventListener("click", (event) => {
   main.focus();
 });
 addEventListener("hashchange", route);
-await about();
-route();
+addEventListener("refused", ({ detail }) => signIn(detail));
+await start();

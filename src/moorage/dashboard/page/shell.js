@@ -1,5 +1,6 @@
 // What surrounds every view: the views to go to, who answers, and whether it still does.
 import { h } from "./dom.js";
+import { isKept, keep } from "./token.js";
 import { count, many, span } from "./words.js";
 
 const TITLES = { cluster: "Cluster", queue: "Queue", decisions: "Decisions", compare: "Compare", health: "Health" };
@@ -49,8 +50,16 @@ export class Shell {
       about.instance ? h("span.optional.mono", {}, about.instance) : null,
       about.generation ? h("span.optional", {}, `generation ${about.generation}`) : null,
       about.leader === false ? h("span.chip.warn", {}, "not the leader") : null,
+      isKept() ? h("button.quiet", { type: "button", on: { click: signOut } }, "Sign out") : null,
     ];
     document.getElementById("about").replaceChildren(...facts.filter(Boolean));
+  }
+
+  /** Whether somebody is asked for a token, instead of being shown anything. */
+  signIn(on) {
+    document.body.classList.toggle("signing-in", on);
+    this.lost.hidden = this.lost.hidden || on;
+    clearInterval(this.#retry);
   }
 
   silent(error) {
@@ -84,6 +93,11 @@ export class Shell {
     tell();
     this.#retry = setInterval(tell, 1000);
   }
+}
+
+function signOut() {
+  keep("");
+  location.reload();
 }
 
 /** A slash goes to the search field, as in many lists. */

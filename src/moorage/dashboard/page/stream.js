@@ -1,5 +1,6 @@
-// Server-sent events: one connection for the view that is shown; told when it is lost, tried again, and made whole after.
-const VIEWS = ["cluster", "queue", "decisions", "health"];
+// Server-sent events over fetch, which can say who asks: one connection for the view that is shown; told when it is lost, tried again, and made whole after.
+import { answered } from "./api.js";
+
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 
@@ -8,7 +9,7 @@ const LONGEST_WAIT = 15_000;
  * `returned()` after a loss: what was missed meanwhile is to be fetched again.
  */
 export class Stream {
-  #source = null;
+  #listening = null;
   #wait = FIRST_WAIT;
   #timer = 0;
   #views = "";
@@ -24,19 +25,29 @@ export class Stream {
   /** Listen to these views from now on. */
   follow(views) {
     const wanted = [...new Set([...views, "health", "queue"])].sort().join(",");
-    if (wanted === this.#views && this.#source) return;
+    if (wanted === this.#views && this.#listening) return;
     this.#views = wanted;
     this.#open();
   }
 
-  #open() {
+  stop() {
     clearTimeout(this.#timer);
-    this.#source?.close();
-    const source = new EventSource(`api/stream?views=${this.#views}`);
-    this.#source = source;
-    source.onopen = () => this.#opened();
-    source.onerror = () => this.#failed(source);
-    for (const kind of VIEWS) source.addEventListener(kind, (event) => this.heard(kind, JSON.parse(event.data)));
+    this.#listening?.abort();
+    this.#listening = null;
+  }
+
+  async #open() {
+    this.stop();
+    const mine = new AbortController();
+    this.#listening = mine;
+    try {
+      const response = await answered(`api/stream?views=${this.#views}`, "text/event-stream", mine.signal);
+      this.#opened();
+      await each(response.body, (kind, data) => mine === this.#listening && this.heard(kind, data));
+    } catch {
+      // told below, like a stream that ends
+    }
+    if (mine === this.#listening) this.#failed();
   }
 
   #opened() {
@@ -46,12 +57,28 @@ export class Stream {
     this.#lost = false;
   }
 
-  #failed(source) {
-    source.close();
-    if (source !== this.#source) return;
+  #failed() {
     this.#lost = true;
     this.changed("lost", Date.now() + this.#wait);
     this.#timer = setTimeout(() => this.#open(), this.#wait);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
   }
+}
+
+/** Tell of every event of a stream, until it ends. */
+async function each(body, heard) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) tell(block, heard);
+  }
+}
+
+function tell(block, heard) {
+  const fields = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s, 2)));
+  if (fields.event && fields.data) heard(fields.event, JSON.parse(fields.data));
 }
