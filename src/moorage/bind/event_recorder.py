@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections import OrderedDict, deque
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from moorage.api.meta import KubeObject, ObjectMeta
@@ -196,8 +197,9 @@ class EventRecorder:
     async def _extend(self, event: _Event, series: _Series) -> None:
         count = {"count": series.count, "lastObservedTime": micro_time(event.time)}
         patch: dict[str, Any] = {"series": count}
-        if event.annotations:
-            patch["metadata"] = {"annotations": event.annotations}
+        annotations = event.annotations
+        if annotations:
+            patch["metadata"] = {"annotations": annotations}
         namespace = event.about.namespace or "default"
         await self._server.patch(EVENTS, namespace, series.name, patch)
 
@@ -215,8 +217,9 @@ class EventRecorder:
             "note": event.note,
             "regarding": _reference(event.about),
         }
-        if event.annotations:
-            body["metadata"]["annotations"] = event.annotations
+        annotations = event.annotations
+        if annotations:
+            body["metadata"]["annotations"] = annotations
         if event.related is not None:
             body["related"] = _reference(event.related)
         return body
@@ -232,7 +235,13 @@ def cut_note(note: str) -> str:
 
 def micro_time(seconds: float) -> str:
     """A Kubernetes MicroTime."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:26] + "Z"
+    micros = round(seconds * 1e6)
+    return f"{_second(micros // 1_000_000)}.{micros % 1_000_000:06d}Z"
+
+
+@lru_cache(maxsize=16)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def _reference(obj: KubeObject) -> dict[str, str]:

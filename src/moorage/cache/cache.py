@@ -121,10 +121,13 @@ class Cache:
 
     def put_pod(self, pod: Pod) -> None:
         """Believe a bound pod: confirms an assumption, adds or updates."""
-        info = self.info(pod)
-        if info.uid in self._where:
+        info, node = self.info(pod), pod.spec.node_name
+        known = self._where.get(info.uid)
+        if known is not None:
+            if known[0] == node and info.uses_as(known[1]) and self._confirm(known[1], info, node):
+                return
             self._displace(info.uid)
-        self._place(info, pod.spec.node_name)
+        self._place(info, node)
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
         """Believe a bound pod that was not here before, and whose class is known."""
@@ -180,6 +183,16 @@ class Cache:
             self.table.add_pod(row, pod)
         self._where[pod.uid] = (node, pod)
         self._on_rollback(lambda: self.displace(pod))
+
+    def _confirm(self, old: PodInfo, new: PodInfo, node: str) -> bool:
+        """Believe what is new of a pod that stays where it is and uses what it used."""
+        row = self.table.row_of.get(node)
+        if row is None or self._undo is not None:
+            return False
+        self.table.replace_pod(row, old, new)
+        self._where[new.uid] = (node, new)
+        self.assumed.discard(new.uid)
+        return True
 
     def _displace(self, uid: str) -> PodInfo:
         node, pod = self._where.pop(uid)

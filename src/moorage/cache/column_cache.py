@@ -33,6 +33,8 @@ Compute = Callable[[Any, Any, Nodes, NDArray[Any]], None]
 """(cycle, pod, nodes, out): a plugin's vector hook."""
 
 _BUDGET_BYTES = 96 * 1024 * 1024
+_KEPT_SHARE = 0.75
+"""How much of the budget is kept where it is exceeded: so it is not exceeded again at once."""
 _SEEN_ONCE_KEPT = 8_192
 _FULL_PASS_SHARE = 4
 """Where more than one row in this many changed, a pass over all rows is cheaper."""
@@ -54,23 +56,26 @@ class Column:
     every row holds the same, told by the last full pass; a changed row ends it.
     """
 
-    __slots__ = ("follower", "is_uniform", "is_zero", "values")
+    __slots__ = ("follower", "is_uniform", "is_zero", "used", "values")
 
     def __init__(self, rows: int, dtype: type[np.generic]) -> None:
         self.values: NDArray[Any] = np.zeros(rows, dtype=dtype)
         self.follower: Follower[int] = Follower()
         self.is_uniform = False
         self.is_zero = False
+        self.used = 0
+        """When it was last asked for, by the cache's own count."""
 
 
 class ColumnCache:
     """Columns by rule and signature, the least recently used dropped first."""
 
     def __init__(self) -> None:
-        self._columns: OrderedDict[tuple[str, Hashable], Column] = OrderedDict()
+        self._columns: dict[tuple[str, Hashable], Column] = {}
         self._scratch: dict[str, Column] = {}
         self._seen: OrderedDict[tuple[str, Hashable], None] = OrderedDict()
         self._bytes = 0
+        self._asked = 0
         self._table: NodeTable | None = None
         self.rows_recomputed = 0
         """Rows computed so far: the measure of work that tests hold still."""
@@ -87,8 +92,7 @@ class ColumnCache:
             if column is None and not self._seen_before(key):
                 return self._once(rule, table, cycle, pod)
             column = self._start(key, table.rows, rule.dtype)
-        else:
-            self._columns.move_to_end(key)
+        self._asked = column.used = self._asked + 1
         if column.follower.version != log.version:
             self._refresh(rule, column, column.follower.missed(log), table, cycle, pod)
         return column
@@ -123,10 +127,17 @@ class ColumnCache:
             self._bytes -= old.values.nbytes
         column = self._columns[key] = Column(rows, dtype)
         self._bytes += column.values.nbytes
-        while self._bytes > _BUDGET_BYTES and len(self._columns) > 1:
-            _, dropped = self._columns.popitem(last=False)
-            self._bytes -= dropped.values.nbytes
+        if self._bytes > _BUDGET_BYTES:
+            column.used = self._asked + 1
+            self._drop_least_used()
         return column
+
+    def _drop_least_used(self) -> None:
+        by_use = sorted(self._columns, key=lambda key: self._columns[key].used)
+        for key in by_use[:-1]:
+            if self._bytes <= _BUDGET_BYTES * _KEPT_SHARE:
+                break
+            self._bytes -= self._columns.pop(key).values.nbytes
 
     def _refresh(
         self,

@@ -129,6 +129,14 @@ class PodInfo:
         self.requests = cls.requests
         self.nonzero = cls.nonzero
 
+    def uses_as(self, other: "PodInfo") -> bool:
+        """Whether the two take the same of a node: amounts and ports."""
+        return (
+            self.requests == other.requests
+            and self.nonzero == other.nonzero
+            and self.cls.ports == other.cls.ports
+        )
+
     def __repr__(self) -> str:
         return f"PodInfo({self.pod.key})"
 

@@ -245,6 +245,14 @@ class NodeTable(Columns):
         del self.pods[row][pod.uid]
         self._count(row, pod, -1)
 
+    def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:
+        """Put a pod in the place of its former self, which used the same."""
+        del self.pods[row][old.uid]
+        self.pods[row][new.uid] = new
+        self.usage_log.append(row)
+        self.pod_log.append(PodChange(row, old, -1))
+        self.pod_log.append(PodChange(row, new, 1))
+
     def _count(self, row: int, pod: PodInfo, sign: int) -> None:
         own = self._own
         requested, mirror = own.requested, own.requested_f8

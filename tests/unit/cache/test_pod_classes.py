@@ -5,6 +5,7 @@ from typing import Any
 from moorage.api.decode import decode_as
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.testing import node
 
 
 def pod(name: str, labels: dict[str, str], **spec: Any) -> Pod:
@@ -45,3 +46,20 @@ def test_another_spec_is_read_anew() -> None:
     selective = cache.info(pod("b", {}, nodeSelector={"disk": "ssd"})).cls
 
     assert plain.features != selective.features
+
+
+def test_a_confirmed_pod_is_counted_once_and_read_as_it_is_now() -> None:
+    cache = Cache()
+    cache.put_node(node("n1").offering(cpu="4", memory="8Gi").build())
+    cache.assume(cache.info(pod("a", {"app": "web"})), "n1")
+    cache.put_pod(pod("a", {"app": "web", "zone": "z1"}, nodeName="n1"))
+    believed = cache.pod("a")
+
+    assert believed is not None
+    assert believed.pod.labels["zone"] == "z1"
+    assert cache.assumed == set()
+    assert cache.table.requested.item(0, 0) == 250
+    assert cache.table.pod_count.item(0) == 1
+    assert [change.sign for change in cache.table.pod_log.entries] == [1, -1, 1]
+    cache.remove_pod("a")
+    assert cache.table.requested.item(0, 0) == 0

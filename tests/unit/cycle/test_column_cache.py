@@ -1,5 +1,10 @@
 """Columns are computed once and kept fresh by the rows that changed."""
 
+import numpy as np
+import pytest
+
+from moorage.cache import column_cache
+from moorage.cache.column_cache import ColumnCache, Rule
 from moorage.testing import Cluster, node, pod
 
 
@@ -55,3 +60,25 @@ def test_a_kept_column_says_what_a_fresh_one_would() -> None:
 
     for plugin in ("NodeResourcesFit", "NodeResourcesBalancedAllocation", "TaintToleration"):
         assert warm.scores(asked, plugin) == cold.scores(asked, plugin)
+
+
+def test_over_the_budget_the_columns_asked_for_longest_ago_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = cluster_of(10)
+    monkeypatch.setattr(column_cache, "_BUDGET_BYTES", 8 * 10 * 4)
+    columns, table = ColumnCache(), cluster.cache.table
+    rule = Rule("filled", np.int64, True, lambda cycle, pod, nodes, out: out.fill(1))
+
+    def ask(*signs: int) -> int:
+        before = columns.rows_recomputed
+        for sign in signs:
+            columns.get(rule, sign, table, None, None)
+        return columns.rows_recomputed - before
+
+    ask(*[each for sign in range(4) for each in (sign, sign)])
+    assert ask(0, 1, 2, 3) == 0
+    ask(4, 4)
+
+    assert ask(4, 3, 2) == 0
+    assert ask(0) == 10
