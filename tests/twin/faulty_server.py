@@ -49,11 +49,11 @@ class FaultyServer:
     async def _ask(self, resource: Resource, method: str, work: Work[T]) -> T:
         weather = self._weather
         await weather.pass_by("freeze")
-        await self._clock.sleep(0.001 + 0.004 * weather.rng.random())
+        await self._clock.sleep(0.001 + 0.004 * weather.dice.throw("way"))
         if weather.strikes("slow", 0.7):
-            await self._clock.sleep(weather.rng.choice((0.2, 1.0, 3.0)))
+            await self._clock.sleep(weather.dice.choice("slow", (0.2, 1.0, 3.0)))
         if weather.strikes("refuse", 0.5):
-            raise weather.rng.choice(REFUSALS)
+            raise weather.dice.choice("refuse", REFUSALS)
         if weather.strikes("cut", 1.0) or weather.strikes("lossy", 0.15):
             raise Unreachable("the connection was reset")
         await weather.pass_by("freeze")
@@ -112,7 +112,7 @@ class FaultyServer:
             await weather.pass_by("freeze")
             await weather.pass_by(f"lag/{resource.plural}")
             if weather.strikes("stale", 0.6):
-                await self._clock.sleep(weather.rng.choice((0.05, 0.5, 2.0)))
+                await self._clock.sleep(weather.dice.choice("stale", (0.05, 0.5, 2.0)))
             if weather.expirations != expirations:
                 weather.struck["expire"] += 1
                 raise Gone("too old resource version")

@@ -84,7 +84,7 @@ class Replica:
         self._cluster = cluster
         self._clock = clock
         self._rng = random.Random(seed)
-        self.weather = Weather(clock, random.Random(seed + 1), disk)
+        self.weather = Weather(clock, seed + 1, disk)
         self._skew = 0.0
         """By how much the replica's steady clock has jumped."""
         self._error = 0.0

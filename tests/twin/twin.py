@@ -63,7 +63,7 @@ class Twin:
         self._cluster = MemoryCluster(clock=clock, rng=random.Random(story.seed))
         self._users = Users(self._cluster, (TERMS.namespace, TERMS.name))
         self._checker = Checker(self._cluster, self._users.deleted)
-        self._disk = Disk(clock, random.Random(story.seed * 7 + 5))
+        self._disk = Disk(clock, story.seed * 7 + 5)
         self._replicas = [
             Replica(name, self._cluster, clock, self._disk, story.seed * 7 + index)
             for index, name in enumerate("ab")

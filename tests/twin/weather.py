@@ -1,8 +1,9 @@
 """What is wrong between one replica and the API server, and with the server's disk."""
 
-import random
+import zlib
 from collections import Counter
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeVar
 
 from moorage.clock import Clock
 
@@ -10,12 +11,39 @@ LAGGING: Final = ("pods", "nodes", "podgroups", "elasticquotas", "poddisruptionb
 """Resources whose watch may be held up alone, so that others overtake it."""
 
 
+T = TypeVar("T")
+
+
+class Dice:
+    """Throws that depend on when they are made, and not on how many were made before.
+
+    So a story that leaves out a step goes on as it did wherever the step was without effect.
+    """
+
+    def __init__(self, clock: Clock, seed: int) -> None:
+        self._clock = clock
+        self._seed = seed
+        self._at = 0.0
+        self._thrown = 0
+
+    def throw(self, about: str) -> float:
+        """A number from 0 to 1."""
+        now = self._clock.now()
+        if now != self._at:
+            self._at, self._thrown = now, 0
+        self._thrown += 1
+        return zlib.crc32(f"{self._seed}/{about}/{now:.6f}/{self._thrown}".encode()) / (1 << 32)
+
+    def choice(self, about: str, options: Sequence[T]) -> T:
+        return options[int(self.throw(about) * len(options))]
+
+
 class Disk:
     """The one disk below the API server: writes reach it in order, and are stored in that order."""
 
-    def __init__(self, clock: Clock, rng: random.Random) -> None:
+    def __init__(self, clock: Clock, seed: int) -> None:
         self._clock = clock
-        self._rng = rng
+        self._dice = Dice(clock, seed)
         self._slow_until = 0.0
         self._free_at = 0.0
         self.struck = 0
@@ -32,7 +60,7 @@ class Disk:
         if now >= self._slow_until and now >= self._free_at:
             return
         self.struck += 1
-        self._free_at = max(now, self._free_at) + self._rng.choice((0.01, 0.1, 0.6))
+        self._free_at = max(now, self._free_at) + self._dice.choice("disk", (0.01, 0.1, 0.6))
         await self._clock.sleep(self._free_at - now)
 
 
@@ -42,9 +70,9 @@ class Weather:
     `struck` counts the faults that had an effect, by kind.
     """
 
-    def __init__(self, clock: Clock, rng: random.Random, disk: Disk) -> None:
+    def __init__(self, clock: Clock, seed: int, disk: Disk) -> None:
         self._clock = clock
-        self.rng = rng
+        self.dice = Dice(clock, seed)
         self.disk = disk
         self._until: dict[str, float] = {}
         self.struck: Counter[str] = Counter()
@@ -63,7 +91,7 @@ class Weather:
 
     def strikes(self, kind: str, odds: float) -> bool:
         """Whether a fault of a kind that is on has an effect now."""
-        if not self.is_on(kind) or self.rng.random() >= odds:
+        if not self.is_on(kind) or self.dice.throw(kind) >= odds:
             return False
         self.struck[kind] += 1
         return True
