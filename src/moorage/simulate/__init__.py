@@ -10,6 +10,7 @@
     manifest_selection  the manifests that scheduling reads, each object once
     what_if             changes to a cluster before it is simulated
     simulation          the scheduler runs until nothing is left to do
+    quick_decisions     decisions about like pods, by the totals of their class
     run_limits          when a run is over, whatever plugins do
     attempt_log         what the scheduler said: the last attempt at each pod, every error
     plugin_failures     what plugins did wrong and no attempt was charged with

@@ -28,6 +28,8 @@ from moorage.plugins.node_resources.resource_allocation import are_exact_in_floa
 
 PREEMPTION: Final = "DefaultPreemption"
 DEVICES: Final = "DynamicResources"
+RESERVING: Final = frozenset({DEVICES, "VolumeBinding"})
+"""Plugins that reserve what they have noted in PreFilter, and otherwise nothing."""
 MOST_RESOURCES: Final = 8
 STRATEGIES: Final = frozenset({"LeastAllocated", "MostAllocated"})
 FULL_PASS_SHARE: Final = 4
@@ -45,7 +47,16 @@ class ClassTotals:
     for victims would begin at one of `walked` rows.
     """
 
-    __slots__ = ("_seen", "_spec", "nodes_seen", "pending", "refused_by", "totals", "walked")
+    __slots__ = (
+        "_seen",
+        "_spec",
+        "level",
+        "nodes_seen",
+        "pending",
+        "refused_by",
+        "totals",
+        "walked",
+    )
 
     def __init__(self, table: NodeTable, spec: Spec, refused: Diagnosis, walked: int) -> None:
         self._spec = spec
@@ -56,6 +67,19 @@ class ClassTotals:
         self.refused_by = frozenset(refused.unschedulable_plugins | fit)
         self.pending = frozenset(refused.pending_plugins)
         self.walked = walked
+        self.level: int | None = None
+        """What all open nodes get alike from other plugins, once somebody has asked for it."""
+
+    @property
+    def open_(self) -> Mask:
+        """The nodes that every filter but the last lets the pods go to."""
+        found: Mask = self._spec[0]
+        return found
+
+    @property
+    def feasible(self) -> int:
+        """How many nodes took a pod when `best` was asked last."""
+        return int(np.count_nonzero(self.totals >= 0))
 
     def best(self, table: NodeTable) -> tuple[int, int]:
         """The highest total, -1 where no node takes a pod, and how many nodes have it."""
@@ -126,8 +150,8 @@ def _reads_nodes_alone(cycle: Cycle, entry: FilterEntry | ScoreEntry) -> bool:
 
 
 def _sits_out(cycle: Cycle, name: str) -> bool:
-    """Whether a plugin has found that no device is to be allocated: it then does nothing more."""
-    return name == DEVICES and DEVICES not in cycle.state
+    """Whether a plugin has found no claim to see to: it then does nothing more."""
+    return name in RESERVING and name not in cycle.state
 
 
 def _walked(

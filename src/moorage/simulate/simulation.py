@@ -16,6 +16,7 @@ from moorage.clock import VirtualClock, run_virtual
 from moorage.config.field_errors import InputError
 from moorage.config.moorage_configuration import DEFAULT_GUARD, PluginGuard
 from moorage.config.types import Extender, SchedulerConfiguration
+from moorage.cycle.profile import Profile
 from moorage.extender import http_extenders
 from moorage.extender.async_bridge import BlockingBridge
 from moorage.framework.extenders import NO_EXTENDERS
@@ -27,13 +28,14 @@ from moorage.memory.limitations import limitation_notes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.memory.object_registry import ClusterOptions
 from moorage.observe.records import Attempt
-from moorage.scheduler.attempt import TapOf
+from moorage.scheduler.attempt import Tap, TapOf
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate import simulated_feeds
 from moorage.simulate.attempt_log import AttemptLog
 from moorage.simulate.evictions import Eviction, EvictionLog, UnplacedRecorder
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.plugin_failures import quiet_failures
+from moorage.simulate.quick_decisions import QuickDecisions
 from moorage.simulate.run_limits import DEFAULT_LIMITS, SETTLED_SECONDS, RunLimits, RunWatch
 from moorage.simulate.skipped_extenders import SkippedExtenders
 from moorage.watch.api_errors import ApiError
@@ -165,7 +167,7 @@ def simulate(
             backoff=(float(backoff[0]), float(backoff[1])),
             extenders=NO_EXTENDERS if extenders is None else extenders,
             recorder=UnplacedRecorder(cluster, clock, instance="simulation"),
-            tap=None if tap_of is None else tap_of(clock.now),
+            tap=_tap(profiles.values(), clock, observers, tap_of),
         )
         feeds = feed_builder.build_feeds(
             scheduler, simulated_feeds.manifest_readers(measured, cluster, clock)
@@ -191,6 +193,15 @@ def simulate(
         if extenders is not None:
             asking.ask(extenders.close)
         asking.close()
+
+
+def _tap(
+    profiles: Iterable[Profile], clock: VirtualClock, observers: Sequence[Any], tap_of: TapOf | None
+) -> Tap | None:
+    """Who decides: quickly, where nobody wants to know more of a decision than its node."""
+    if tap_of is not None:
+        return tap_of(clock.now)
+    return None if observers else QuickDecisions(profiles, clock.now)
 
 
 def _that_do_not_bind(extenders: Iterable[Extender]) -> tuple[Extender, ...]:

@@ -1,5 +1,6 @@
 """Runs of the embedded cluster for tests: manifests in, the finished simulation out."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from moorage.app import built_in_plugins
@@ -17,6 +18,7 @@ def run(
     plugin: type[Plugin] | None = None,
     guard: PluginGuard = DEFAULT_GUARD,
     seed: int = 0,
+    observers: Sequence[Any] = (),
 ) -> Simulation:
     """Schedule objects, raw or of the testing builders, with one plugin more, if any."""
     known = built_in_plugins.built_in()
@@ -30,7 +32,14 @@ def run(
         "profiles": [{"plugins": {"multiPoint": {"enabled": enabled}}}],
     }
     configuration = load(document, known=built_in_plugins.describe_plugins(known)).configuration
-    return simulate([manifest(each) for each in given], configuration, known, seed, guard=guard)
+    return simulate(
+        [manifest(each) for each in given],
+        configuration,
+        known,
+        seed,
+        guard=guard,
+        observers=observers,
+    )
 
 
 def manifest(given: Any) -> Manifest:
