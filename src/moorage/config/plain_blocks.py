@@ -1,8 +1,8 @@
 """Equal blocks of plain YAML are read once: a thousand pods of one workload repeat their spec.
 
-A large mapping is divided at its keys, a large list at its dashes, and what a part says is kept
-by its text. Parts that are not large are read line by line. Whoever gets the value of a document
-must not change it: equal parts of it are one object.
+A large mapping is divided at its keys, a large list at its dashes, and what a part of several lines
+says is kept by its text. Parts that are not large are read line by line. Whoever gets the value of a
+document must not change it: equal parts of it are one object.
 """
 
 import re
@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from moorage.config.plain_yaml import NOT_PLAIN, PlainReader, Resolve
 
-LARGE: Final = 1000
+LARGE: Final = 250
 """Characters from which on a part is divided."""
+SMALL: Final = 32
+"""Characters up to which what a part says is not kept."""
 BLOCKS_KEPT: Final = 4096
 _DEEPEST: Final = 20
 _NO_BLOCK: Final = object()
@@ -25,9 +27,10 @@ _KEY: Final = re.compile(r" *[A-Za-z0-9_][A-Za-z0-9_./-]*:(?: |$)", re.MULTILINE
 class BlockReader:
     """Reads plain documents as a PlainReader does, and equal blocks once."""
 
-    def __init__(self, resolve: Resolve, large: int = LARGE) -> None:
+    def __init__(self, resolve: Resolve, large: int = LARGE, small: int = SMALL) -> None:
         self._plain = PlainReader(resolve)
         self._large = large
+        self._small = small
         self._known: OrderedDict[str, Any] = OrderedDict()
 
     def read(self, text: str) -> Any:
@@ -64,6 +67,12 @@ class BlockReader:
         starts = [0, *(match.start() + 1 for match in _keys_at(column).finditer(text))]
         for start, end in zip(starts, (*starts[1:], len(text) + 1), strict=True):
             part = text[start : end - 1]
+            alone = self._plain.entry(part, column)
+            if alone is not None:
+                if alone[0] in found:
+                    return NOT_PLAIN
+                found[alone[0]] = alone[1]
+                continue
             key, colon, body = part.partition(":\n")
             if not colon or not _NAME.fullmatch(key, column):
                 read = self._value(part, depth + 1)
@@ -81,7 +90,7 @@ class BlockReader:
         """The value of a key whose lines follow it."""
         first = _FIRST.match(body)
         within = first is not None and len(first[1]) >= column + (not first[2])
-        if within and len(part) >= self._large // 4:
+        if within and len(part) > self._small:
             return self._value(body, depth + 1)
         read = self._plain.read(part)
         return next(iter(read.values())) if isinstance(read, dict) and len(read) == 1 else NOT_PLAIN

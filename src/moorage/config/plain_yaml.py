@@ -24,6 +24,13 @@ _LINE: Final = re.compile(
     r" *(?:(?<![^ \n])#[ -~]*)?$",
     re.MULTILINE,
 )
+_ENTRY: Final = re.compile(
+    r" *([A-Za-z0-9_][A-Za-z0-9_./-]{0,200}): +"
+    r"(?!.*:(?: |$))"
+    r"(?:(\"[ !#-\[\]-~]*\"|'[ -&(-~]*')"
+    r"|((?:[A-Za-z0-9_/]|[.+-](?=[A-Za-z0-9_./]))[A-Za-z0-9_./+=@,*: -]*))"
+)
+"""A line with a key and a value, as above; without dashes and comments."""
 _DEEPEST: Final = 100
 _QUANTITY: Final = re.compile(r"[1-9][0-9]*[A-Za-z]+")
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -89,6 +96,14 @@ class PlainReader:
             elif not key:
                 return NOT_PLAIN
         return root.value[0] if root.value else None
+
+    def entry(self, text: str, column: int) -> tuple[str, Any] | None:
+        """The key at a column and the scalar of a text of one line; None where it is no such."""
+        found = _ENTRY.fullmatch(text)
+        if found is None or found.start(1) != column:
+            return None
+        key, quoted, plain = found.groups()
+        return key, quoted[1:-1] if quoted else self._scalar(plain)
 
     def _scalar(self, text: str) -> Any:
         found = self._known.get(text)
