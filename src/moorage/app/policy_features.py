@@ -80,7 +80,11 @@ class PlacementOutcomes(Feature):
         self._profiles = profiles
 
     def after(self, change: Change, resource: Resource) -> None:
+        keepers = [
+            found
+            for each in self._profiles
+            if (found := each.shared.get(outcomes.OUTCOMES)) is not None
+        ]
         old, new = change.old, change.new
-        keepers = (each.shared.get(outcomes.OUTCOMES) for each in self._profiles)
-        for kept in {id(found): found for found in keepers if found is not None}.values():
+        for kept in {id(found): found for found in keepers}.values() if keepers else ():
             kept.see(old if isinstance(old, Pod) else None, new if isinstance(new, Pod) else None)

@@ -19,6 +19,7 @@
     extender_cmd          `moorage extender`: a stock kube-scheduler asks Moorage's plugins
     extender_options      the options of `moorage extender serve`
     finished_run          `--serve`: a finished run on a dashboard, until Ctrl-C
+    serve_options         its flags, without the dashboard
     kube_scheduler_flags  kube-scheduler's own flags, for manifests and habits that name them
     no_effect             what was given and has no effect
     plugin_cmd            `moorage plugin`: begin one, list them, check one

@@ -8,7 +8,6 @@ from typing import Any, Final
 import click
 
 from moorage.app.dashboard_sources import scheduler_sources
-from moorage.cli.common import PORT
 from moorage.config.field_errors import InputError
 from moorage.dashboard.dashboard import Dashboard
 from moorage.dashboard.sources import Explain, Sources
@@ -20,22 +19,6 @@ from moorage.serve.http_server import Server
 from moorage.serve.secure_serving import Listener, ListenerError
 
 LOOPBACK: Final = "127.0.0.1"
-DEFAULT_PORT: Final = 8090
-SERVE: Final = (
-    click.option(
-        "--serve",
-        is_flag=True,
-        help="Afterwards, show the cluster and every decision on a dashboard, until Ctrl-C.",
-    ),
-    click.option(
-        "--http-port",
-        type=PORT,
-        default=DEFAULT_PORT,
-        show_default=True,
-        metavar="PORT",
-        help="The port of 127.0.0.1 that --serve serves it at; 0: any free one.",
-    ),
-)
 
 
 class FinishedRun:

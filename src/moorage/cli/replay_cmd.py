@@ -12,8 +12,8 @@ from rich.console import Console
 
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import PLUGIN, PORT, exit_on_bad_input, warn
-from moorage.cli.finished_run import DEFAULT_PORT
 from moorage.cli.replay_text import print_attempt, print_played
+from moorage.cli.serve_options import DEFAULT_PORT
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
 from moorage.simulate.manifest_files import Manifest

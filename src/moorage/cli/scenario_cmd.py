@@ -1,12 +1,12 @@
 """The scenario side of `moorage simulate`: one run in virtual time, and its KPIs."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from moorage import __version__
 from moorage.cli import comparison_output
-from moorage.cli.finished_run import FinishedRun
 from moorage.cli.scenario_options import read_configurations, read_scenario, refuse_nothing_done
 from moorage.config.field_errors import InputError
 from moorage.simulate import scenario_file
@@ -14,6 +14,9 @@ from moorage.simulate.candidate import Candidate
 from moorage.simulate.comparison import Comparison, compare
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_run import RunResult, run_scenario, run_scenario_observed
+
+if TYPE_CHECKING:
+    from moorage.cli.finished_run import FinishedRun
 
 
 def is_scenario(paths: Sequence[str]) -> bool:
@@ -29,7 +32,7 @@ def play(
     plugins: Sequence[str],
     seed: int,
     output: str,
-    shown: FinishedRun | None = None,
+    shown: "FinishedRun | None" = None,
 ) -> None:
     """Play a scenario once, and write what came of it; `shown` is served afterwards."""
     if output == "yaml":

@@ -11,9 +11,9 @@ from moorage.app import inputs
 from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import comparison_output
 from moorage.cli.common import CONTEXT, PLUGIN, PORT, TABLE_OR_JSON, exit_on_bad_input
-from moorage.cli.finished_run import DEFAULT_PORT
 from moorage.cli.record_options import RECORD, recording_to
 from moorage.cli.scenario_options import CONFIGS, read_configurations
+from moorage.cli.serve_options import DEFAULT_PORT
 from moorage.cli.shadow_text import print_findings, progress_line
 from moorage.clock import SystemClock
 from moorage.config.durations import Duration

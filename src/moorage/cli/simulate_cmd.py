@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -15,16 +15,19 @@ from moorage.cli import common, scenario_cmd
 from moorage.cli.cluster_options import VALIDATE, ClusterChoice, ManifestCommand
 from moorage.cli.command_exit import FAILED, PENDING
 from moorage.cli.common import exit_on_bad_input
-from moorage.cli.finished_run import SERVE, FinishedRun
 from moorage.cli.record_options import RECORD, recording_to
+from moorage.cli.serve_options import SERVE
 from moorage.cli.simulate_text import csv_text, print_report
 from moorage.cli.stage_progress import StageProgress
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
-from moorage.dashboard.sources import Explain
 from moorage.simulate import what_if
 from moorage.simulate.simulation import Simulation
 from moorage.simulate.simulation_report import Report, build_report
+
+if TYPE_CHECKING:
+    from moorage.cli.finished_run import FinishedRun
+    from moorage.dashboard.sources import Explain
 
 _WIDTH = 160
 """Of tables that go to a file or a pipe."""
@@ -136,7 +139,7 @@ def simulate_command(
     --fail-on-pending where a pod is pending.
     """
     live = context is not None or kubeconfig is not None
-    run = FinishedRun(http_port) if serve else None
+    run = _finished_run(http_port) if serve else None
     if nodes or pods or not (paths or live) or scenario_cmd.is_scenario(paths):
         if record:
             raise InputError([SCENARIO_NOT_RECORDED])
@@ -172,7 +175,14 @@ def simulate_command(
     sys.exit(_exit_code(told, fail_on_pending))
 
 
-def _explain(ran: Simulation) -> Explain:
+def _finished_run(port: int) -> "FinishedRun":
+    """Who shows the run on a dashboard; few ask, and all would wait for its modules."""
+    from moorage.cli.finished_run import FinishedRun
+
+    return FinishedRun(port)
+
+
+def _explain(ran: Simulation) -> "Explain":
     """Explains pods of a finished run, as `moorage explain` would."""
     from moorage.explain.sources import from_simulation  # few ask, and all would wait for it
 

@@ -1,8 +1,8 @@
 """Equal blocks of plain YAML are read once: a thousand pods of one workload repeat their spec.
 
-A large mapping is divided at its keys, a large list at its dashes, and what a part of several lines
-says is kept by its text. Parts that are not large are read line by line. Whoever gets the value of a
-document must not change it: equal parts of it are one object.
+A large mapping is divided at its keys, a large list at its dashes, and what a part of several
+lines says is kept by its text. Parts that are not large are read line by line. Whoever gets the
+value of a document must not change it: equal parts of it are one object.
 """
 
 import re

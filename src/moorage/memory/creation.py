@@ -7,7 +7,6 @@ from moorage.memory import (
     error_messages,
     namespace_lifecycle,
     object_defaults,
-    pod_defaults,
     pod_validation,
     priority_admission,
     resource_traits,
@@ -116,10 +115,7 @@ def with_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw, *, res
         return object_defaults.fill_object_defaults(registry, resource, raw)
     spec = raw.get("spec") or {}
     if restored and spec.get("priority") is not None:
-        return {
-            **raw,
-            "spec": {**priority_admission.NO_CLASS, **pod_defaults.fill_pod_defaults(spec)},
-        }
+        return {**raw, "spec": registry.specs.restored(spec)}
     if not registry.options.admission:
         return {**raw, "spec": registry.specs.admitted(raw["metadata"], spec)}
     changed = registry.admission.changed(raw["metadata"], spec)

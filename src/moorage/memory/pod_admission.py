@@ -81,7 +81,7 @@ def _term(term: Raw, labels: dict[str, str]) -> Raw:
     return {**term, "labelSelector": {**selector, "matchExpressions": expressions}}
 
 
-SPECS_KEPT: Final = 256
+SPECS_KEPT: Final = 1024
 
 
 class _Known(NamedTuple):
@@ -96,6 +96,18 @@ class PodSpecAdmission:
     def __init__(self, classes: Table) -> None:
         self._classes = classes
         self._known: OrderedDict[int, _Known] = OrderedDict()
+        self._restored: OrderedDict[int, tuple[Raw, Raw]] = OrderedDict()
+
+    def restored(self, spec: Raw) -> Raw:
+        """The spec, with defaults, of a pod that has its priority."""
+        known = self._restored.get(id(spec))
+        if known is not None:
+            return known[1]
+        filled = {**priority_admission.NO_CLASS, **pod_defaults.fill_pod_defaults(spec)}
+        self._restored[id(spec)] = spec, filled
+        if len(self._restored) > SPECS_KEPT:
+            self._restored.popitem(last=False)
+        return filled
 
     def admitted(self, metadata: Raw, spec: Raw) -> Raw:
         """The spec of a new pod with defaults and priority; or a refusal."""

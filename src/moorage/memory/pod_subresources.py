@@ -4,7 +4,7 @@ from typing import Final, cast
 
 from moorage.api import selectors
 from moorage.api.cluster_objects import PodDisruptionBudget
-from moorage.memory import conditions, deletion, error_messages
+from moorage.memory import conditions, deletion, error_messages, stored_objects
 from moorage.memory.object_registry import ObjectRegistry
 from moorage.memory.stored_objects import Entry
 from moorage.watch.api_errors import Forbidden, ServerError, TooManyRequests
@@ -85,7 +85,10 @@ def bind_pod(registry: ObjectRegistry, namespace: str, name: str, uid: str, node
     if obstacle := _obstacle(entry.raw, name):
         raise error_messages.conflict("pods/binding", name, obstacle)
     bound = _bound(entry.raw, node, registry.stamps.now())
-    registry.store.replace(table, entry, bound, trusted=True)
+    stored = registry.store.replace(table, entry, bound, trusted=True)
+    view = stored_objects.bound_view(entry.view, stored.raw, node)
+    if view is not None:
+        stored.see(view)
 
 
 def _obstacle(pod: Raw, name: str) -> str | None:

@@ -1,6 +1,7 @@
 """Stored objects: each version as a dict, decoded into the struct that readers see."""
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -8,7 +9,8 @@ import msgspec
 
 from moorage.api import mismatch
 from moorage.api.decode import KINDS, DecodeError, decode_object
-from moorage.api.meta import KubeObject
+from moorage.api.meta import KubeObject, ObjectMeta
+from moorage.api.pod import Pod, PodSpec, PodStatus
 from moorage.memory import error_messages
 from moorage.watch.api_errors import ApiError, BadRequest, ServerError
 from moorage.watch.api_resources import PODS, Resource
@@ -62,6 +64,58 @@ def decoder_for(resource: Resource) -> Decode:
             return decode_object(raw, kind)
 
     return decode
+
+
+PODS_SPECS_KEPT: Final = 1024
+_PLAIN_STATUS: Final = frozenset({"phase", "qosClass", "conditions", "reason", "message"})
+"""What the status of a pod may say without a quantity."""
+
+
+class DecodedSpecs:
+    """The specs of pods, by the very dicts that they were decoded from: like pods share one.
+
+    A spec in here was decoded strictly, or is known to be good.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, tuple[Raw, PodSpec]] = OrderedDict()
+
+    def keep(self, raw: Raw, view: KubeObject) -> None:
+        """Remember the spec of a pod."""
+        spec = raw.get("spec")
+        if isinstance(view, Pod) and isinstance(spec, dict):
+            self._known[id(spec)] = spec, view.spec
+            if len(self._known) > PODS_SPECS_KEPT:
+                self._known.popitem(last=False)
+
+    def pod(self, raw: Raw) -> Pod | None:
+        """A pod whose spec is known; None where it is to be decoded from the start."""
+        known = self._known.get(id(raw.get("spec")))
+        status = raw.get("status") or {}
+        if known is None or not _PLAIN_STATUS.issuperset(status):
+            return None
+        try:
+            metadata = msgspec.convert(raw["metadata"], ObjectMeta)
+            return Pod(metadata=metadata, spec=known[1], status=msgspec.convert(status, PodStatus))
+        except msgspec.ValidationError:
+            return None
+
+
+def bound_view(old: KubeObject, raw: Raw, node: str) -> KubeObject | None:
+    """A pod that was bound, made from what it was; None where it is to be decoded."""
+    if not isinstance(old, Pod):
+        return None
+    version = raw["metadata"]["resourceVersion"]
+    try:
+        status = msgspec.convert(raw["status"], PodStatus)
+    except msgspec.ValidationError:
+        return None
+    return msgspec.structs.replace(
+        old,
+        metadata=msgspec.structs.replace(old.metadata, resource_version=version),
+        spec=msgspec.structs.replace(old.spec, node_name=node),
+        status=status,
+    )
 
 
 def decode_entry(entry: Entry, resource: Resource) -> None:

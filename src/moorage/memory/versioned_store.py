@@ -8,9 +8,9 @@ from typing import Literal
 
 from moorage.memory import stored_objects
 from moorage.memory.cluster_resources import KEPT_RESOURCES
-from moorage.memory.stored_objects import Entry
+from moorage.memory.stored_objects import DecodedSpecs, Entry
 from moorage.watch.api_errors import Gone, NotFound
-from moorage.watch.api_resources import Resource
+from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import EventType, Raw, WatchEvent
 
 _VERSION = attrgetter("version")
@@ -110,13 +110,14 @@ class History:
 class Table:
     """The objects of one resource, by key, and how they came to be."""
 
-    __slots__ = ("decode", "entries", "history", "resource")
+    __slots__ = ("decode", "entries", "history", "resource", "specs")
 
     def __init__(self, resource: Resource, window: int) -> None:
         self.resource = resource
         self.entries: dict[str, Entry] = {}
         self.history = History(window)
         self.decode = stored_objects.decoder_for(resource)
+        self.specs = DecodedSpecs()
 
     def in_order(self) -> list[Entry]:
         """All objects in the order of their keys, which is the order of a list."""
@@ -152,10 +153,14 @@ class Store:
     def create(self, table: Table, key: str, raw: Raw, *, trusted: bool = False) -> Entry:
         """Add an object, unless it cannot be decoded; `trusted`: its spec is known to be good."""
         entry = self._next(table, key, raw)
-        if trusted:
-            _ = entry.view
+        shared = table.specs.pod(entry.raw) if table.resource == PODS else None
+        if shared is not None:
+            entry.see(shared)
+        elif trusted:
+            table.specs.keep(raw, entry.view)
         else:
             stored_objects.decode_entry(entry, table.resource)
+            table.specs.keep(raw, entry.view)
         return self._keep(table, "ADDED", entry)
 
     def replace(self, table: Table, old: Entry, raw: Raw, *, trusted: bool = False) -> Entry:

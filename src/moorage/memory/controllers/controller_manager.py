@@ -71,10 +71,11 @@ class ControllerManager:
 
     def __init__(self, client: ControllerClient, controllers: Iterable[Controller]) -> None:
         self._client = client
-        self._controllers = tuple(controllers)
-        self._watched = {
-            resource.plural for controller in self._controllers for resource in controller.watches
-        }
+        self._controllers = tuple(
+            (controller, frozenset(resource.plural for resource in controller.watches))
+            for controller in controllers
+        )
+        self._watched = {plural for _, watched in self._controllers for plural in watched}
         self._notes: list[tuple[Resource, Record]] = []
         self._something = asyncio.Event()
         store = client.cluster.registry.store
@@ -89,9 +90,11 @@ class ControllerManager:
         """Do all there is to do."""
         while self._notes:
             notes, self._notes = self._notes, []
-            for controller in self._controllers:
-                for key in self._keys(controller, notes):
-                    self._reconcile(controller, key)
+            changed = {resource.plural for resource, _ in notes}
+            for controller, watched in self._controllers:
+                if not watched.isdisjoint(changed):
+                    for key in _keys(controller, watched, notes):
+                        self._reconcile(controller, key)
 
     async def run(self) -> None:
         """Do what there is to do whenever something changes."""
@@ -108,20 +111,21 @@ class ControllerManager:
             said = str(error) if isinstance(error, ApiError) else "an API server would refuse it"
             self._client.refused[what, f"it is malformed: {said}"] += 1
 
-    def _keys(
-        self, controller: Controller, notes: list[tuple[Resource, Record]]
-    ) -> dict[str, None]:
-        watched = {resource.plural for resource in controller.watches}
-        return {
-            key: None
-            for resource, record in notes
-            if resource.plural in watched
-            for key in controller.concerned(resource, record)
-        }
-
     def _note(self, table: Table, record: Record) -> None:
         if table.resource == PODS:
             self._client.pods.apply(record)
         if table.resource.plural in self._watched:
             self._notes.append((table.resource, record))
             self._something.set()
+
+
+def _keys(
+    controller: Controller, watched: frozenset[str], notes: list[tuple[Resource, Record]]
+) -> dict[str, None]:
+    """The objects of a controller that changes concern, each once."""
+    return {
+        key: None
+        for resource, record in notes
+        if resource.plural in watched
+        for key in controller.concerned(resource, record)
+    }

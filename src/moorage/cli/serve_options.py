@@ -1,0 +1,24 @@
+"""`--serve` and `--http-port`, without the dashboard that they ask for."""
+
+from typing import Final
+
+import click
+
+from moorage.cli.common import PORT
+
+DEFAULT_PORT: Final = 8090
+SERVE: Final = (
+    click.option(
+        "--serve",
+        is_flag=True,
+        help="Afterwards, show the cluster and every decision on a dashboard, until Ctrl-C.",
+    ),
+    click.option(
+        "--http-port",
+        type=PORT,
+        default=DEFAULT_PORT,
+        show_default=True,
+        metavar="PORT",
+        help="The port of 127.0.0.1 that --serve serves it at; 0: any free one.",
+    ),
+)
