@@ -6,9 +6,11 @@
     tls                TLS contexts for the API server
     access             address, credentials, TLS and proxy for one context
     sockets            every socket, until it is closed
-    http1              HTTP/1.1 for short requests, over a pool of connections
-    sessions           long answers, answers without an end, proxies: aiohttp's part
-    connection         requests to one API server, over pooled connections or aiohttp sessions
+    http1              HTTP/1.1 for requests whose answers end, over a pool of connections
+    http_stream        HTTP/1.1 answers that are read as they arrive
+    direct_requests    requests straight to an API server
+    proxied_requests   requests through a proxy: aiohttp's part
+    connection         requests to one API server, counted, by either way
     leader_election    one replica leads, the others wait until its Lease expires
     fence              who has lost the lease sends nothing more
     binding_request    a Binding that takes effect exactly once

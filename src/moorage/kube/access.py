@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-import aiohttp
 from multidict import CIMultiDict
 
 from moorage import __version__
@@ -36,9 +35,6 @@ def impersonation_headers(user: User) -> CIMultiDict[str]:
 
 
 JSON: Final = "application/json"
-
-Failed = (aiohttp.ClientError, TimeoutError, OSError)
-"""What is raised where no answer came."""
 
 
 class Access:
@@ -111,8 +107,7 @@ def _headers(selected: SelectedContext) -> CIMultiDict[str]:
     return headers
 
 
-def _why(error: Exception) -> str:
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+def _why(cause: Exception) -> str:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"{cause.reason}: {cause.verify_message}"
     if isinstance(cause, TimeoutError):

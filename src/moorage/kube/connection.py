@@ -1,26 +1,55 @@
-"""Requests to one API server, over pooled connections or aiohttp sessions."""
+"""Requests to one API server: counted, repeated with new credentials where these were refused."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from functools import partial
-from typing import Final
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final, Protocol
 
-import aiohttp
-
-from moorage.kube.access import JSON, Access, Failed
+from moorage.kube.access import JSON, Access
+from moorage.kube.direct_requests import DirectRequests
 from moorage.kube.fence import LeaseFence
-from moorage.kube.http1 import HttpPool, RequestWriter, Target
+from moorage.kube.http_stream import ByteStream
 from moorage.kube.kubeconfig import SelectedContext
-from moorage.kube.sessions import Sessions
 from moorage.kube.sockets import Sockets
-from moorage.kube.status_errors import error_from_response
 from moorage.observe.client_metrics import ClientMetrics
 from moorage.watch.api_errors import ApiError, Unauthorized
 
 OK, CREATED = 200, 201
 POOL: Final = 64
 """Requests under way at once; more wait their turn."""
+
+
+class Requests(Protocol):
+    """How requests get to a server; anything but success raises an `ApiError`."""
+
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        content_type: str,
+        fence: LeaseFence | None,
+        *,
+        urgent: bool,
+    ) -> bytes:
+        """One short request. An urgent one does not wait behind others."""
+        ...
+
+    async def fetch(self, path: str) -> bytes:
+        """One long answer, compressed on its way."""
+        ...
+
+    def stream(self, path: str, silent_seconds: float) -> AbstractAsyncContextManager[ByteStream]:
+        """An answer as it arrives. Silence for longer than that ends it with a TimeoutError."""
+        ...
+
+    def tear_fenced(self) -> None:
+        """The fence is closed: end what is under way behind it."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection."""
+        ...
 
 
 class Connection:
@@ -34,16 +63,12 @@ class Connection:
         self, selected: SelectedContext, *, request_seconds: float, fence: LeaseFence | None = None
     ) -> None:
         self._access = access = Access(selected)
-        self._seconds = request_seconds
-        self._writer = RequestWriter(access.netloc, access.path, access.headers)
         self._sockets = Sockets()
-        self._pool = HttpPool(POOL, self._sockets)
-        self._urgent = HttpPool(POOL, self._sockets)
-        self._sessions = Sessions(access, self._sockets, POOL, request_seconds)
+        self._requests = _requests(access, self._sockets, request_seconds)
         self.requests = ClientMetrics(access.netloc)
         self._fence = fence
         if fence is not None:
-            fence.on_close(self._pool.tear_fenced)
+            fence.on_close(self._requests.tear_fenced)
 
     @property
     def url(self) -> str:
@@ -64,22 +89,21 @@ class Connection:
 
         An urgent one does not wait behind others.
         """
-        pool = self._urgent if urgent else self._pool
-        direct = self._access.proxy is None
-        ask = partial(self._ask, pool) if direct else self._sessions.exchange
-        fence = self._fence if fenced else None
-        return await self._known(method, lambda: ask(method, path, body, content_type, fence))
+        exchange, fence = self._requests.exchange, self._fence if fenced else None
+        return await self._known(
+            method, lambda: exchange(method, path, body, content_type, fence, urgent=urgent)
+        )
 
     async def fetch(self, path: str) -> bytes:
         """One long answer, compressed on its way."""
-        return await self._known("GET", lambda: self._sessions.exchange("GET", path, None, JSON))
+        return await self._known("GET", lambda: self._requests.fetch(path))
 
     @asynccontextmanager
-    async def stream(self, path: str, silent_seconds: float) -> AsyncIterator[aiohttp.StreamReader]:
+    async def stream(self, path: str, silent_seconds: float) -> AsyncIterator[ByteStream]:
         """An answer as it arrives. Silence for longer than that ends it with a TimeoutError."""
         began, answered = time.monotonic(), False
         try:
-            async with self._sessions.stream(path, silent_seconds) as stream:
+            async with self._requests.stream(path, silent_seconds) as stream:
                 answered = True
                 self.requests.answered("GET", OK, time.monotonic() - began)
                 yield stream
@@ -92,9 +116,7 @@ class Connection:
 
     async def close(self) -> None:
         """Close every connection; return when no socket is open."""
-        self._pool.close()
-        self._urgent.close()
-        await self._sessions.close()
+        await self._requests.close()
         await self._sockets.close()
 
     async def _known(self, method: str, ask: Callable[[], Awaitable[bytes]]) -> bytes:
@@ -115,23 +137,10 @@ class Connection:
         self.requests.answered(method, status, time.monotonic() - began)
         return answer
 
-    async def _ask(
-        self,
-        pool: HttpPool,
-        method: str,
-        path: str,
-        body: bytes | None,
-        content_type: str,
-        fence: LeaseFence | None,
-    ) -> bytes:
-        access = self._access
-        credential, context = await access.proof()
-        request = self._writer.request(method, path, body, content_type, credential.authorization)
-        target = Target(access.host, access.port, context, access.server_name)
-        try:
-            answer = await pool.ask(target, request, self._seconds, fence)
-        except Failed as error:
-            raise access.unreachable(method, path, error) from None
-        if answer.status >= 300:
-            raise error_from_response(answer.status, answer.body, answer.retry_after)
-        return answer.body
+
+def _requests(access: Access, sockets: Sockets, seconds: float) -> Requests:
+    if access.proxy is None:
+        return DirectRequests(access, sockets, POOL, seconds)
+    from moorage.kube.proxied_requests import ProxiedRequests  # aiohttp: few are behind a proxy
+
+    return ProxiedRequests(access, sockets, POOL, seconds)

@@ -1,4 +1,4 @@
-"""HTTP/1.1 for short requests: one after the other on connections that stay open.
+"""HTTP/1.1 for requests whose answers end: one after the other on connections that stay open.
 
 Binding a pod and telling of it are two small requests, and a general client spends four times on
 each of them what this one does. httptools parses, asyncio does TLS; what is left is a pool of
@@ -13,8 +13,8 @@ import socket
 import ssl
 import struct
 from collections import deque
-from collections.abc import Mapping
-from typing import Final, NamedTuple, cast
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, TypeVar, cast
 
 import httptools
 from multidict import CIMultiDict
@@ -27,6 +27,7 @@ IDLE_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.5
 """No more time passes between two looks at what is overdue, nor a tenth of what it may take."""
 RETRY_AFTER: Final = b"retry-after"
+CONTENT_ENCODING: Final = b"content-encoding"
 _RESET: Final = struct.pack("ii", 1, 0)
 """SO_LINGER: closing sends nothing more, not even what was written."""
 
@@ -46,10 +47,31 @@ class Answer(NamedTuple):
     status: int
     body: bytes
     retry_after: str
+    encoding: str
 
 
 class HttpError(ConnectionError):
     """The connection broke, or made no sense."""
+
+
+P = TypeVar("P", bound=asyncio.Protocol)
+
+
+async def connect(sockets: Sockets, target: Target, make: Callable[[], P]) -> P:
+    """Open a connection; what `make` makes hears what arrives on it."""
+    async with asyncio.timeout(CONNECT_SECONDS):
+        connected = await sockets.connect(target.host, target.port)
+        try:
+            _, made = await asyncio.get_running_loop().create_connection(
+                make,
+                sock=connected,
+                ssl=target.context,
+                server_hostname=None if target.context is None else target.server_name,
+            )
+        except BaseException:
+            cut(connected)
+            raise
+        return made
 
 
 class RequestWriter:
@@ -101,7 +123,7 @@ class HttpConnection(asyncio.Protocol):
         self._answer: asyncio.Future[Answer] | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._body: list[bytes] = []
-        self._retry_after = b""
+        self._retry_after = self._encoding = b""
 
     @property
     def is_open(self) -> bool:
@@ -159,6 +181,8 @@ class HttpConnection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if len(name) == len(RETRY_AFTER) and name.lower() == RETRY_AFTER:
             self._retry_after = value
+        elif len(name) == len(CONTENT_ENCODING) and name.lower() == CONTENT_ENCODING:
+            self._encoding = value
 
     def on_body(self, body: bytes) -> None:
         self._body.append(body)
@@ -167,8 +191,12 @@ class HttpConnection(asyncio.Protocol):
         status = self._parser.get_status_code()
         if status < 200:  # more is to come
             return
-        answer = Answer(status, b"".join(self._body), self._retry_after.decode("latin-1"))
-        self._body, self._retry_after = [], b""
+        retry_after, encoding = (
+            self._retry_after.decode("latin-1"),
+            self._encoding.decode("latin-1"),
+        )
+        answer = Answer(status, b"".join(self._body), retry_after, encoding)
+        self._body, self._retry_after, self._encoding = [], b"", b""
         if self._answer is not None and not self._answer.done():
             self.used = self._loop.time()
             self._answer.set_result(answer)
@@ -242,19 +270,7 @@ class HttpPool:
         return None
 
     async def _connect(self, target: Target) -> HttpConnection:
-        async with asyncio.timeout(CONNECT_SECONDS):
-            connected = await self._sockets.connect(target.host, target.port)
-            try:
-                _, made = await asyncio.get_running_loop().create_connection(
-                    lambda: HttpConnection(target),
-                    sock=connected,
-                    ssl=target.context,
-                    server_hostname=None if target.context is None else target.server_name,
-                )
-            except BaseException:
-                cut(connected)
-                raise
-            return made
+        return await connect(self._sockets, target, lambda: HttpConnection(target))
 
     def _keep(self, connection: HttpConnection) -> None:
         if self._closed or not connection.is_open:

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 import msgspec
 
 from moorage.kube import binding_request, response_decoder
-from moorage.kube.access import Failed
 from moorage.kube.connection import Connection
 from moorage.kube.fence import LeaseFence
 from moorage.kube.kubeconfig import SelectedContext
@@ -118,7 +117,7 @@ class KubeApiServer:
             while True:
                 try:
                     chunk = await stream.readany()
-                except Failed:
+                except OSError:
                     return
                 if not chunk:
                     return

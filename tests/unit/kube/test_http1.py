@@ -185,15 +185,20 @@ def pieces(raw: bytes, size: int) -> Serve:
 @pytest.mark.parametrize(
     ("raw", "want"),
     [
-        pytest.param(SIZED, (200, b"hello", "7"), id="a body of known length"),
-        pytest.param(CHUNKED, (201, b"hello", ""), id="a body in chunks"),
-        pytest.param(EMPTY, (204, b"", ""), id="no body"),
-        pytest.param(INFORMED, (200, b"hello", "7"), id="an answer after a word of its coming"),
+        pytest.param(SIZED, Answer(200, b"hello", "7", ""), id="a body of known length"),
+        pytest.param(CHUNKED, Answer(201, b"hello", "", ""), id="a body in chunks"),
+        pytest.param(EMPTY, Answer(204, b"", "", ""), id="no body"),
+        pytest.param(
+            INFORMED, Answer(200, b"hello", "7", ""), id="an answer after a word of its coming"
+        ),
+        pytest.param(
+            SIZED.replace(b"Retry-After: 7", b"content-encoding: gzip"),
+            Answer(200, b"hello", "", "gzip"),
+            id="a body that is encoded",
+        ),
     ],
 )
-def test_an_answer_is_read_in_whatever_pieces_it_comes(
-    raw: bytes, want: tuple[int, bytes, str], size: int
-) -> None:
+def test_an_answer_is_read_in_whatever_pieces_it_comes(raw: bytes, want: Answer, size: int) -> None:
     world = World(pieces(raw, size))
 
     async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:

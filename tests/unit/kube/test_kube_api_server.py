@@ -51,13 +51,17 @@ class World:
         self,
         scenario: Callable[[KubeApiServer], Awaitable[None]],
         user: User | None = None,
+        through_proxy: bool = False,
         **options: Any,
     ) -> list[Asked]:
         async def main() -> None:
             app = web.Application()
             app.router.add_route("*", "/{tail:.*}", self.handle)
             async with TestServer(app) as http:
-                cluster = Cluster(server=str(http.make_url("")))
+                url = str(http.make_url(""))
+                cluster = Cluster(server=url)
+                if through_proxy:
+                    cluster = Cluster(server="http://api.invalid", proxy_url=url)
                 selected = SelectedContext("here", "one", "a", cluster, user or User(token="t"), "")
                 server = KubeApiServer(selected, qps=0, **options)
                 try:
@@ -127,6 +131,11 @@ async def watched(server: KubeApiServer, **options: Any) -> list[WatchEvent]:
     return [event async for event in server.watch(PODS, resource_version="5", **options)]
 
 
+both_ways = pytest.mark.parametrize(
+    "through_proxy", [False, True], ids=["straight", "through a proxy"]
+)
+
+
 class TestLists:
     def test_a_page_is_asked_for_as_kube_scheduler_asks(self) -> None:
         async def scenario(server: KubeApiServer) -> None:
@@ -146,7 +155,8 @@ class TestLists:
         assert asked.headers["Authorization"] == "Bearer t"
         assert asked.headers["User-Agent"].startswith("moorage/")
 
-    def test_a_compressed_page_is_read(self) -> None:
+    @both_ways
+    def test_a_compressed_page_is_read(self, through_proxy: bool) -> None:
         async def compressed(request: web.Request) -> web.Response:
             assert request.headers["Accept-Encoding"] == "gzip"
             body = gzip.compress(b'{"metadata":{"resourceVersion":"9"},"items":[]}')
@@ -155,7 +165,27 @@ class TestLists:
         async def scenario(server: KubeApiServer) -> None:
             assert (await server.list_page(NODES)).resource_version == "9"
 
-        World(compressed).play(scenario)
+        World(compressed).play(scenario, through_proxy=through_proxy)
+
+    def test_a_list_is_asked_for_again_where_its_connection_breaks(self) -> None:
+        """The server may have closed it just as it was used again."""
+        listed = {"metadata": {"resourceVersion": "9"}, "items": []}
+
+        async def scenario(server: KubeApiServer) -> None:
+            assert (await server.list_page(NODES)).resource_version == "9"
+            assert (await server.list_page(NODES)).resource_version == "9"
+
+        assert len(World(says(listed), hangs_up, says(listed)).play(scenario)) == 3
+
+    def test_a_list_that_is_not_what_it_says_is_refused(self) -> None:
+        async def scenario(server: KubeApiServer) -> None:
+            with pytest.raises(Unreachable):
+                await server.list_page(NODES)
+
+        async def garbled(request: web.Request) -> web.Response:
+            return web.Response(body=b"not gzip", headers={"Content-Encoding": "gzip"})
+
+        World(garbled).play(scenario)
 
     def test_a_list_is_not_repeated_here_because_the_reflector_does_so(self) -> None:
         async def scenario(server: KubeApiServer) -> None:
@@ -166,7 +196,8 @@ class TestLists:
 
 
 class TestWatches:
-    def test_events_are_read_wherever_chunks_are_cut(self) -> None:
+    @both_ways
+    def test_events_are_read_wherever_chunks_are_cut(self, through_proxy: bool) -> None:
         whole = (
             line("ADDED", pod("a", 6))
             + line("MODIFIED", pod("b", 7))
@@ -186,7 +217,7 @@ class TestWatches:
             streams(whole),
             streams(*(whole[i : i + 7] for i in range(0, len(whole), 7))),
             streams(whole[:100], whole[100:]),
-        ).play(scenario)
+        ).play(scenario, through_proxy=through_proxy)
 
         assert asked[0].query == {
             "watch": "1",
@@ -196,21 +227,29 @@ class TestWatches:
             "fieldSelector": "status.phase!=Succeeded,status.phase!=Failed",
         }
 
-    def test_a_connection_cut_inside_a_line_ends_the_watch_after_the_last_whole_one(self) -> None:
+    @both_ways
+    def test_a_connection_cut_inside_a_line_ends_the_watch_after_the_last_whole_one(
+        self, through_proxy: bool
+    ) -> None:
         text = line("ADDED", pod("a", 6)) + line("ADDED", pod("b", 7))[:20]
 
         async def scenario(server: KubeApiServer) -> None:
             assert [event.resource_version for event in await watched(server)] == ["6"]
 
-        World(streams(text, then="abort")).play(scenario)
+        World(streams(text, then="abort")).play(scenario, through_proxy=through_proxy)
 
-    def test_a_silent_connection_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @both_ways
+    def test_a_silent_connection_is_given_up(
+        self, through_proxy: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("moorage.kube.kube_api_server.SILENT_SECONDS", 0.05)
 
         async def scenario(server: KubeApiServer) -> None:
             assert len(await watched(server)) == 1
 
-        World(streams(line("ADDED", pod("a", 6)), then="silence")).play(scenario)
+        World(streams(line("ADDED", pod("a", 6)), then="silence")).play(
+            scenario, through_proxy=through_proxy
+        )
 
     def test_an_error_event_is_raised_after_what_came_before_it(self) -> None:
         gone = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
@@ -235,14 +274,15 @@ class TestWatches:
             pytest.param(hangs_up, Unreachable, id="nobody there"),
         ],
     )
+    @both_ways
     def test_a_watch_that_does_not_begin_says_why(
-        self, answer: Answer, want: type[Exception]
+        self, answer: Answer, want: type[Exception], through_proxy: bool
     ) -> None:
         async def scenario(server: KubeApiServer) -> None:
             with pytest.raises(want):
                 await watched(server)
 
-        World(*[answer] * 3).play(scenario)
+        World(*[answer] * 3).play(scenario, through_proxy=through_proxy)
 
 
 class TestBinding:

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
-from aiohttp.client_proto import ResponseHandler
 
 from moorage.kube import connection
 from moorage.kube.http1 import HttpConnection, HttpPool, Target
+from moorage.kube.http_stream import HttpStream
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import Cluster, SelectedContext, User
 from moorage.kube.sockets import AddressInfo, Sockets
@@ -81,9 +81,9 @@ def selected(host: str, port: int) -> SelectedContext:
     ("ask", "opened"),
     [
         pytest.param(lambda s: s.get(PODS, "d", "web"), HttpConnection, id="a short request"),
-        pytest.param(lambda s: s.list_page(PODS), ResponseHandler, id="a list"),
+        pytest.param(lambda s: s.list_page(PODS), HttpConnection, id="a list"),
         pytest.param(
-            lambda s: anext(s.watch(PODS, resource_version="1")), ResponseHandler, id="a watch"
+            lambda s: anext(s.watch(PODS, resource_version="1")), HttpStream, id="a watch"
         ),
     ],
 )

@@ -1,7 +1,6 @@
-"""aiohttp sessions for long answers, watch streams, and requests through a proxy."""
+"""Requests through an HTTP proxy: aiohttp's part, imported where there is a proxy."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -9,18 +8,22 @@ from typing import Any, Final
 import aiohttp
 from yarl import URL
 
-from moorage.kube.access import Access, Failed
+from moorage.kube.access import JSON, Access
 from moorage.kube.fence import LeaseFence
-from moorage.kube.http1 import CONNECT_SECONDS
+from moorage.kube.http1 import CONNECT_SECONDS, HttpError
+from moorage.kube.http_stream import ByteStream, keep_alive
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
+from moorage.watch.api_errors import Unreachable
 
 CHUNK: Final = 1 << 18
-_KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+
+FAILED: Final = (aiohttp.ClientError, OSError)
+"""What is raised where no answer came."""
 
 
-class Sessions:
-    """Requests that take long: those that end share `limit` connections, streams have their own."""
+class ProxiedRequests:
+    """Requests that end share `limit` connections, streams have their own."""
 
     def __init__(self, access: Access, sockets: Sockets, limit: int, seconds: float) -> None:
         self._access = access
@@ -35,9 +38,11 @@ class Sessions:
         path: str,
         body: bytes | None,
         content_type: str,
-        fence: LeaseFence | None = None,
+        fence: LeaseFence | None,
+        *,
+        urgent: bool = False,
     ) -> bytes:
-        """One request, whole; anything but success raises an `ApiError`.
+        """One request, whole.
 
         Behind a fence its body, without which it means nothing, leaves only while that is open.
         """
@@ -56,16 +61,20 @@ class Sessions:
                 ) as response,
             ):
                 answer = await response.read()
-        except Failed as error:
+        except FAILED as error:
             if fence is not None:
                 fence.check()
-            raise self._access.unreachable(method, path, error) from None
+            raise self._unreachable(method, path, error) from None
         if response.status >= 300:
             raise error_from_response(response.status, answer, response.headers.get("Retry-After"))
         return answer
 
+    async def fetch(self, path: str) -> bytes:
+        """One long answer, compressed on its way."""
+        return await self.exchange("GET", path, None, JSON, None)
+
     @asynccontextmanager
-    async def stream(self, path: str, silent_seconds: float) -> AsyncIterator[aiohttp.StreamReader]:
+    async def stream(self, path: str, silent_seconds: float) -> AsyncIterator[ByteStream]:
         """An answer as it arrives. Silence for longer than that ends it with a TimeoutError."""
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=CONNECT_SECONDS, sock_read=silent_seconds
@@ -73,13 +82,16 @@ class Sessions:
         options = {"timeout": timeout, **await self._options({})}
         try:
             response = await self._session(0).get(self._address(path), **options)
-        except Failed as error:
-            raise self._access.unreachable("GET", path, error) from None
+        except FAILED as error:
+            raise self._unreachable("GET", path, error) from None
         async with response:
             if response.status >= 300:
                 raise await self._refusal(path, response)
             _keep_alive(response)
-            yield response.content
+            yield _Content(response.content)
+
+    def tear_fenced(self) -> None:
+        """Every request looks at the fence by itself."""
 
     async def close(self) -> None:
         """Close every connection."""
@@ -89,9 +101,13 @@ class Sessions:
     async def _refusal(self, path: str, response: aiohttp.ClientResponse) -> Exception:
         try:
             body = await response.read()
-        except Failed as error:
-            return self._access.unreachable("GET", path, error)
+        except FAILED as error:
+            return self._unreachable("GET", path, error)
         return error_from_response(response.status, body, response.headers.get("Retry-After"))
+
+    def _unreachable(self, method: str, path: str, error: Exception) -> Unreachable:
+        cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+        return self._access.unreachable(method, path, cause)
 
     async def _options(self, headers: dict[str, str]) -> dict[str, Any]:
         """What goes with every request."""
@@ -100,10 +116,9 @@ class Sessions:
         if credential.authorization:
             headers = {**headers, "Authorization": credential.authorization}
         options: dict[str, Any] = {"headers": headers, "allow_redirects": False}
+        options["proxy"] = access.proxy
         if context is not None:
             options["ssl"] = context
-        if access.proxy is not None:
-            options["proxy"] = access.proxy
         if access.server_name != access.host:
             options["server_hostname"] = access.server_name
         return options
@@ -123,6 +138,19 @@ class Sessions:
         return self._open[limit]
 
 
+class _Content:
+    """aiohttp's stream, which breaks as every other."""
+
+    def __init__(self, content: aiohttp.StreamReader) -> None:
+        self._content = content
+
+    async def readany(self) -> bytes:
+        try:
+            return await self._content.readany()
+        except aiohttp.ClientError as error:
+            raise HttpError(str(error)) from None
+
+
 def _behind(fence: LeaseFence | None, body: bytes | None) -> bytes | AsyncIterator[bytes] | None:
     if fence is None or body is None:
         return body
@@ -135,12 +163,7 @@ def _behind(fence: LeaseFence | None, body: bytes | None) -> bytes | AsyncIterat
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:
-    """Let the kernel notice a peer that is gone without a word, in about half a minute."""
     transport = response.connection.transport if response.connection is not None else None
     peer = transport.get_extra_info("socket") if transport is not None else None
-    if peer is None:
-        return
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in _KEEPALIVE:
-        if hasattr(socket, option):
-            peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    if peer is not None:
+        keep_alive(peer)

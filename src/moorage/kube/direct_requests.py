@@ -1,0 +1,116 @@
+"""Requests straight to an API server: pools of connections, and one for each watch."""
+
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from moorage.kube.access import JSON, Access
+from moorage.kube.fence import LeaseFence
+from moorage.kube.http1 import Answer, HttpError, HttpPool, RequestWriter, Target
+from moorage.kube.http_stream import HttpStream, open_stream
+from moorage.kube.sockets import Sockets
+from moorage.kube.status_errors import error_from_response
+
+GZIP: Final = "gzip"
+_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
+
+
+class DirectRequests:
+    """Bindings, leases and lists each have a pool of `limit` connections: none waits for another.
+
+    An answer has to be there within `seconds`; one that goes on for ever has to begin.
+    """
+
+    def __init__(self, access: Access, sockets: Sockets, limit: int, seconds: float) -> None:
+        self._access = access
+        self._sockets = sockets
+        self._seconds = seconds
+        self._pool = HttpPool(limit, sockets)
+        self._urgent = HttpPool(limit, sockets)
+        self._long = HttpPool(limit, sockets)
+        self._writer = RequestWriter(access.netloc, access.path, access.headers)
+        compressed = access.headers.copy()
+        if access.compressed:
+            compressed["Accept-Encoding"] = GZIP
+        self._long_writer = RequestWriter(access.netloc, access.path, compressed)
+
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        content_type: str,
+        fence: LeaseFence | None,
+        *,
+        urgent: bool,
+    ) -> bytes:
+        """One short request. An urgent one does not wait behind others."""
+        pool = self._urgent if urgent else self._pool
+        authorization, target = await self._target()
+        request = self._writer.request(method, path, body, content_type, authorization)
+        try:
+            answer = await pool.ask(target, request, self._seconds, fence)
+        except OSError as error:
+            raise self._access.unreachable(method, path, error) from None
+        return _success(answer)
+
+    async def fetch(self, path: str) -> bytes:
+        """One long answer, compressed on its way.
+
+        It is asked for again where the connection breaks: the server may have closed it meanwhile.
+        """
+        authorization, target = await self._target()
+        request = self._long_writer.request("GET", path, None, JSON, authorization)
+        try:
+            try:
+                answer = await self._long.ask(target, request, self._seconds)
+            except HttpError:
+                answer = await self._long.ask(target, request, self._seconds)
+            return _success(_plain(answer))
+        except (OSError, zlib.error) as error:
+            raise self._access.unreachable("GET", path, error) from None
+
+    @asynccontextmanager
+    async def stream(self, path: str, silent_seconds: float) -> AsyncIterator[HttpStream]:
+        """An answer as it arrives. Silence for longer than that ends it with a TimeoutError."""
+        authorization, target = await self._target()
+        request = self._writer.request("GET", path, None, JSON, authorization)
+        try:
+            stream = await open_stream(
+                self._sockets, target, request, self._seconds, silent_seconds
+            )
+        except OSError as error:
+            raise self._access.unreachable("GET", path, error) from None
+        try:
+            yield stream
+        finally:
+            stream.close()
+
+    def tear_fenced(self) -> None:
+        """The fence is closed: end what is under way behind it."""
+        self._pool.tear_fenced()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for pool in (self._pool, self._urgent, self._long):
+            pool.close()
+
+    async def _target(self) -> tuple[str, Target]:
+        """Who we are, and where to go."""
+        access = self._access
+        credential, context = await access.proof()
+        target = Target(access.host, access.port, context, access.server_name)
+        return credential.authorization, target
+
+
+def _plain(answer: Answer) -> Answer:
+    if answer.encoding != GZIP:
+        return answer
+    return answer._replace(body=zlib.decompress(answer.body, _GZIP_WINDOW))
+
+
+def _success(answer: Answer) -> bytes:
+    if answer.status >= 300:
+        raise error_from_response(answer.status, answer.body, answer.retry_after)
+    return answer.body

@@ -1,0 +1,171 @@
+"""An HTTP/1.1 answer that is read as it arrives, on a connection of its own: a watch.
+
+The kernel notices a peer that is gone without a word in about half a minute; one that is there and
+silent for longer than a watch may be is given up with a TimeoutError. Whoever reads too slowly
+holds up the server: no more than `HIGH_WATER` bytes and what was under way are kept.
+"""
+
+import asyncio
+import socket
+from typing import Final, Protocol, cast
+
+import httptools
+
+from moorage.kube.http1 import RETRY_AFTER, HttpError, Target, connect
+from moorage.kube.sockets import Sockets
+from moorage.kube.status_errors import error_from_response
+
+HIGH_WATER: Final = 1 << 20
+_KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+
+
+class ByteStream(Protocol):
+    """An answer under way."""
+
+    async def readany(self) -> bytes:
+        """What has arrived since, as soon as there is anything; nothing at its end."""
+        ...
+
+
+async def open_stream(
+    sockets: Sockets, target: Target, request: bytes, answer_seconds: float, silent_seconds: float
+) -> "HttpStream":
+    """An answer that has begun in time; anything but success raises an `ApiError`."""
+    stream = await connect(sockets, target, lambda: HttpStream(silent_seconds))
+    try:
+        async with asyncio.timeout(answer_seconds):
+            status = await stream.ask(request)
+            if status >= 300:
+                raise error_from_response(status, await stream.read_all(), stream.retry_after)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+class HttpStream(asyncio.Protocol):
+    """One connection, for one answer."""
+
+    def __init__(self, silent_seconds: float) -> None:
+        self.retry_after = ""
+        self._silent_seconds = silent_seconds
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._status: asyncio.Future[int] = self._loop.create_future()
+        self._arrived: list[bytes] = []
+        self._held = 0
+        self._ended = self._paused = False
+        self._error: Exception | None = None
+        self._reader: asyncio.Future[None] | None = None
+        self._heard = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
+
+    async def ask(self, request: bytes) -> int:
+        """Write the request; the status of its answer."""
+        if self._transport is None or self._error is not None:
+            raise self._error or HttpError("the connection is closed")
+        self._transport.write(request)
+        self._heard = self._loop.time()
+        self._look()
+        return await self._status
+
+    async def readany(self) -> bytes:
+        """What has arrived since, as soon as there is anything; nothing at its end."""
+        if not self._arrived and not self._ended and self._error is None:
+            self._reader = self._loop.create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        if not self._arrived and self._error is not None:
+            raise self._error
+        found = b"".join(self._arrived)
+        self._arrived.clear()
+        self._held = 0
+        if self._paused and self._transport is not None:
+            self._paused, self._heard = False, self._loop.time()
+            self._transport.resume_reading()
+        return found
+
+    async def read_all(self) -> bytes:
+        """The answer to its end."""
+        found = [chunk := await self.readany()]
+        while chunk:
+            found.append(chunk := await self.readany())
+        return b"".join(found)
+
+    def close(self) -> None:
+        """End the connection, now."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        connected = transport.get_extra_info("socket")
+        if connected is not None:
+            keep_alive(connected)
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(HttpError(f"not HTTP: {error}"))
+        if self._held > HIGH_WATER and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+        if self._arrived or self._ended:
+            self._wake()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._fail(HttpError(str(error or "the server closed the connection")))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() == RETRY_AFTER:
+            self.retry_after = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200 and not self._status.done():
+            self._status.set_result(status)
+
+    def on_body(self, body: bytes) -> None:
+        self._arrived.append(body)
+        self._held += len(body)
+
+    def on_message_complete(self) -> None:
+        if self._parser.get_status_code() >= 200:
+            self._ended = True
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    def _fail(self, error: Exception) -> None:
+        self._error = self._error or error
+        if not self._status.done():
+            self._status.set_exception(self._error)
+            self._status.exception()  # nobody looks, where the asker has gone
+        self._wake()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _look(self) -> None:
+        """A timer for each chunk would cost more than reading it."""
+        now = self._loop.time()
+        due = (now if self._paused else self._heard) + self._silent_seconds
+        if now < due:
+            self._alarm = self._loop.call_at(due, self._look)
+        else:
+            self._fail(TimeoutError())
+
+
+def keep_alive(connected: socket.socket) -> None:
+    """Let the kernel notice a peer that is gone without a word, in about half a minute."""
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _KEEPALIVE:
+        if hasattr(socket, option):
+            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
