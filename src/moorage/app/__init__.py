@@ -11,6 +11,7 @@
     extender_process  the process of `moorage extender serve`
     extender_profile  the profile that an extender answers with
     feed_builder      which reader serves which source
+    http_service      the HTTP server of a scheduler, and what it is told of health
     input_files       files that a user names, read whole or refused in one line
     inputs            what a process starts from: configuration, plugins, API server
     kube_flags        kube-scheduler's flags that a configuration file could say

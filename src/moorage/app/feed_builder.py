@@ -6,13 +6,11 @@ from typing import Final, Protocol
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
-from moorage.feeds import prometheus_feed
 from moorage.feeds.feeds import Feeds, OpenReader
 from moorage.feeds.latency_readers import ConfigMapLatencies, FileLatencies
 from moorage.feeds.metrics_server import MetricsServerUsage
 from moorage.feeds.node_resource_topology import TopologyReader
 from moorage.feeds.price_readers import ConfigMapPrices, FilePrices
-from moorage.feeds.prometheus_feed import PrometheusEnergy, PrometheusUsage
 from moorage.feeds.readings import Reader
 from moorage.feeds.strategy_state import StrategyReader
 from moorage.framework.events import MEASURED
@@ -80,18 +78,14 @@ def network_readers(scheduler: Scheduler) -> OpenReader:
     """Who reads a source for real."""
     server, clock = scheduler.server, scheduler.clock
 
-    def names() -> dict[str, str]:
-        found = scheduler.cache.table.nodes
-        return prometheus_feed.node_names_by_alias(node for node in found if node is not None)
-
     def open(source: Source) -> Reader | None:
         match source:
             case UsageSource(provider) if provider.type == PROMETHEUS:
-                return PrometheusUsage(provider, names)
+                return _prometheus_reader(source, scheduler.cache)
             case UsageSource():
                 return MetricsServerUsage(server, clock)
-            case EnergySource(provider):
-                return PrometheusEnergy(provider, names)
+            case EnergySource():
+                return _prometheus_reader(source, scheduler.cache)
             case LatencyConfigMap():
                 return ConfigMapLatencies(source, server, clock)
             case LatencyFile():
@@ -107,3 +101,15 @@ def network_readers(scheduler: Scheduler) -> OpenReader:
         return None
 
     return open
+
+
+def _prometheus_reader(source: UsageSource | EnergySource, cache: Cache) -> Reader:
+    from moorage.feeds import prometheus_feed  # aiohttp: few read Prometheus
+
+    def names() -> dict[str, str]:
+        found = cache.table.nodes
+        return prometheus_feed.node_names_by_alias(node for node in found if node is not None)
+
+    if isinstance(source, UsageSource):
+        return prometheus_feed.PrometheusUsage(source.provider, names)
+    return prometheus_feed.PrometheusEnergy(source.provider, names)

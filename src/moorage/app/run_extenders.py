@@ -1,16 +1,17 @@
 """The extenders of a running process: built at start, replaced when a reload changes them."""
 
 import asyncio
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from moorage.clock import Clock
 from moorage.config.types import SchedulerConfiguration
-from moorage.extender import http_extenders
 from moorage.extender.async_bridge import DecisionThread
-from moorage.extender.http_extenders import HttpExtenders
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.observe.observers import Observers
 from moorage.scheduler.version import Extending
+
+if TYPE_CHECKING:
+    from moorage.extender.http_extenders import HttpExtenders
 
 RETIRING_SECONDS: Final = 60.0
 """How long extenders that were replaced may still be asked to bind."""
@@ -48,11 +49,15 @@ class RunExtenders:
         self._used, self._given = made, configuration.extenders
         return self.in_use
 
-    def _build(self, configuration: SchedulerConfiguration) -> HttpExtenders | None:
+    def _build(self, configuration: SchedulerConfiguration) -> "HttpExtenders | None":
         given = configuration.extenders
+        if not given:
+            return None
+        from moorage.extender import http_extenders  # aiohttp: few have extenders
+
         return http_extenders.build_extenders(given, self._turns, self._observers)
 
-    async def _retire(self, extenders: HttpExtenders) -> None:
+    async def _retire(self, extenders: "HttpExtenders") -> None:
         await self._clock.sleep(RETIRING_SECONDS)
         self._retired.remove(extenders)
         await extenders.close()

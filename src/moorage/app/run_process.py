@@ -179,10 +179,14 @@ class RunProcess:
             await leadership.acquire()
         await until_first(scheduler.run(), leadership.run())
 
-    async def _freeze_garbage(self) -> None:
-        """Once everything has been listed, most of what there is will stay."""
+    async def listed(self) -> None:
+        """Return when everything has been listed, or a little later."""
         while not self.scheduler.synced:
             await self.clock.sleep(SYNC_LOOK_SECONDS)
+
+    async def _freeze_garbage(self) -> None:
+        """Once everything has been listed, most of what there is will stay."""
+        await self.listed()
         garbage.freeze()
 
     async def _drain(self) -> None:

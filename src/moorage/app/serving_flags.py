@@ -16,8 +16,8 @@ from moorage.kube import kubeconfig
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.observe.logs import say
+from moorage.serve.callers import HEALTH_PATHS, Callers
 from moorage.serve.client_certificates import ClientCertificates, FrontProxy
-from moorage.serve.gate import HEALTH_PATHS, Gate
 from moorage.serve.request_authorizer import Authorizer, KeptFor
 from moorage.serve.secure_serving import TlsTerms
 from moorage.watch.api_errors import ApiError
@@ -100,14 +100,14 @@ class Reviewers(NamedTuple):
 
 
 @asynccontextmanager
-async def gate_for(flags: ServingFlags, selected: SelectedContext) -> AsyncIterator[Gate]:
+async def callers_for(flags: ServingFlags, selected: SelectedContext) -> AsyncIterator[Callers]:
     """Who may look, as the API server says, for as long as the block lasts."""
     tokens = _reviewer(flags.authentication_kubeconfig, selected)
     access = _reviewer(flags.authorization_kubeconfig, selected)
     try:
         authorizer = Authorizer(tokens.create, access=access.create, kept_for=flags.kept_for)
         certificates = await _certificates(flags, tokens)
-        yield Gate(authorizer, flags.authorization_always_allow_paths, certificates)
+        yield Callers(authorizer, flags.authorization_always_allow_paths, certificates)
     finally:
         await tokens.close()
         await access.close()

@@ -31,6 +31,7 @@
     replay_text           how a replay came out, for people to read
     run_cmd               `moorage run`: the scheduler against a real API server
     run_options           the options of `moorage run`
+    run_server            what `moorage run` answers over HTTP
     scenario_cmd          `moorage simulate` on a scenario: one run, and its KPIs
     scenario_options      options that `simulate`, `compare` and `tune` share
     server_question       questions to a running Moorage, over HTTPS

@@ -5,7 +5,7 @@ import logging
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,9 +16,8 @@ from moorage.app.configuration_history import ConfigurationHistory
 from moorage.app.inputs import RunOptions
 from moorage.app.kube_flags import DEFAULT_SCHEDULER, KUBE_LEASE
 from moorage.app.log_control import LogControl
-from moorage.app.run_dashboard import run_dashboard
 from moorage.app.run_process import FAILED, STOPPED, RunProcess
-from moorage.app.serving_flags import gate_for
+from moorage.app.serving_flags import callers_for
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.kube_scheduler_flags import FlagCommand
 from moorage.cli.record_options import Recordings, recording_to
@@ -27,8 +26,6 @@ from moorage.clock import SystemClock
 from moorage.config import yaml_dump
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.config.types import SchedulerConfiguration
-from moorage.dashboard.dashboard import Dashboard
-from moorage.dashboard.sources import Explain
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.kube.kubeconfig import KubeconfigError
 from moorage.observe import logs
@@ -37,12 +34,7 @@ from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs, say
 from moorage.observe.otel_spans import OtelMissing, otlp_spans
 from moorage.observe.prometheus_metrics import Metrics
-from moorage.serve.health import Health
-from moorage.serve.questions import Question
 from moorage.serve.secure_serving import CertificateError, Certificates, Listener, ListenerError
-
-if TYPE_CHECKING:
-    from moorage.explain.live_answers import LiveAnswers
 
 
 @click.command("run", cls=FlagCommand)
@@ -157,18 +149,11 @@ async def _run(
         if options.dashboard:
             history.apply(found)
 
-    def pages(served: services.ServedProcess, health: Health) -> Dashboard | None:
-        if not options.dashboard:
-            return None
-        return run_dashboard(
-            process,
-            health,
-            records=decisions,
-            metrics=metrics,
-            history=history,
-            feeds=feeds.running,
-            explain=_explain(served, options, file),
-        )
+    def load() -> services.Serve:
+        from moorage.cli.run_server import Shown, serve_run
+
+        shown = Shown(metrics, log, decisions, history, feeds.running)
+        return partial(serve_run, options=options, kubeconfig=file, shown=shown)
 
     process = RunProcess(
         whole,
@@ -179,13 +164,7 @@ async def _run(
         observers=(tracer, metrics, log.decisions(), decisions),
         services=(
             services.http_service(
-                _listeners(options),
-                metrics,
-                log,
-                lambda: gate_for(options.serving, selected),
-                decisions,
-                lambda process: _questions(process, options, file),
-                pages,
+                _listeners(options), lambda: callers_for(options.serving, selected), load
             ),
             control.service,
             services.client_service(metrics),
@@ -205,44 +184,6 @@ async def _run(
     finally:
         if exporter is not None:
             await asyncio.to_thread(exporter.close)
-
-
-def _questions(
-    process: services.ServedProcess, options: RunOptions, kubeconfig: str
-) -> dict[str, Question]:
-    """The questions that are answered: none, unless they are enabled."""
-    if not (options.enable_explain or options.enable_whatif):
-        return {}
-    answers, found = _answers(process, options, kubeconfig), dict[str, Question]()
-    if options.enable_explain:
-        found["/debug/explain"] = Question(answers.explain)
-    if options.enable_whatif:
-        found["/debug/whatif"] = Question(answers.whatif)
-    return found
-
-
-def _explain(
-    process: services.ServedProcess, options: RunOptions, kubeconfig: str
-) -> Explain | None:
-    """Who explains pods to those who look at the dashboard: nobody, unless that is enabled."""
-    if not options.enable_explain:
-        return None
-    answers = _answers(process, options, kubeconfig)
-    return lambda pod: answers.explain({"pod": pod})
-
-
-def _answers(
-    process: services.ServedProcess, options: RunOptions, kubeconfig: str
-) -> "LiveAnswers":
-    from moorage.explain.live_answers import LiveAnswers  # few ask, and all would wait for it
-    from moorage.explain.process_answers import ProcessAnswers, cluster_options
-
-    assert process.scheduler is not None
-    beside = ProcessAnswers(
-        cluster_options(kubeconfig, options.context, options.plugins),
-        lambda: yaml_dump.dump_configuration(process.in_force.configuration),
-    )
-    return LiveAnswers(process.scheduler, beside)
 
 
 def _listeners(options: RunOptions) -> list[Listener]:

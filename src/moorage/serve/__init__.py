@@ -2,12 +2,14 @@
 
     health                may it live, is it ready: kube's checks and texts
     loop_watchdog         whether the event loop and the scheduling loop get on
+    callers               how callers are known, and what is open to everybody
     gate                  who gets through to a handler
     request_authorizer    who may look, by TokenReview and SubjectAccessReview
     review_budget         how many reviews callers may cost
     client_certificates   callers who show a certificate, or come through a front proxy
     secure_serving        where to listen and with which certificate; plain HTTP on loopback only
     cipher_suites         TLS versions and suites by Go's names
+    open_listener         a port that is taken, with its certificate, before anybody is answered
     bounded_listener      accepts connections, only so many at once
     decisions             the last attempts, filtered and paged, or as a stream
     questions             questions that are POSTed, one at a time
@@ -18,10 +20,3 @@
 Law of the package: nothing asked here changes a decision. Health is open to all; everything else
 asks the API server who may see it, unless it is served on loopback alone.
 """
-
-from moorage.serve.health import Check, Health
-from moorage.serve.http_server import Server
-from moorage.serve.request_authorizer import Authorizer
-from moorage.serve.secure_serving import Certificates, Listener
-
-__all__ = ["Authorizer", "Certificates", "Check", "Health", "Listener", "Server"]

@@ -5,10 +5,12 @@ front proxies, with a name that is allowed, may say in headers who it speaks for
 """
 
 import ssl
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from aiohttp import web
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 AUTHENTICATED_GROUP: Final = "system:authenticated"
 
@@ -39,7 +41,7 @@ class ClientCertificates:
             context.load_verify_locations(cadata=self._pem)
             context.verify_mode = ssl.CERT_OPTIONAL
 
-    def user_of(self, request: web.Request) -> dict[str, Any] | None:
+    def user_of(self, request: "web.Request") -> dict[str, Any] | None:
         """Who calls; None where no certificate tells."""
         shown = None if request.transport is None else request.transport.get_extra_info("peercert")
         if not shown:
@@ -52,7 +54,7 @@ class ClientCertificates:
             return {"username": names["commonName"][0], "groups": groups}
         return None
 
-    def _spoken_for(self, request: web.Request, proxy: str) -> dict[str, Any] | None:
+    def _spoken_for(self, request: "web.Request", proxy: str) -> dict[str, Any] | None:
         terms, headers = self._proxy, request.headers
         if terms.allowed_names and proxy not in terms.allowed_names:
             return None
@@ -77,7 +79,7 @@ def _certificates(pem: str) -> frozenset[bytes]:
     return frozenset(ssl.PEM_cert_to_DER_cert(f"{part}{end}\n") for part in parts)
 
 
-def _root(request: web.Request) -> bytes:
+def _root(request: "web.Request") -> bytes:
     """The authority that a verified chain ends at."""
     assert request.transport is not None
     inner = request.transport.get_extra_info("ssl_object")._sslobj

@@ -12,11 +12,11 @@ from typing import Final
 
 from aiohttp import web
 
+from moorage.serve.callers import HEALTH_PATHS, Callers
 from moorage.serve.client_certificates import ClientCertificates
 from moorage.serve.request_authorizer import Authorizer, Denied
 from moorage.serve.secure_serving import is_loopback
 
-HEALTH_PATHS: Final = ("/healthz", "/readyz", "/livez")
 NO_AUTHORIZER: Final = "Forbidden: nobody can be asked who may see this\n"
 FOREIGN_HOST: Final = "Forbidden: this port answers to localhost only\n"
 READ_ONLY: Final = "Method not allowed: nothing can be changed over plain HTTP\n"
@@ -53,6 +53,11 @@ class Gate:
         self._authorizer = authorizer
         self._open = frozenset(path for path in open_paths if not path.endswith("*"))
         self._prefixes = tuple(path[:-1] for path in open_paths if path.endswith("*"))
+
+    @classmethod
+    def of(cls, callers: Callers) -> "Gate":
+        """A gate for these callers."""
+        return cls(callers.authorizer, callers.open_paths, callers.certificates)
 
     def is_open(self, path: str) -> bool:
         """Whether anybody may ask for a path."""

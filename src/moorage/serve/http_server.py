@@ -16,9 +16,7 @@
 """
 
 import asyncio
-import errno
 import logging
-import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Protocol
@@ -30,13 +28,14 @@ from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs, say
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve import debug_profiles
-from moorage.serve.bounded_listener import BoundedListener, bound_socket
+from moorage.serve.bounded_listener import BoundedListener
 from moorage.serve.decisions import DecisionPages
 from moorage.serve.gate import Gate, busy_while_answering
 from moorage.serve.health import Health, HealthAnswer
 from moorage.serve.loop_watchdog import LoopWatchdog
+from moorage.serve.open_listener import OpenListener
 from moorage.serve.questions import Question, Questions
-from moorage.serve.secure_serving import CertificateError, Listener, ListenerError, ServerTls
+from moorage.serve.secure_serving import CertificateError, Listener, ServerTls
 
 REFRESH_SECONDS: Final = 60.0
 SHUTDOWN_SECONDS: Final = 5.0
@@ -52,11 +51,14 @@ class Pages(Protocol):
 
 
 class Server:
-    """Serves until cancelled. `ports` are those it listens on, in the order of the listeners."""
+    """Serves until cancelled. `ports` are those it listens on, in the order of the listeners.
+
+    Listeners that are not open yet are opened when it begins to serve.
+    """
 
     def __init__(
         self,
-        listeners: Iterable[Listener],
+        listeners: Iterable[Listener | OpenListener],
         *,
         health: Health,
         metrics: Metrics,
@@ -97,33 +99,29 @@ class Server:
     async def serving(self) -> AsyncIterator[None]:
         """Serve for as long as the block lasts."""
         async with AsyncExitStack() as stack:
-            for listener in self._listeners:
+            for each in self._listeners:
+                opened = OpenListener(each) if isinstance(each, Listener) else each
+                stack.callback(opened.close)
                 runner = web.AppRunner(
-                    self._application(listener.trusted), shutdown_timeout=SHUTDOWN_SECONDS
+                    self._application(opened.listener.trusted), shutdown_timeout=SHUTDOWN_SECONDS
                 )
                 await runner.setup()
                 stack.push_async_callback(runner.cleanup)
-                stack.push_async_callback(self._listen(listener, runner).close)
+                stack.push_async_callback(self._listen(opened, runner).close)
             if self._pages is not None:
                 stack.callback(self._pages.close)
             yield
 
-    def _listen(self, listener: Listener, runner: web.AppRunner) -> BoundedListener:
-        address, port, certificates = listener.address, listener.port, listener.certificates
+    def _listen(self, opened: OpenListener, runner: web.AppRunner) -> BoundedListener:
         context = None
-        if certificates is not None:
-            self._tls.append(ServerTls(certificates, address))
-            context = self._tls[-1].context
+        if opened.tls is not None:
+            self._tls.append(opened.tls)
+            context = opened.tls.context
             self.gate.certificates.ask_for(context)
-        try:
-            listening = bound_socket(address, port, share_port=listener.share_port)
-        except OSError as error:
-            why = os.strerror(error.errno) if error.errno else error
-            remedy = ": name another, or stop who has it" if error.errno == errno.EADDRINUSE else ""
-            raise ListenerError(f"cannot listen on {address}:{port}: {why}{remedy}") from error
         assert runner.server is not None
-        made = BoundedListener(listening, runner.server, context, busy=self._busy)
+        made = BoundedListener(opened.socket, runner.server, context, busy=self._busy)
         self.ports.append(made.port)
+        address = opened.listener.address
         say(logging.INFO, "Serving", address=address, port=made.port, tls=context is not None)
         return made
 

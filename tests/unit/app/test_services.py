@@ -1,96 +1,123 @@
-"""A scheduler on the embedded cluster, looked at from outside."""
+"""When the HTTP server of a process opens, and what is said before."""
 
 import asyncio
-import random
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
 
-import aiohttp
 import pytest
 
-from moorage.app import built_in_plugins, services
-from moorage.app.assembly import assemble
-from moorage.app.profile_builder import build_profiles
+from moorage.app import services
+from moorage.app.run_process import RunProcess
 from moorage.clock import SystemClock
-from moorage.config.loader import load
-from moorage.config.types import API_VERSION, KIND
-from moorage.memory.memory_cluster import MemoryCluster
-from moorage.observe.prometheus_metrics import Metrics
-from moorage.observe.records import Bound
-from moorage.serve.secure_serving import Listener
-from moorage.testing import node, pod
+from moorage.serve.callers import Callers
+from moorage.serve.client_certificates import ClientCertificates
+from moorage.serve.open_listener import OpenListener
+from moorage.serve.secure_serving import Listener, ListenerError
+
+HERE = "127.0.0.1"
 
 
-class Witness:
-    """Sees a pod being bound."""
+class Process:
+    """As much of a process as a server waits for."""
 
     def __init__(self) -> None:
-        self.something = asyncio.Event()
+        self.clock, self.scheduler = SystemClock(), object()
+        self.everything = asyncio.Event()
 
-    def bound(self, bound: Bound) -> None:
-        self.something.set()
-
-
-def test_a_scheduler_is_ready_once_everything_is_listed() -> None:
-    known = built_in_plugins.built_in()
-    document = {"apiVersion": API_VERSION, "kind": KIND}
-    configuration = load(document, known=built_in_plugins.describe_plugins(known)).configuration
-    metrics = Metrics()
-
-    async def main() -> tuple[list[int], str, str]:
-        clock, rng, witness = SystemClock(), random.Random(0), Witness()
-        cluster = MemoryCluster(clock=clock, rng=rng)
-        for kind, obj in (("Node", node("a")), ("Pod", pod("web"))):
-            cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
-        profiles = build_profiles(configuration, known)
-        scheduler = assemble(cluster, profiles, clock=clock, rng=rng, observers=(metrics, witness))
-        server = services.build_server(
-            scheduler,
-            configuration,
-            metrics=metrics,
-            listeners=[Listener("127.0.0.1", 0, None)],
-            leader=lambda: None,
-        )
-        async with server.serving(), aiohttp.ClientSession() as session:
-
-            async def ask(path: str) -> tuple[int, str]:
-                async with session.get(f"http://127.0.0.1:{server.ports[0]}{path}") as answer:
-                    return answer.status, await answer.text()
-
-            before = await ask("/readyz/sched-handler-sync")
-            running = asyncio.ensure_future(scheduler.run())
-            await witness.something.wait()
-            after = await ask("/readyz?verbose")
-            told = (await ask("/metrics"))[1]
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-            return [before[0], after[0]], before[1] + after[1], told
-
-    statuses, text, told = asyncio.run(main())
-
-    assert statuses == [500, 200]
-    assert "internal server error: not listed yet: namespaces, priorityclasses" in text
-    assert "[+]leaderElection ok\n" in text
-    assert 'profile="default-scheduler",result="scheduled"} 1.0' in told
-    assert "moorage_config_generation 1.0" in told
-    assert "moorage_loop_lag_seconds" in told
+    async def listed(self) -> None:
+        await self.everything.wait()
 
 
-class Elected:
-    """A replica in an election."""
+class World:
+    """A process whose server notes when it was loaded, and with what it serves."""
 
-    def __init__(self, leading: bool, seconds_left: float) -> None:
-        self.leading = leading
-        self.seconds_left = seconds_left
+    def __init__(self) -> None:
+        self.loaded = asyncio.Event()
+        self.ports: list[int] = []
+        self._loop = asyncio.get_running_loop()
+
+    @asynccontextmanager
+    async def callers(self) -> AsyncIterator[Callers]:
+        yield Callers(None, (), ClientCertificates())
+
+    def load(self) -> services.Serve:
+        self._loop.call_soon_threadsafe(self.loaded.set)
+        return self.serve
+
+    async def serve(
+        self, process: RunProcess, listeners: Sequence[OpenListener], callers: Callers
+    ) -> None:
+        self.ports = [each.socket.getsockname()[1] for each in listeners]
+
+    def start(self, process: Process, *listeners: Listener) -> "asyncio.Task[None]":
+        service = services.http_service(listeners, self.callers, self.load)
+        return asyncio.create_task(cast("Any", service)(process))
 
 
-@pytest.mark.parametrize(
-    ("elector", "want"),
-    [
-        pytest.param(None, None, id="without an election nobody is late"),
-        pytest.param(Elected(True, 5.0), None, id="a leader with a lease"),
-        pytest.param(Elected(True, -5.0), None, id="a leader who is a little late"),
-        pytest.param(Elected(True, -21.0), "the lease ran out 21 s ago", id="one who is too late"),
-        pytest.param(Elected(False, 0.0), None, id="a standby has no lease to lose"),
-    ],
-)
-def test_a_leader_without_a_lease_may_not_live(elector: Elected | None, want: str | None) -> None:
-    assert services.lease_overdue(elector) == want
+def test_a_server_is_imported_when_everything_is_listed() -> None:
+    async def main() -> None:
+        world, process = World(), Process()
+        running = world.start(process, Listener(HERE, 0, None))
+        await asyncio.sleep(0.05)
+        assert not world.loaded.is_set()
+
+        process.everything.set()
+        await running
+        assert world.loaded.is_set()
+        assert world.ports
+
+    asyncio.run(main())
+
+
+def test_it_does_not_wait_for_lists_that_do_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "SERVE_WITHIN_SECONDS", 0.05)
+
+    async def main() -> None:
+        world = World()
+        await asyncio.wait_for(world.start(Process(), Listener(HERE, 0, None)), 5)
+        assert world.ports
+
+    asyncio.run(main())
+
+
+def test_who_connects_before_waits_for_an_answer() -> None:
+    async def main() -> None:
+        with socket.create_server((HERE, 0)) as free:
+            port = free.getsockname()[1]
+        running = World().start(Process(), Listener(HERE, port, None))
+        await asyncio.sleep(0.05)
+        _, writer = await asyncio.open_connection(HERE, port)
+        writer.close()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(main())
+
+
+def test_a_port_in_use_is_said_before_anything_is_listed() -> None:
+    async def main() -> None:
+        world = World()
+        with (
+            socket.create_server((HERE, 0)) as taken,
+            pytest.raises(ListenerError, match="name another, or stop who has it"),
+        ):
+            await world.start(Process(), Listener(HERE, taken.getsockname()[1], None))
+        assert not world.loaded.is_set()
+
+    asyncio.run(main())
+
+
+def test_where_nothing_is_served_no_server_is_imported() -> None:
+    async def main() -> None:
+        world, process = World(), Process()
+        process.everything.set()
+        running = world.start(process)
+        await asyncio.sleep(0.05)
+        assert not running.done()
+        assert not world.loaded.is_set()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(main())

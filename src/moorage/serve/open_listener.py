@@ -1,0 +1,43 @@
+"""A port that is taken, with its certificate, before anybody is answered there.
+
+Who connects meanwhile waits in the kernel; what is wrong with the port or the certificate is said
+before anything else is done.
+"""
+
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from moorage.serve.bounded_listener import bound_socket
+from moorage.serve.secure_serving import Listener, ListenerError, ServerTls
+
+
+class OpenListener:
+    """A listener whose socket is bound; plain HTTP where `tls` is None."""
+
+    def __init__(self, listener: Listener) -> None:
+        address, port, certificates = listener.address, listener.port, listener.certificates
+        self.listener = listener
+        self.tls = None if certificates is None else ServerTls(certificates, address)
+        try:
+            self.socket = bound_socket(address, port, share_port=listener.share_port)
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else error
+            remedy = ": name another, or stop who has it" if error.errno == errno.EADDRINUSE else ""
+            raise ListenerError(f"cannot listen on {address}:{port}: {why}{remedy}") from error
+
+    def close(self) -> None:
+        """Let go of the port."""
+        self.socket.close()
+
+
+@contextmanager
+def open_listeners(listeners: Iterable[Listener]) -> Iterator[list[OpenListener]]:
+    """Every port, taken for as long as the block lasts."""
+    with ExitStack() as stack:
+        opened = []
+        for listener in listeners:
+            opened.append(OpenListener(listener))
+            stack.callback(opened[-1].close)
+        yield opened
