@@ -303,9 +303,12 @@ class NodeTable(Columns):
         allocatable = node_allocatable(node)
         self.nodes[row] = node
         own = self._own
-        own.allowed_pods[row] = allocatable.pop("pods", 0)
-        self._pod_floor.sink(own.allowed_pods.item(row) - own.pod_count.item(row))
-        self._offer(row, allocatable, counted=True)
+        own.allowed_pods[row] = pods = allocatable.pop("pods", 0)
+        self._pod_floor.sink(pods - own.pod_count.item(row))
+        if own.alive.item(row):
+            self._offer(row, allocatable, counted=True)
+        else:
+            self._offer_first(row, allocatable)
         own.alive[row] = True
         own.unschedulable[row] = node.spec.unschedulable
         own.taint_set[row] = self.taint_sets.intern(node.taints)
@@ -314,11 +317,33 @@ class NodeTable(Columns):
             column.set(row, node.labels.get(key))
         self.images.put(row, node)
 
-    def _offer(self, row: int, amounts: Mapping[str, int], *, counted: bool) -> None:
-        """Write what a row offers; `counted` is False where the row is being freed."""
-        offered = {self.resources.intern(name): amount for name, amount in amounts.items()}
+    def _offer_first(self, row: int, amounts: Mapping[str, int]) -> None:
+        """Write what a row offers that offered nothing: what it has no amount of is zero there."""
+        offered, own = self._by_resource(amounts), self._own
+        for resource, floor in enumerate(self._floors):
+            amount = offered.get(resource, 0)
+            floor.sink(amount)
+            if not amount:
+                self.lacking[resource] += 1
+                continue
+            if not 0 < amount < ORDINARY:
+                self._note_extreme(resource, amount)
+            if amount > self.largest[resource]:
+                self.largest[resource] = amount
+            own.allocatable[resource, row] = own.free[resource, row] = amount
+            own.allocatable_f8[resource, row] = amount if amount > 0 else 1
+
+    def _by_resource(self, amounts: Mapping[str, int]) -> dict[int, int]:
+        """Amounts by the resources' ids; there are columns for all of them."""
+        intern = self.resources.intern
+        offered = {intern(name): amount for name, amount in amounts.items()}
         while len(self.resources) > len(self.allocatable):
             self._grow_resources()
+        return offered
+
+    def _offer(self, row: int, amounts: Mapping[str, int], *, counted: bool) -> None:
+        """Write what a row offers; `counted` is False where the row is being freed."""
+        offered = self._by_resource(amounts)
         was_counted = bool(self.alive[row])
         for resource in range(len(self.allocatable)):
             amount = offered.get(resource, 0)

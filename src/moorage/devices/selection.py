@@ -5,11 +5,10 @@ changes. What cannot be evaluated is kept as well, and raised wherever the searc
 """
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from moorage.api.resource_slices import DeviceAttribute
 from moorage.devices.cel.library import CompileError
-from moorage.devices.cel.program import Program
 from moorage.devices.cel.values import (
     CelError,
     CostLimitError,
@@ -18,6 +17,9 @@ from moorage.devices.cel.values import (
     parse_quantity,
 )
 from moorage.devices.inventory import PoolDevice
+
+if TYPE_CHECKING:
+    from moorage.devices.cel.program import Program
 
 _UNKNOWN: Final = 0
 _MATCHES: Final = 1
@@ -97,7 +99,9 @@ def _verdict(selectors: Selectors, device: PoolDevice) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _program(expression: str) -> Program | CompileError:
+def _program(expression: str) -> "Program | CompileError":
+    from moorage.devices.cel.program import Program  # most clusters have no selector to run
+
     try:
         return Program(expression)
     except CompileError as error:

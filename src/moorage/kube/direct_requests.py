@@ -8,7 +8,7 @@ from typing import Final
 from moorage.kube.access import JSON, Access
 from moorage.kube.fence import LeaseFence
 from moorage.kube.http1 import Answer, HttpError, HttpPool, RequestWriter, Target
-from moorage.kube.http_stream import HttpStream, open_stream
+from moorage.kube.http_stream import HttpStream, StreamOpener
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
 
@@ -24,11 +24,11 @@ class DirectRequests:
 
     def __init__(self, access: Access, sockets: Sockets, limit: int, seconds: float) -> None:
         self._access = access
-        self._sockets = sockets
         self._seconds = seconds
         self._pool = HttpPool(limit, sockets)
         self._urgent = HttpPool(limit, sockets)
         self._long = HttpPool(limit, sockets)
+        self._streams = StreamOpener(sockets, self._long, seconds)
         self._writer = RequestWriter(access.netloc, access.path, access.headers)
         compressed = access.headers.copy()
         if access.compressed:
@@ -77,9 +77,7 @@ class DirectRequests:
         authorization, target = await self._target()
         request = self._writer.request("GET", path, None, JSON, authorization)
         try:
-            stream = await open_stream(
-                self._sockets, target, request, self._seconds, silent_seconds
-            )
+            stream = await self._streams.open(target, request, silent_seconds)
         except OSError as error:
             raise self._access.unreachable("GET", path, error) from None
         try:

@@ -166,6 +166,14 @@ class HttpConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def hand_over(self, to: asyncio.Protocol) -> None:
+        """Let another hear what arrives from now on; to be called while nothing is awaited."""
+        transport, self._transport = self._transport, None
+        if transport is None:
+            raise HttpError("the connection is closed")
+        transport.set_protocol(to)
+        to.connection_made(transport)
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
 
@@ -231,7 +239,7 @@ class HttpPool:
         One with a fence is sent while it is open, and torn before the lease ends.
         """
         async with self._turns:
-            connection = self._open(target) or await self._connect(target)
+            connection = self.take(target) or await self._connect(target)
             self._asked.add(connection)
             if self._alarm is None:
                 self._look_after(min(LOOK_SECONDS, seconds / 10))
@@ -259,8 +267,8 @@ class HttpPool:
             connection.close()
         self._free.clear()
 
-    def _open(self, target: Target) -> HttpConnection | None:
-        """The connection used last that leads there; others wither."""
+    def take(self, target: Target) -> HttpConnection | None:
+        """The free connection used last that leads there, which is free no more; others wither."""
         now = asyncio.get_running_loop().time()
         while self._free:
             found = self._free.pop()

@@ -11,7 +11,7 @@ from typing import Final, Protocol, cast
 
 import httptools
 
-from moorage.kube.http1 import RETRY_AFTER, HttpError, Target, connect
+from moorage.kube.http1 import RETRY_AFTER, HttpError, HttpPool, Target, connect
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
 
@@ -27,20 +27,40 @@ class ByteStream(Protocol):
         ...
 
 
-async def open_stream(
-    sockets: Sockets, target: Target, request: bytes, answer_seconds: float, silent_seconds: float
-) -> "HttpStream":
-    """An answer that has begun in time; anything but success raises an `ApiError`."""
-    stream = await connect(sockets, target, lambda: HttpStream(silent_seconds))
-    try:
-        async with asyncio.timeout(answer_seconds):
-            status = await stream.ask(request)
-            if status >= 300:
-                raise error_from_response(status, await stream.read_all(), stream.retry_after)
-    except BaseException:
-        stream.close()
-        raise
-    return stream
+class StreamOpener:
+    """Opens streams; one takes over a connection of `lists` that is free, where there is one.
+
+    After the lists of a start there are as many as watches, and each was a TLS handshake.
+    """
+
+    def __init__(self, sockets: Sockets, lists: HttpPool, answer_seconds: float) -> None:
+        self._sockets = sockets
+        self._lists = lists
+        self._seconds = answer_seconds
+
+    async def open(self, target: Target, request: bytes, silent_seconds: float) -> "HttpStream":
+        """An answer that has begun in time; anything but success raises an `ApiError`."""
+        stream = HttpStream(silent_seconds)
+        free = self._lists.take(target)
+        if free is not None:
+            free.hand_over(stream)
+            try:
+                return await self._begun(stream, request)
+            except HttpError:  # the server has closed it meanwhile
+                stream = HttpStream(silent_seconds)
+        await connect(self._sockets, target, lambda: stream)
+        return await self._begun(stream, request)
+
+    async def _begun(self, stream: "HttpStream", request: bytes) -> "HttpStream":
+        try:
+            async with asyncio.timeout(self._seconds):
+                status = await stream.ask(request)
+                if status >= 300:
+                    raise error_from_response(status, await stream.read_all(), stream.retry_after)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
 
 
 class HttpStream(asyncio.Protocol):

@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from moorage.kube import http_stream
-from moorage.kube.http1 import HttpError, Target
-from moorage.kube.http_stream import HttpStream, open_stream
+from moorage.kube.http1 import HttpError, HttpPool, Target
+from moorage.kube.http_stream import HttpStream, StreamOpener
 from moorage.kube.sockets import Sockets
 from moorage.watch.api_errors import TooManyRequests
 
+REQUEST = b"GET / HTTP/1.1\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 Serve = Callable[[asyncio.StreamWriter], Awaitable[None]]
 Open = Callable[[], Awaitable[HttpStream]]
@@ -33,10 +34,9 @@ def play(
         host, port = server.sockets[0].getsockname()
         target = Target(host, port, None, "")
         sockets = Sockets()
+        opener = StreamOpener(sockets, HttpPool(1, sockets), 1.0)
         try:
-            await scenario(
-                lambda: open_stream(sockets, target, b"GET / HTTP/1.1\r\n\r\n", 1.0, silent_seconds)
-            )
+            await scenario(lambda: opener.open(target, REQUEST, silent_seconds))
         finally:
             await sockets.close()
             server.close()
@@ -150,3 +150,57 @@ def test_a_slow_reader_holds_up_the_server_and_misses_nothing(
         assert len(await stream.read_all()) == parts * (1 << 16)
 
     play(floods, scenario, silent_seconds=0.1)
+
+
+class Listing:
+    """A server that answers lists, streams after them, and may close a connection in between."""
+
+    def __init__(self, *, closes: bool = False) -> None:
+        self.connections = 0
+        self._closes = closes
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while asked := await reader.readuntil(b"\r\n\r\n"):
+                watched = b"watch" in asked
+                if watched and self._closes and self.connections == 1:
+                    return
+                writer.write(HEAD + chunk(b"one\n") + chunk(b"") if watched else LISTED)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.transport.abort()
+
+
+LISTED = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+WATCH = b"GET /watch HTTP/1.1\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("closes", "connections"),
+    [
+        pytest.param(False, 1, id="a watch takes over the connection of its list"),
+        pytest.param(True, 2, id="one that the server has closed is made anew"),
+    ],
+)
+def test_a_watch_after_a_list(closes: bool, connections: int) -> None:
+    server = Listing(closes=closes)
+
+    async def main() -> None:
+        listening = await asyncio.start_server(server.handle, "127.0.0.1", 0)
+        host, port = listening.sockets[0].getsockname()
+        sockets, target = Sockets(), Target(host, port, None, "")
+        pool = HttpPool(1, sockets)
+        assert (await pool.ask(target, REQUEST, 1.0)).body == b"{}"
+        stream = await StreamOpener(sockets, pool, 1.0).open(target, WATCH, 1.0)
+        assert await stream.read_all() == b"one\n"
+        stream.close()
+        pool.close()
+        await sockets.close()
+        listening.close()
+        await listening.wait_closed()
+        await asyncio.sleep(0.01)
+
+    asyncio.run(main())
+    assert server.connections == connections
