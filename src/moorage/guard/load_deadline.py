@@ -64,13 +64,19 @@ def _in_other_thread(seconds: float) -> Iterator[None]:
 
 
 class _ThreadWatch:
-    """Interrupts the thread that made it when its time is over, and again if it goes on."""
+    """Interrupts the thread that made it when its time is over, and again if it goes on.
+
+    An interruption that is taken back before it arrives leaves CPython 3.11 a mark that one is
+    under way, for good: every thread looks for it at every call from then on, and under a profiler
+    or tracer does nothing else. So none is taken back: `leave` has the last one arrive.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._target = threading.get_ident()
         self._seconds = seconds
         self._done = threading.Event()
         self._lock = threading.Lock()
+        self._sent = False
 
     def begin(self) -> None:
         """The time runs from here on."""
@@ -80,7 +86,14 @@ class _ThreadWatch:
         """The work is over: no interruption arrives from here on."""
         with self._lock:
             self._done.set()
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._target), None)
+        if not self._sent:
+            return
+        try:
+            self._interrupt()  # in place of one that has not arrived
+            while True:
+                pass
+        except _ThreadOverdue:
+            return
 
     def _watch(self) -> None:
         patience = self._seconds
@@ -88,9 +101,13 @@ class _ThreadWatch:
             patience = GRACE_SECONDS
             with self._lock:
                 if not self._done.is_set():
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                        ctypes.c_ulong(self._target), ctypes.py_object(_ThreadOverdue)
-                    )
+                    self._sent = True
+                    self._interrupt()
+
+    def _interrupt(self) -> None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(self._target), ctypes.py_object(_ThreadOverdue)
+        )
 
 
 def _timeout(seconds: float, overdue: BaseException) -> LoadTimeout:

@@ -1,6 +1,8 @@
 """What a plugin may take to load, in the main thread and in the one that reloads run in."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -13,6 +15,22 @@ from moorage.config.field_errors import InputError
 from moorage.guard.load_deadline import LoadTimeout, load_deadline
 
 SOON = 0.2
+PROFILED = """
+import cProfile, threading, time
+from moorage.guard.load_deadline import LoadTimeout, load_deadline
+
+def work():
+    try:
+        with load_deadline({}):
+            {}
+    except LoadTimeout:
+        pass
+
+reload = threading.Thread(target=work)
+reload.start()
+reload.join()
+cProfile.run("(lambda: None)()")
+"""
 
 
 def _loop_for_ever() -> None:
@@ -50,6 +68,22 @@ def test_nothing_is_interrupted_once_it_is_done() -> None:
             assert asyncio.run(in_reload_thread(work)) == sum(range(100_000))
         except LoadTimeout:  # the machine was slow: that is told as what it is
             continue
+
+
+@pytest.mark.parametrize(
+    ("seconds", "work"),
+    [
+        pytest.param(30.0, "pass", id="what is loaded in time"),
+        pytest.param(0.05, "time.sleep(0.2)", id="what is interrupted as it ends"),
+        pytest.param(0.05, "[0 for _ in iter(int, 1)]", id="what is interrupted"),
+    ],
+)
+def test_nothing_is_left_under_way_that_profiled_code_would_wait_for(
+    seconds: float, work: str
+) -> None:
+    code = PROFILED.format(seconds, work)
+
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
 def test_a_plugin_file_that_never_ends_is_refused_when_it_is_loaded_again(
