@@ -120,22 +120,22 @@ class Connection:
         await self._sockets.close()
 
     async def _known(self, method: str, ask: Callable[[], Awaitable[bytes]]) -> bytes:
-        try:
-            return await self._counted(method, ask)
-        except Unauthorized:
-            self._access.refused()
-            return await self._counted(method, ask)
-
-    async def _counted(self, method: str, ask: Callable[[], Awaitable[bytes]]) -> bytes:
-        began = time.monotonic()
-        try:
-            answer = await ask()
-        except ApiError as error:
-            self.requests.answered(method, error.status, time.monotonic() - began)
-            raise
-        status = CREATED if method == "POST" else OK
-        self.requests.answered(method, status, time.monotonic() - began)
-        return answer
+        """The answer, counted; with new credentials where the first were refused."""
+        renewed = False
+        while True:
+            began = time.monotonic()
+            try:
+                answer = await ask()
+            except ApiError as error:
+                self.requests.answered(method, error.status, time.monotonic() - began)
+                if renewed or not isinstance(error, Unauthorized):
+                    raise
+                self._access.refused()
+                renewed = True
+            else:
+                status = CREATED if method == "POST" else OK
+                self.requests.answered(method, status, time.monotonic() - began)
+                return answer
 
 
 def _requests(access: Access, sockets: Sockets, seconds: float) -> Requests:
