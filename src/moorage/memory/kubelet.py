@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 from moorage.memory import conditions, updates
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.memory.versioned_store import Record
 from moorage.watch.api_errors import Conflict, NotFound
 from moorage.watch.api_resources import PODS
 from moorage.watch.api_server import Raw
@@ -67,12 +68,10 @@ class Kubelet:
         """Let go of every deleted pod when it has stopped or its grace period is over."""
         async with (
             asyncio.TaskGroup() as group,
-            aclosing(self._cluster.watch(PODS, resource_version="")) as events,
+            aclosing(self._cluster.follow(PODS, _is_to_stop)) as events,
         ):
             async for event in events:
-                if event.type == "DELETED" or event.object is None:
-                    continue
-                if event.object.metadata.deletion_timestamp is not None:
+                if event.object is not None:
                     stopping = self._stop(event.object.namespace, event.object.name, stop_seconds)
                     group.create_task(stopping, name=f"kubelet/{event.object.key}")
 
@@ -96,3 +95,7 @@ class Kubelet:
         change = {"status": status}
         registry = self._cluster.registry
         updates.patch_object(registry, PODS, namespace, name, change, "status", "merge")
+
+
+def _is_to_stop(record: Record) -> bool:
+    return record.type != "DELETED" and bool(record.entry.raw["metadata"].get("deletionTimestamp"))

@@ -11,7 +11,7 @@ import msgspec
 
 from moorage.clock import Clock
 from moorage.memory.stored_objects import Entry
-from moorage.memory.versioned_store import History, Store, Table
+from moorage.memory.versioned_store import History, Record, Store, Table, Wants
 from moorage.watch.api_errors import TOO_LARGE_VERSION, BadRequest, Gone, VersionTooLarge
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import Page, WatchEvent
@@ -97,9 +97,16 @@ def _decode(text: str) -> _Token:
 
 
 async def watch_changes(
-    store: Store, resource: Resource, resource_version: str, alarm: "WatchTimer | None"
+    store: Store,
+    resource: Resource,
+    resource_version: str,
+    alarm: "WatchTimer | None",
+    wants: Wants | None = None,
 ) -> AsyncGenerator[WatchEvent, None]:
-    """Every change after a version; from none or "0", first what there is, as additions."""
+    """Every change after a version; from none or "0", first what there is, as additions.
+
+    Who `wants` some alone is not woken for others.
+    """
     table = store.table(resource)
     history = table.history
     version = check_resource_version(store, resource_version)
@@ -108,14 +115,16 @@ async def watch_changes(
     else:
         version, position = store.version, history.end
         for entry in table.in_order():
-            if _is_selected(resource, entry.key):
+            if _is_selected(resource, entry.key) and (
+                wants is None or wants(Record("ADDED", entry))
+            ):
                 yield WatchEvent("ADDED", entry.view, str(entry.version))
     try:
         while True:
             while position < history.end:
                 record = history.at(position, version)
                 position, version = position + 1, record.version
-                if _is_selected(resource, record.entry.key):
+                if _is_selected(resource, record.entry.key) and (wants is None or wants(record)):
                     yield record.event
             if alarm is not None and alarm.rang(history):
                 if alarm.bookmarks:
@@ -123,7 +132,7 @@ async def watch_changes(
                 if alarm.over:
                     return
             else:
-                await history.changed()
+                position += await history.changed(wants)
     finally:
         if alarm is not None:
             alarm.cancel()

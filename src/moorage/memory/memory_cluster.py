@@ -22,7 +22,7 @@ from moorage.memory.shared_specs import SharedSpecs
 from moorage.memory.stored_objects import Entry
 from moorage.memory.validation import object_validation
 from moorage.memory.validation.object_validation import ObjectValidation
-from moorage.memory.versioned_store import Store
+from moorage.memory.versioned_store import Store, Wants
 from moorage.watch.api_resources import NAMESPACES, PODS, PRIORITY_CLASSES, Resource
 from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
 
@@ -121,6 +121,13 @@ class MemoryCluster:
             else None
         )
         return list_watch.watch_changes(self.registry.store, resource, resource_version, alarm)
+
+    def follow(
+        self, resource: Resource, wants: Wants, resource_version: str = ""
+    ) -> AsyncGenerator[WatchEvent, None]:
+        """The changes after that version that somebody wants, who sleeps through the others."""
+        store = self.registry.store
+        return list_watch.watch_changes(store, resource, resource_version, None, wants)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Raw:
         """The object as it is now."""

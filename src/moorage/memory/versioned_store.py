@@ -35,6 +35,21 @@ class Record:
         return self._event
 
 
+Wants = Callable[[Record], bool]
+"""Whether a reader is to see a record."""
+
+
+class _Waiter:
+    """A reader at the end of a history; `passed` counts records that it did not want."""
+
+    __slots__ = ("passed", "wants", "woken")
+
+    def __init__(self, wants: Wants | None, woken: asyncio.Future[None]) -> None:
+        self.wants = wants
+        self.woken = woken
+        self.passed = 0
+
+
 class History:
     """Records in the order of their versions; only the last `window` are kept.
 
@@ -46,7 +61,7 @@ class History:
         self._records: list[Record] = []
         self._dropped = 0
         self._expired = 0
-        self._waiters: dict[asyncio.Future[None], None] = {}
+        self._waiters: dict[_Waiter, None] = {}
 
     @property
     def end(self) -> int:
@@ -54,7 +69,7 @@ class History:
         return self._dropped + len(self._records)
 
     def append(self, record: Record) -> None:
-        """Add a record and wake those who wait for it."""
+        """Add a record and wake those who want it."""
         self._records.append(record)
         excess = len(self._records) - self._window
         if excess > 0:
@@ -62,7 +77,8 @@ class History:
             if excess >= self._window:  # dropping half at a time keeps appending cheap
                 del self._records[:excess]
                 self._dropped += excess
-        self.wake()
+        if self._waiters:
+            self._wake(record)
 
     def after(self, version: int) -> int:
         """The position of the first record later than a version."""
@@ -89,22 +105,31 @@ class History:
         assert versions == sorted(set(versions)), "versions do not rise"
         assert versions[-1] <= version, "the history is ahead of its store"
 
-    async def changed(self) -> None:
-        """Return after the next `wake`: an appended record, or a reader's own alarm."""
-        waiter = asyncio.get_running_loop().create_future()
+    async def changed(self, wants: Wants | None = None) -> int:
+        """Return after the next record that is wanted, or `wake`, a reader's own alarm.
+
+        The answer is how many records came before it that were not.
+        """
+        waiter = _Waiter(wants, asyncio.get_running_loop().create_future())
         self._waiters[waiter] = None
         try:
-            await waiter
+            await waiter.woken
         finally:
             self._waiters.pop(waiter, None)
+        return waiter.passed
 
     def wake(self) -> None:
         """Let everyone who waits look again, in the order in which they came."""
-        if self._waiters:
-            waiters, self._waiters = self._waiters, {}
-            for waiter in waiters:
-                if not waiter.done():
-                    waiter.set_result(None)
+        self._wake(None)
+
+    def _wake(self, record: Record | None) -> None:
+        waiters, self._waiters = self._waiters, {}
+        for waiter in waiters:
+            if record is not None and waiter.wants is not None and not waiter.wants(record):
+                waiter.passed += 1
+                self._waiters[waiter] = None
+            elif not waiter.woken.done():
+                waiter.woken.set_result(None)
 
 
 class Table:

@@ -79,7 +79,8 @@ class ClassTotals:
     @property
     def feasible(self) -> int:
         """How many nodes took a pod when `best` was asked last."""
-        return int(np.count_nonzero(self.totals >= 0))
+        totals = self.totals
+        return len(totals) if totals.min() >= 0 else int(np.count_nonzero(totals >= 0))
 
     def best(self, table: NodeTable) -> tuple[int, int]:
         """The highest total, -1 where no node takes a pod, and how many nodes have it."""

@@ -10,6 +10,7 @@ from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.bind.event_recorder import EventRecorder
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.memory.versioned_store import Record
 from moorage.watch.api_resources import EVENTS, PODS
 
 _TARGET = "DisruptionTarget"
@@ -57,10 +58,10 @@ class EvictionLog:
 
     async def run(self) -> None:
         """Follow pods, for ever."""
-        watch = self._cluster.watch(PODS, resource_version=str(self._from))
-        async with aclosing(watch) as events:
+        gone = self._cluster.follow(PODS, _is_deleted, str(self._from))
+        async with aclosing(gone) as events:
             async for event in events:
-                if event.type == "DELETED" and isinstance(event.object, Pod):
+                if isinstance(event.object, Pod):
                     self._note(event.object)
 
     def _note(self, pod: Pod) -> None:
@@ -80,6 +81,10 @@ class EvictionLog:
             if related and event.get("reason") == "Preempted":
                 name = "/".join(filter(None, (related.get("namespace"), related.get("name"))))
                 yield event["regarding"]["uid"], f"{related.get('kind')} {name}"
+
+
+def _is_deleted(record: Record) -> bool:
+    return record.type == "DELETED"
 
 
 def _eviction(pod: Pod, by: str, seconds: float) -> Eviction:

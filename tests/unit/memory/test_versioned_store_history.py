@@ -76,6 +76,21 @@ def test_everyone_who_waits_is_woken_in_the_order_of_coming() -> None:
     assert asyncio.run(main()) == ["a", "b", "c"]
 
 
+def test_who_wants_some_records_alone_sleeps_through_the_others() -> None:
+    async def main() -> tuple[bool, int]:
+        made = History(2)
+        task = asyncio.create_task(made.changed(lambda record: record.version == 4))
+        await asyncio.sleep(0)
+        for version in (1, 2, 3):
+            made.append(record(version))
+        await asyncio.sleep(0)
+        slept = not task.done()
+        made.append(record(4))
+        return slept, await task
+
+    assert asyncio.run(main()) == (True, 3)
+
+
 def test_who_was_cancelled_while_waiting_leaves_nothing_behind() -> None:
     async def main() -> None:
         made = History(9)
