@@ -10,7 +10,7 @@ from collections import OrderedDict
 from functools import lru_cache
 from typing import Any, Final
 
-from moorage.config.plain_yaml import NOT_PLAIN, PlainReader, Resolve
+from moorage.config.plain_yaml import NOT_PLAIN, PlainReader, Resolve, entry_at
 
 LARGE: Final = 250
 """Characters from which on a part is divided."""
@@ -64,15 +64,20 @@ class BlockReader:
 
     def _mapping(self, text: str, column: int, depth: int) -> Any:
         found: dict[str, Any] = {}
-        starts = [0, *(match.start() + 1 for match in _keys_at(column).finditer(text))]
-        for start, end in zip(starts, (*starts[1:], len(text) + 1), strict=True):
-            part = text[start : end - 1]
-            alone = self._plain.entry(part, column)
+        starts = [match.start() + 1 for match in _keys_at(column).finditer(text)]
+        entry, scalar = entry_at(column).fullmatch, self._plain.scalar
+        start = 0
+        for following in (*starts, len(text) + 1):
+            end = following - 1
+            alone = entry(text, start, end)
             if alone is not None:
-                if alone[0] in found:
+                key, quoted, plain = alone.groups()
+                if key in found:
                     return NOT_PLAIN
-                found[alone[0]] = alone[1]
+                found[key] = quoted[1:-1] if quoted else scalar(plain)
+                start = following
                 continue
+            part, start = text[start:end], following
             key, colon, body = part.partition(":\n")
             if not colon or not _NAME.fullmatch(key, column):
                 read = self._value(part, depth + 1)

@@ -9,6 +9,7 @@ property test holds, and takes a fraction of the time here.
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 NOT_PLAIN: Final = object()
@@ -24,13 +25,6 @@ _LINE: Final = re.compile(
     r" *(?:(?<![^ \n])#[ -~]*)?$",
     re.MULTILINE,
 )
-_ENTRY: Final = re.compile(
-    r" *([A-Za-z0-9_][A-Za-z0-9_./-]{0,200}): +"
-    r"(?!.*:(?: |$))"
-    r"(?:(\"[ !#-\[\]-~]*\"|'[ -&(-~]*')"
-    r"|((?:[A-Za-z0-9_/]|[.+-](?=[A-Za-z0-9_./]))[A-Za-z0-9_./+=@,*: -]*))"
-)
-"""A line with a key and a value, as above; without dashes and comments."""
 _DEEPEST: Final = 100
 _QUANTITY: Final = re.compile(r"[1-9][0-9]*[A-Za-z]+")
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -38,6 +32,17 @@ _MAYBE_NO_TEXT: Final = frozenset("0123456789.+-")
 _NO_TEXT: Final = frozenset(("y", "n", "yes", "no", "true", "false", "on", "off", "null"))
 
 Resolve = Callable[[str], Any]
+
+
+@lru_cache(maxsize=64)
+def entry_at(column: int) -> re.Pattern[str]:
+    """A line of a key at a column and a value, in groups: key, quoted, plain; no comment."""
+    return re.compile(
+        rf" {{{column}}}([A-Za-z0-9_][A-Za-z0-9_./-]{{0,200}}): +"
+        r"(?!.*:(?: |$))"
+        r"(?:(\"[ !#-\[\]-~]*\"|'[ -&(-~]*')"
+        r"|((?:[A-Za-z0-9_/]|[.+-](?=[A-Za-z0-9_./]))[A-Za-z0-9_./+=@,*: -]*))"
+    )
 
 
 class _Open:
@@ -90,22 +95,15 @@ class PlainReader:
             if quoted:
                 stack[-1].put(quoted[1:-1])
             elif plain:
-                stack[-1].put(self._scalar(plain))
+                stack[-1].put(self.scalar(plain))
             elif empty:
                 stack[-1].put({} if empty == "{}" else [])
             elif not key:
                 return NOT_PLAIN
         return root.value[0] if root.value else None
 
-    def entry(self, text: str, column: int) -> tuple[str, Any] | None:
-        """The key at a column and the scalar of a text of one line; None where it is no such."""
-        found = _ENTRY.fullmatch(text)
-        if found is None or found.start(1) != column:
-            return None
-        key, quoted, plain = found.groups()
-        return key, quoted[1:-1] if quoted else self._scalar(plain)
-
-    def _scalar(self, text: str) -> Any:
+    def scalar(self, text: str) -> Any:
+        """What a plain word, or several, says."""
         found = self._known.get(text)
         if found is None:
             found = self._known[text] = self._resolved(text.rstrip(" "))
