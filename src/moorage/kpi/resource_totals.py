@@ -43,8 +43,12 @@ class _Total:
         self.capacity_area += self.capacity * passed
         self.requested_area += self.requested * passed
         self.used_area += self.used * passed
-        if self.nodes:
-            self.imbalance_area += self.deviation() * passed
+        nodes = self.nodes
+        if nodes:
+            mean = self.sum / nodes
+            variance = self.squares / nodes - mean * mean
+            if variance > 0.0:
+                self.imbalance_area += math.sqrt(variance) * passed
             self.seconds += passed
 
     def deviation(self) -> float:
@@ -102,10 +106,14 @@ class ResourceTotals:
         self, now: float, node: str, requests: Mapping[str, float], sign: int, usage: float
     ) -> None:
         """A pod has come to a node (1), or has left it (-1)."""
-        offered, held = self._offered[node], self._held[node]
+        offered, held, totals = self._offered[node], self._held[node], self._totals
         for name, asked in requests.items():
             amount = sign * asked
-            total = self._total(name, now)
+            total = totals.get(name)
+            if total is None:
+                total = self._total(name, now)
+            elif total.since < now:
+                total.advance(now)
             total.requested += amount
             total.used += amount * usage
             if total.capacity and total.requested > total.peak * total.capacity:
@@ -114,17 +122,19 @@ class ResourceTotals:
             before = held.get(name, 0.0)
             held[name] = before + amount
             if room > 0:
-                total.shift(before / room, (before + amount) / room)
+                was, share = before / room, (before + amount) / room
+                total.sum += share - was
+                total.squares += share * share - was * was
 
     def has_room(self, node: str, requests: Mapping[str, float]) -> bool:
         """Whether a node is there and holds as little as to take that, too."""
         offered, held = self._offered.get(node), self._held.get(node)
         if offered is None or held is None:
             return False
-        return all(
-            held.get(name, 0.0) + amount <= offered.get(name, 0.0)
-            for name, amount in requests.items()
-        )
+        for name, amount in requests.items():
+            if held.get(name, 0.0) + amount > offered.get(name, 0.0):
+                return False
+        return True
 
     def fills(self) -> list[float]:
         """How full each node is: the largest part that is held of any of its resources."""

@@ -33,16 +33,21 @@ class Requeuer:
         self, event: ClusterEvent, old: Any, new: Any, now: float, only: PodFilter | None
     ) -> int:
         """Retry the pods an event is worth it for; say how many that was."""
-        if not len(self._places.pool) and not self._flights.uids():
+        in_flight = self._flights.uids()
+        if not len(self._places.pool) and not in_flight:
             return 0
         heard = self._hints.hear(event)
         if not heard.is_of_interest:
             return 0
-        step, woken = Step(Trigger.MOVE, heard.name, now), 0
-        for pod in self._candidates(heard, old, new):
-            if only is None or only(pod.info.pod):
-                woken += self._try(pod, heard, old, new, step)
-        self._flights.record(InFlightEvent(event, old, new, target_uid(event, new)))
+        woken = 0
+        candidates = self._candidates(heard, old, new)
+        if candidates:
+            step = Step(Trigger.MOVE, heard.name, now)
+            for pod in candidates:
+                if only is None or only(pod.info.pod):
+                    woken += self._try(pod, heard, old, new, step)
+        if in_flight:
+            self._flights.record(InFlightEvent(event, old, new, target_uid(event, new)))
         return woken
 
     def by_time(self, now: float, looked: float, longest: float) -> None:
@@ -127,12 +132,13 @@ class Requeuer:
             return sorted(pool, key=_sequence)
         found: dict[str, QueuedPod] = {}
         for (scheduler, plugin), classes in pool.refused.items():
-            hints = heard.wanted.get(scheduler, {}).get(plugin)
+            wanted = heard.wanted.get(scheduler)
+            hints = wanted.get(plugin) if wanted else None
             for pods in classes.values() if hints else ():
                 sample = next(iter(pods.values())).judged
                 if self._hints.may_wake(hints or (), sample, old, new):
                     found.update(pods)
-        return sorted(found.values(), key=_sequence)
+        return sorted(found.values(), key=_sequence) if found else []
 
 
 def _sequence(pod: QueuedPod) -> int:

@@ -139,7 +139,8 @@ class SubQueues:
                 f"from {source.value} to {state.value}"
             )
         pod.state = state
-        self._diary.write(pod, step.event, source, step.now)
+        if self._diary.is_kept:
+            self._diary.write(pod, step.event, source, step.now)
 
     def _arrive(self, pod: QueuedPod, state: State, step: Step) -> None:
         self.shift(pod, state, step)

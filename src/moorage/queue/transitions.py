@@ -31,10 +31,11 @@ _Row = tuple[str, float, str, State, State, int, frozenset[str], str]
 class TransitionLog:
     """A bounded log; the oldest notes are forgotten first."""
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_rows", "is_kept")
 
     def __init__(self, length: int) -> None:
         self._rows: deque[_Row] = deque(maxlen=length)
+        self.is_kept = length > 0
 
     def write(self, pod: QueuedPod, event: str, source: State, now: float) -> None:
         """Put down that a pod came from `source` to where it is now."""

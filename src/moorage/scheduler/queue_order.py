@@ -13,7 +13,7 @@ from moorage.framework.points import QueueSort
 from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.backoff import Backoff
 from moorage.queue.queue_settings import QueueSettings
-from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE, SchedulingQueue
+from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE, NOTES, SchedulingQueue
 from moorage.scheduler.feature import Feature
 
 Rank = Callable[[QueuedPod], QueuedPod]
@@ -27,8 +27,12 @@ def queue_for(
     rank: Rank | None = None,
     report: OnPluginError = ignore_plugin_error,
     max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
+    notes: int = NOTES,
 ) -> SchedulingQueue:
-    """One queue for every profile; `report` hears of gates and hints that raised."""
+    """One queue for every profile; `report` hears of gates and hints that raised.
+
+    So many `notes` are kept of what became of pods.
+    """
     settings = settings_for(profiles, backoff, rank)
     return SchedulingQueue(
         settings.sort_key,
@@ -38,6 +42,7 @@ def queue_for(
         backoff=settings.backoff,
         report=report,
         max_in_unschedulable=max_in_unschedulable,
+        notes=notes,
     )
 
 

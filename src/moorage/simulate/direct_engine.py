@@ -129,7 +129,7 @@ class DirectEngine:
         waiting = WaitingPods()
         recorder = SilentRecorder(server, clock, instance="simulation")
         Handles(self._cache, clock, waiting, recorder, ignore_breaker_event).give((profile,))
-        self._queue = queue_for((_ungated(profile),), clock.now, backoff)
+        self._queue = queue_for((_ungated(profile),), clock.now, backoff, notes=0)
         handlers = EventHandlers(
             self._cache, self._queue, {profile.scheduler_name}, waiting, clock.now
         )
