@@ -27,7 +27,7 @@ from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
-from moorage.framework.events import ASSIGNED_POD_ADD
+from moorage.framework.events import ASSIGNED_POD_ADD, UNSCHEDULED_POD_ADD
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import NoNodesError, Rejection
 from moorage.guard.breaker_events import ignore_breaker_event
@@ -38,6 +38,7 @@ from moorage.scheduler.handles import Handles
 from moorage.scheduler.intake import FOLLOWED, has_own_dice
 from moorage.scheduler.placement import Placement, place
 from moorage.scheduler.queue_order import queue_for
+from moorage.simulate.pod_lifecycle import PENDING
 from moorage.simulate.quick_attempt import QuickAttempts
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.simulated_server import SilentRecorder, SimulatedServer
@@ -65,9 +66,9 @@ class DirectServer(SimulatedServer):
 
     def put(self, resource: Resource, found: KubeObject) -> KubeObject:
         """Create an object, or replace it by another version."""
-        table = self._tables[resource.plural]
-        old = table.get(found.key)
-        table[found.key] = found
+        table, key = self._tables[resource.plural], found.key
+        old = table.get(key)
+        table[key] = found
         self.believe(Change("added" if old is None else "updated", old, found))
         return found
 
@@ -152,9 +153,23 @@ class DirectEngine:
             await self._woken.wait()
 
     def _believe(self, change: Change) -> None:
-        self._apply(change)
+        new = change.new
+        if change.old is None and isinstance(new, Pod) and self._is_new(new):
+            now = self._clock.now()
+            self._queue.add(self._cache.info(new), now)
+            self._queue.move(UNSCHEDULED_POD_ADD, None, new, now)
+        else:
+            self._apply(change)
         if not self._is_busy and self._is_ready():
             self._wake()
+
+    def _is_new(self, pod: Pod) -> bool:
+        """Whether a pod was never heard of, waits for us, and holds nothing that must be known."""
+        return (
+            pod.spec.scheduler_name == self._profile.scheduler_name
+            and not pod.spec.node_name
+            and pod.status is PENDING
+        )
 
     def _is_ready(self) -> bool:
         now = self._clock.now()

@@ -47,9 +47,10 @@ class QuickAttempts:
         table = self._cache.table
         if not (self._is_usable and table.is_ordinary and table.rows):
             return None
-        if self._nodes_seen != nodes_version(table):
+        version = nodes_version(table)
+        if self._nodes_seen != version:
             self._known.clear()
-            self._nodes_seen = nodes_version(table)
+            self._nodes_seen = version
         cls = info.cls
         if cls in self._known:
             self._known.move_to_end(cls)
