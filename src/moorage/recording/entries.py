@@ -282,7 +282,9 @@ AnyEntry = (
 )
 Outcome = Placed | Refused | Failed
 
-encode: Final = msgspec.msgpack.Encoder().encode
+_encoder: Final = msgspec.msgpack.Encoder()
+encode: Final = _encoder.encode
+encode_into: Final = _encoder.encode_into
 _entries: Final = msgspec.msgpack.Decoder(list[AnyEntry])
 
 

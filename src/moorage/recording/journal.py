@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from moorage.config.field_errors import InputError
-from moorage.recording.entries import Entry, encode
+from moorage.recording.entries import Entry, encode_into
 from moorage.recording.segments import Compressor, SegmentWriter, segments_in
 
-FRAME_BYTES: Final = 1 << 20
+FRAME_BYTES: Final = 128 << 10
 """Entries of about so many bytes are compressed together."""
+COPY_FRAME_BYTES: Final = 1 << 20
+"""The same, where nobody waits."""
 FLUSH_SECONDS: Final = 1.0
 """An entry is written no later than that."""
 FULL: Final = 5_000
@@ -29,7 +31,8 @@ _LOOK_SECONDS: Final = 0.05
 class Journal:
     """Writes what it is handed, in order; whatever goes wrong ends the recording, nothing else.
 
-    `failed` hears why, once, on the journal's own thread.
+    An entry is encoded by the journal's own thread, a moment after it was handed over: what it
+    holds must not be changed any more. `failed` hears why recording ended, once, on that thread.
     """
 
     def __init__(
@@ -42,18 +45,15 @@ class Journal:
         self._frame_bytes = frame_bytes
         self._compressor = Compressor()
         self._failed = failed
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[Entry] = deque()
+        self.write: Callable[[Entry], None] = self._waiting.append
+        """Take an entry."""
         self._closing = threading.Event()
         self._flushed = time.monotonic()
         self.trouble = ""
         self.entries = 0
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
         self._thread.start()
-
-    def write(self, entry: Entry) -> None:
-        """Take an entry; it is encoded at once, so that nothing can change it any more."""
-        if not self.trouble:
-            self._waiting.append(encode(entry))
 
     @property
     def written(self) -> int:
@@ -66,54 +66,54 @@ class Journal:
         self._thread.join()
 
     def _run(self) -> None:
+        while not self._closing.wait(_LOOK_SECONDS):
+            self._try(self._write_when_due)
+        self._try(self._write_all)
+        self._try(self._writer.close)
+
+    def _try(self, step: Callable[[], None]) -> None:
+        """Take a step; once something went wrong, whatever is handed over is dropped."""
         try:
-            while not self._closing.wait(_LOOK_SECONDS):
-                self._write_when_due()
-            self._write_all()
+            step()
         except OSError as error:
-            self._give_up(f"{error.strerror or error}: recording has ended")
-        finally:
-            self._close()
+            if not self.trouble:
+                self._give_up(f"{error.strerror or error}: recording has ended")
+        if self.trouble:
+            self._waiting.clear()
 
     def _write_when_due(self) -> None:
-        waiting = self._waiting
-        if self.trouble:
-            waiting.clear()
-        elif len(waiting) > MOST_WAITING:
-            self._give_up(SLOW_DISK.format(len(waiting)))
-        elif len(waiting) >= FULL or time.monotonic() - self._flushed >= FLUSH_SECONDS:
+        count = len(self._waiting)
+        if count > MOST_WAITING:
+            self._give_up(SLOW_DISK.format(count))
+        elif count >= FULL or time.monotonic() - self._flushed >= FLUSH_SECONDS:
             self._flushed = time.monotonic()
             self._write_all()
 
     def _write_all(self) -> None:
-        while self._waiting:
+        while self._waiting and not self.trouble:
             self._write_frame()
 
     def _write_frame(self) -> None:
-        taken, size = list[bytes](), 0
-        while self._waiting and size < self._frame_bytes:
-            entry = self._waiting.popleft()
-            taken.append(entry)
-            size += len(entry)
-        self.entries += len(taken)
-        self._writer.write(self._compressor.compress(frame(taken)))
+        content, count = bytearray(FRAME_HEAD), 0
+        while self._waiting and len(content) < self._frame_bytes:
+            encode_into(self._waiting.popleft(), content, -1)
+            count += 1
+        self.entries += count
+        self._writer.write(self._compressor.compress(as_frame(content, count)))
 
     def _give_up(self, why: str) -> None:
         self.trouble = why
-        self._waiting.clear()
         self._failed(why)
 
-    def _close(self) -> None:
-        try:
-            self._writer.close()
-        except OSError as error:
-            if not self.trouble:
-                self._give_up(f"{error.strerror or error}: recording has ended")
+
+FRAME_HEAD: Final = b"\xdd\0\0\0\0"
+"""A MessagePack array, whose length is not known yet."""
 
 
-def frame(entries: list[bytes]) -> bytes:
-    """A MessagePack array of entries that are encoded already."""
-    return b"\xdd" + len(entries).to_bytes(4, "big") + b"".join(entries)
+def as_frame(content: bytearray, count: int) -> bytearray:
+    """A MessagePack array of entries, from its head and so many entries."""
+    content[1:5] = count.to_bytes(4, "big")
+    return content
 
 
 def write_recording(folder: Path, entries: Iterable[Entry]) -> int:
@@ -121,15 +121,14 @@ def write_recording(folder: Path, entries: Iterable[Entry]) -> int:
     if folder.exists() and segments_in(folder):
         raise InputError([f"{folder}: holds a recording already; name a folder that is empty"])
     writer, compressor = SegmentWriter(folder), Compressor(level=9)
-    waiting, size, count = list[bytes](), 0, 0
+    content, count, total = bytearray(FRAME_HEAD), 0, 0
     for entry in entries:
-        encoded = encode(entry)
-        waiting.append(encoded)
-        size, count = size + len(encoded), count + 1
-        if size >= FRAME_BYTES:
-            writer.write(compressor.compress(frame(waiting)))
-            waiting, size = [], 0
-    if waiting:
-        writer.write(compressor.compress(frame(waiting)))
+        encode_into(entry, content, -1)
+        count += 1
+        if len(content) >= COPY_FRAME_BYTES:
+            writer.write(compressor.compress(as_frame(content, count)))
+            content, count, total = bytearray(FRAME_HEAD), 0, total + count
+    if count:
+        writer.write(compressor.compress(as_frame(content, count)))
     writer.close()
-    return count
+    return total + count

@@ -230,14 +230,8 @@ STATES: Final[tuple[NotedState, ...]] = (
 )
 
 
-_STORES: Final = frozenset(
-    {
-        node_measurements.USAGE_STORE,
-        node_measurements.ENERGY_STORE,
-        latency_measurements.LATENCY_STORE,
-        price_table.PRICES,
-    }
-)
+_USAGE, _ENERGY = node_measurements.USAGE_STORE, node_measurements.ENERGY_STORE
+_LATENCY, _PRICES = latency_measurements.LATENCY_STORE, price_table.PRICES
 
 
 def is_quiet(cycle: Cycle) -> bool:
@@ -245,10 +239,10 @@ def is_quiet(cycle: Cycle) -> bool:
     shared = cycle.shared
     if shared.get(BEING_EVICTED) or shared.get(SPARES) is not None:
         return False
-    if not _STORES.isdisjoint(shared) or device_cache(cycle.cache).unlisted:
+    if _USAGE in shared or _ENERGY in shared or _LATENCY in shared or _PRICES in shared:
         return False
     _, holds = shared.get(GANGS, NO_GROUPS)
-    if len(holds) or DOMAIN in cycle.state:
+    if len(holds) or DOMAIN in cycle.state or device_cache(cycle.cache).unlisted:
         return False
     return not podgroup.group_names(cycle.pod)
 

@@ -51,10 +51,10 @@ class ChangeLog:
 
     def pod(self, pod: Pod) -> None:
         """Whatever follows refers to this version of the pod by its uid."""
-        meta = pod.metadata
-        if self._known.get(meta.uid) is not pod:
+        meta, known = pod.metadata, self._known
+        if known.get(meta.uid) is not pod:
             self.clock()
-            self._known[meta.uid] = pod
+            known[meta.uid] = pod
             self.write(entries.PodSeen(without_secrets(pod) if meta.annotations else pod))
 
     def pod_gone(self, uid: str) -> None:
@@ -157,7 +157,7 @@ class RecordedCache(Cache):
         self.table.derived[DEVICES] = DeviceCache(self, partial(RecordedClaims, log))
 
     def info(self, pod: Pod) -> PodInfo:
-        found = super().info(pod)
+        found = self.classes.info(pod)
         if not self._log.muted:
             self._log.pod(pod)
         return found
@@ -174,7 +174,7 @@ class RecordedCache(Cache):
             self._log.write(entries.NodeGone(node.name))
 
     def assume(self, pod: PodInfo, node: str) -> None:
-        super().assume(pod, node)
+        Cache.assume(self, pod, node)
         if not self._log.muted:
             self._log.pod(pod.pod)
             self._log.write(entries.Assumed(pod.uid, node))
@@ -185,7 +185,7 @@ class RecordedCache(Cache):
             self._log.write(entries.Forgotten(pod.uid))
 
     def put_pod(self, pod: Pod) -> None:
-        super().put_pod(pod)
+        Cache.put_pod(self, pod)
         if not self._log.muted:
             self._log.write(entries.PodPut(pod.uid))
 

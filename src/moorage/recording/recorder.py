@@ -20,7 +20,6 @@ from moorage.recording.entries import (
     Began,
     Configured,
     Entry,
-    ExtenderSaid,
     Noted,
     Outcome,
 )
@@ -48,48 +47,48 @@ class Recorder:
 
     def decide(self, profile: Profile, cycle: Cycle) -> Decision | Unschedulable:
         """Decide as ever, and put down how it came out."""
-        log, pod, dice = self._log, cycle.pod, cycle.random
-        log.pod(pod)
-        self._note(profile, cycle)
-        draws = NotedDraws(dice)
-        asked = NotedExtenders(cycle.extenders, log) if cycle.extenders else None
-        cycle.random = draws
-        if asked is not None:
-            cycle.extenders = asked
+        log, dice = self._log, cycle.random
+        log.pod(cycle.pod)
+        if self._noted or not is_quiet(cycle):
+            self._note(profile, cycle)
+        draws = cycle.random = NotedDraws(dice)
+        asked = self._ask(cycle) if cycle.extenders else None
         log.muted = True
         try:
             decided = attempt.run(profile, cycle)
         except Exception as error:
-            self._tell(profile, cycle, pod.uid, draws, failure_of(error), asked)
+            self._tell(profile, cycle, draws, failure_of(error), asked)
             raise
         finally:
             log.muted = False
             cycle.random = dice
-        self._tell(profile, cycle, pod.uid, draws, outcome_of(decided), asked)
+        self._tell(profile, cycle, draws, outcome_of(decided), asked)
         return decided
+
+    def _ask(self, cycle: Cycle) -> NotedExtenders:
+        asked = cycle.extenders = NotedExtenders(cycle.extenders, self._log)
+        return asked
 
     def _tell(
         self,
         profile: Profile,
         cycle: Cycle,
-        uid: str,
         draws: NotedDraws,
         outcome: Outcome,
         asked: NotedExtenders | None,
     ) -> None:
-        answers: tuple[ExtenderSaid, ...] = () if asked is None else tuple(asked.said)
         self._write(
             Attempt(
                 cycle.attempt,
-                uid,
-                profile.resolved.scheduler_name,
+                cycle.incoming.uid,
+                profile.scheduler_name,
                 profile.version,
                 cycle.now,
                 tuple(draws.drawn),
                 outcome,
                 bool(profile.post_filter),
                 asked is not None,
-                answers,
+                () if asked is None else tuple(asked.said),
             )
         )
 

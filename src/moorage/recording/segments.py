@@ -46,7 +46,7 @@ class Torn(NamedTuple):
 class Compressor:
     """zstd, both ways."""
 
-    def __init__(self, level: int = 3) -> None:
+    def __init__(self, level: int = 1) -> None:
         try:
             import zstandard
         except ImportError:
