@@ -1,30 +1,108 @@
-"""`--record DIR`: what `run`, `simulate` and `shadow` have in common."""
+"""`--record DIR`, `--record-keep` and `--anonymize`: what `run`, `simulate` and `shadow` share."""
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from moorage.api import quantity
 from moorage.app.config_bundle import ConfigBundle
+from moorage.cli.common import F, with_options
+from moorage.config.durations import Duration
+from moorage.config.field_errors import InputError
 from moorage.framework.plugin import Plugin
 from moorage.scheduler.attempt import Tap, TapOf
 
 if TYPE_CHECKING:  # imported where something is recorded
     from moorage.recording.entries import Configured
+    from moorage.recording.retention import Retention
 
-RECORD: Final = click.option(
-    "--record",
-    default="",
-    metavar="DIR",
-    help="Keep everything decisions depend on in this folder, for `moorage replay`. It is secret "
-    "material: names, labels and annotations of the whole cluster.",
+RECORD: Final = (
+    click.option(
+        "--record",
+        default="",
+        metavar="DIR",
+        help="Keep everything decisions depend on in this folder, for `moorage replay`. It is "
+        "secret material: names, labels and annotations of the whole cluster.",
+    ),
+    click.option(
+        "--record-keep",
+        default="",
+        metavar="SIZE|TIME",
+        help="Keep that much of a recording, as 10GiB or 48h: what is older is removed, file by "
+        "file, and the rest can be replayed. [default: all]",
+    ),
+    click.option(
+        "--anonymize",
+        is_flag=True,
+        help="Replace names, labels, namespaces and images in the recording when the command ends, "
+        "as `moorage record anonymize` does; what was recorded with names is removed then.",
+    ),
 )
 SECRET: Final = (
     "{} will hold names, labels and annotations of the whole cluster: keep it as you keep secrets; "
     "`moorage record anonymize` makes a copy to hand on"
 )
+NOT_YET_ANONYMOUS: Final = (
+    "{} holds names, labels and annotations of the whole cluster until the command ends: "
+    "pseudonyms keep the order of names, so all of them have to be known first"
+)
+WITH_NAMES: Final = ".with-names"
+"""What the name of the folder ends with, in which a recording is made that will be anonymous."""
+BAD_KEEP: Final = "--record-keep {}: write a size, as 10GiB, or a length of time, as 48h"
+
+
+def record_options(command: F) -> F:
+    """Give a command these options."""
+    return with_options(RECORD, command)
+
+
+class RecordTo(NamedTuple):
+    """Where to record to, if anywhere; the options as given."""
+
+    folder: str = ""
+    anonymize: bool = False
+    keep: str = ""
+
+    def retention(self) -> "Retention":
+        """How much to keep; InputError where that is neither a size nor a time."""
+        from moorage.recording.retention import Retention
+
+        if not self.keep:
+            return Retention()
+        seconds, size = _seconds(self.keep), _bytes(self.keep)
+        if seconds > 0:
+            return Retention(seconds=seconds)
+        if size <= 0:
+            raise InputError([BAD_KEEP.format(self.keep)])
+        return Retention(size=size)
+
+    def check(self) -> None:
+        """InputError where the options make no sense together."""
+        if not self.folder and (self.anonymize or self.keep):
+            raise InputError(["--record-keep and --anonymize: name a folder with --record DIR"])
+
+
+def _seconds(text: str) -> float:
+    """A length of time; 0 where it is none."""
+    try:
+        return Duration.parse(text).seconds
+    except ValueError:
+        return 0.0
+
+
+def _bytes(text: str) -> int:
+    """A size, as `10Gi` or `10GiB`; 0 where it is none."""
+    try:
+        return quantity.value(text.removesuffix("B"))
+    except ValueError:
+        return 0
+
+
+NOT_RECORDED: Final = RecordTo()
 
 
 class Recordings:
@@ -42,12 +120,12 @@ class Recordings:
 class RecordingTo(Recordings):
     """A recording in a folder, after what is there already."""
 
-    def __init__(self, folder: Path, failed: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, failed: Callable[[str], None], kept: "Retention") -> None:
         from moorage.recording.journal import Journal
         from moorage.recording.recorder import Recorder
         from moorage.recording.segments import SegmentWriter
 
-        self.journal = Journal(SegmentWriter(folder), failed)
+        self.journal = Journal(SegmentWriter(folder), failed, kept=kept)
         self._recorder: Recorder | None = None
         self._configured: Configured | None = None
         self.tap_of = self._tap
@@ -64,7 +142,7 @@ class RecordingTo(Recordings):
     def _tap(self, now: Callable[[], float]) -> Tap:
         from moorage.recording.recorder import Recorder
 
-        self._recorder = Recorder(self.journal.write, now)
+        self._recorder = Recorder(self.journal.write, now, self.journal.rotation)
         if self._configured is not None:
             self._recorder.configured(self._configured)
         return self._recorder
@@ -75,13 +153,15 @@ def _warn(line: str) -> None:
 
 
 @contextmanager
-def recording_to(folder: str, say: Callable[[str], None] = _warn) -> Iterator[Recordings]:
+def recording_to(given: RecordTo, say: Callable[[str], None] = _warn) -> Iterator[Recordings]:
     """A recording for the length of a command, or none; what becomes of it is said."""
-    if not folder:
+    given.check()
+    if not given.folder:
         yield Recordings()
         return
-    say(SECRET.format(folder))
-    made = RecordingTo(Path(folder), say)
+    folder = Path(f"{given.folder}{WITH_NAMES}" if given.anonymize else given.folder)
+    say((NOT_YET_ANONYMOUS if given.anonymize else SECRET).format(folder))
+    made = RecordingTo(folder, say, given.retention())
     try:
         yield made
     finally:
@@ -89,3 +169,19 @@ def recording_to(folder: str, say: Callable[[str], None] = _warn) -> Iterator[Re
         if not made.journal.trouble:
             count, size = made.journal.entries, made.journal.written
             click.echo(f"recorded {count} entries in {size} bytes: {folder}", err=True)
+        if given.anonymize:
+            _anonymize(folder, Path(given.folder), say)
+
+
+def _anonymize(folder: Path, target: Path, say: Callable[[str], None]) -> None:
+    """Leave the anonymous copy alone; where there is none, say so, and leave the original."""
+    from moorage.recording.anonymous import anonymous_entries
+    from moorage.recording.journal import write_recording
+
+    try:
+        count = write_recording(target, anonymous_entries(folder))
+    except InputError as error:
+        say(f"{error}; {folder} holds it with names")
+        return
+    shutil.rmtree(folder)
+    click.echo(f"{target}: {count} entries without names; every decision is the same", err=True)

@@ -20,7 +20,7 @@ from moorage.app.run_process import FAILED, STOPPED, RunProcess
 from moorage.app.serving_flags import callers_for
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.kube_scheduler_flags import FlagCommand
-from moorage.cli.record_options import Recordings, recording_to
+from moorage.cli.record_options import Recordings, RecordTo, recording_to
 from moorage.cli.run_options import options_of, run_options
 from moorage.clock import SystemClock
 from moorage.config import yaml_dump
@@ -110,7 +110,8 @@ def _load_and_run(options: RunOptions, log: Logs) -> int:
     if whole is not None and options.write_config_to:
         _write_config(options.write_config_to, yaml_dump.dump_all(whole.loaded))
         return STOPPED
-    with recording_to(options.record, partial(say, logging.WARNING)) as recording:
+    record = RecordTo(options.record, options.anonymize, options.record_keep)
+    with recording_to(record, partial(say, logging.WARNING)) as recording:
         return asyncio.run(_run(options, sources, whole, known, log, recording))
 
 

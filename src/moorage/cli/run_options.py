@@ -72,7 +72,7 @@ _OPTIONS = (
         "would go from the live cache, changes of the cluster by a process of its own. "
         "[default: do not]",
     ),
-    RECORD,
+    *RECORD,
     click.option(
         "--allow-writable-plugins",
         is_flag=True,

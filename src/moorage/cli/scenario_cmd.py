@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from moorage import __version__
+from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import comparison_output
+from moorage.cli.record_options import NOT_RECORDED, RecordTo, recording_to
 from moorage.cli.scenario_options import read_configurations, read_scenario, refuse_nothing_done
 from moorage.config.field_errors import InputError
 from moorage.simulate import scenario_file
@@ -33,20 +35,27 @@ def play(
     seed: int,
     output: str,
     shown: "FinishedRun | None" = None,
+    record: RecordTo = NOT_RECORDED,
 ) -> None:
     """Play a scenario once, and write what came of it; `shown` is served afterwards."""
     if output == "yaml":
         raise InputError(["-o yaml: a scenario is told as a table or as json"])
     scenario = read_scenario(paths[0] if paths else None, nodes, pods)
     candidate = read_configurations([config] if config else [], plugins)[0]
-    if shown is None:
+    if shown is None and not record.folder:
         result = run_scenario(scenario, candidate, seed)
         _write(_compared(scenario, candidate, result), result, output)
         return
-    result, scheduler = run_scenario_observed(scenario, candidate, seed, shown.observers)
+    observers = () if shown is None else shown.observers
+    with recording_to(record) as recording:
+        recording.applied(ConfigBundle(candidate.load()), candidate.plugins(), plugins)
+        result, scheduler = run_scenario_observed(
+            scenario, candidate, seed, observers, recording.tap_of
+        )
     found = _compared(scenario, candidate, result)
     _write(found, result, output)
-    shown.serve(scheduler, kpis=comparison_output.kpi_rows(found))
+    if shown is not None:
+        shown.serve(scheduler, kpis=comparison_output.kpi_rows(found))
 
 
 def _compared(scenario: Scenario, candidate: Candidate, result: RunResult) -> Comparison:

@@ -11,7 +11,7 @@ from moorage.app import inputs
 from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import comparison_output
 from moorage.cli.common import CONTEXT, PLUGIN, PORT, TABLE_OR_JSON, exit_on_bad_input
-from moorage.cli.record_options import RECORD, recording_to
+from moorage.cli.record_options import RecordTo, record_options, recording_to
 from moorage.cli.scenario_options import CONFIGS, read_configurations
 from moorage.cli.serve_options import DEFAULT_PORT
 from moorage.cli.shadow_text import print_findings, progress_line
@@ -55,7 +55,7 @@ from moorage.simulate.report import page
     is_flag=True,
     help="Serve a dashboard, too, at /dashboard/ of --http-port, or of port 8090 without one.",
 )
-@RECORD
+@record_options
 @TABLE_OR_JSON
 @exit_on_bad_input
 def shadow_command(
@@ -71,6 +71,8 @@ def shadow_command(
     http_port: int,
     dashboard: bool,
     record: str,
+    anonymize: bool,
+    record_keep: str,
     output: str,
 ) -> None:
     """Watch a live cluster and say what each configuration would have decided.
@@ -97,7 +99,7 @@ def shadow_command(
     if dashboard:
         click.echo(f"http://127.0.0.1:{port}/dashboard/", err=True)
     try:
-        with recording_to(record) as recording:
+        with recording_to(RecordTo(record, anonymize, record_keep)) as recording:
             first = candidates[0]
             recording.applied(ConfigBundle(first.load()), first.plugins(), plugins)
             say, tap_of = progress_line, recording.tap_of

@@ -15,7 +15,7 @@ from moorage.cli import common, scenario_cmd
 from moorage.cli.cluster_options import VALIDATE, ClusterChoice, ManifestCommand
 from moorage.cli.command_exit import FAILED, PENDING
 from moorage.cli.common import exit_on_bad_input
-from moorage.cli.record_options import RECORD, recording_to
+from moorage.cli.record_options import RecordTo, record_options, recording_to
 from moorage.cli.serve_options import SERVE
 from moorage.cli.simulate_text import csv_text, print_report
 from moorage.cli.stage_progress import StageProgress
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 160
 """Of tables that go to a file or a pipe."""
-SCENARIO_NOT_RECORDED = "--record: manifests are recorded, tables and scenarios are not"
 _NARROWEST = 40
 """A terminal that says it is narrower folds lines by itself; a table would lose columns."""
 
@@ -79,7 +78,7 @@ _NARROWEST = 40
     metavar="KIND/NAME=COUNT",
     help="What if a workload had so many pods?",
 )
-@RECORD
+@record_options
 @click.option("--fail-on-pending", is_flag=True, help="End with 3 where a pod is pending.")
 @click.option("--strict", is_flag=True, help="Refuse kinds that scheduling does not read.")
 @SERVE[0]
@@ -103,6 +102,8 @@ def simulate_command(
     drained: tuple[str, ...],
     scaled: tuple[str, ...],
     record: str,
+    anonymize: bool,
+    record_keep: str,
     fail_on_pending: bool,
     strict: bool,
     serve: bool,
@@ -140,10 +141,9 @@ def simulate_command(
     """
     live = context is not None or kubeconfig is not None
     run = _finished_run(http_port) if serve else None
+    kept = RecordTo(record, anonymize, record_keep)
     if nodes or pods or not (paths or live) or scenario_cmd.is_scenario(paths):
-        if record:
-            raise InputError([SCENARIO_NOT_RECORDED])
-        scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output, run)
+        scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output, run, kept)
         return
     with stdout_to_stderr(), garbage.frozen(), StageProgress("reading manifests") as progress:
         choice = ClusterChoice(
@@ -161,7 +161,7 @@ def simulate_command(
         objects = what_if.scale_workloads(objects, scaled)
         objects = what_if.drain_nodes(objects, drained)
         seen = () if run is None else run.observers
-        with recording_to(record) as recording:
+        with recording_to(kept) as recording:
             recording.applied(ConfigBundle(given.loaded), given.known, plugins)
             given = given._replace(objects=objects)
             ran = choice.simulated(given, progress, seen, recording.tap_of)

@@ -3,6 +3,7 @@
     entries           what a recording is made of, and its version
     segments          the files: frames with a checksum, rotated; a torn tail is found
     journal           entries are compressed and written by a thread beside the scheduler; copies
+    retention         how much is kept, and which files are removed
     redaction         what may hold a secret is left out before it is written
     recorded_cache    a cache that tells of every change to what is believed
     recorder          tells of every decision, and what it depended on beside the cache

@@ -5,38 +5,66 @@ draws among equals mean the same nodes: rows are taken by placeholders first, an
 node gets its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 import msgspec
 
 from moorage.api.meta import ObjectMeta
 from moorage.api.node import Node
+from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodInfo
+from moorage.cycle.profile import Profile
 from moorage.devices.device_cache import KEY, device_cache
 from moorage.recording import entries
-from moorage.recording.entries import Entry, encode
-from moorage.recording.recorder import profile_key
-from moorage.recording.replay import Replay
+from moorage.recording.entries import AnyEntry, Configured, encode
+from moorage.recording.redaction import LEFT_OUT, without_secrets
 
 
-def checkpoint(replay: Replay) -> Iterator[Entry]:
+class Believed(Protocol):
+    """Who knows what is believed."""
+
+    @property
+    def cache(self) -> Cache: ...
+    @property
+    def now(self) -> float: ...
+    @property
+    def configured(self) -> Configured | None: ...
+    @property
+    def profiles(self) -> Mapping[str, Profile]: ...
+    @property
+    def noted(self) -> Mapping[tuple[str, str], Any]:
+        """State of features, by what it is and by profile."""
+        ...
+
+    def seen(self) -> Iterator[Pod]:
+        """Every pod that is known of, whether it has a node or waits."""
+        ...
+
+    def reserved_by(self, info: PodInfo) -> tuple[Profile, float] | None:
+        """Whose Reserve plugins were asked about a pod that is assumed, and when."""
+        ...
+
+
+def checkpoint(believed: Believed) -> Iterator[AnyEntry]:
     """Everything that decisions from now on depend on; not to be asked for inside a trial."""
-    assert replay.configured is not None
-    yield entries.Began(replay.now)
-    yield replay.configured
-    yield entries.Clock(replay.now)
-    yield from _nodes(replay.cache)
-    yield _arranged(replay)
-    yield from _objects(replay.cache)
-    yield from _pods(replay)
-    yield from _nominations(replay)
-    for node, until in replay.cache.resting.items():
+    yield entries.Began(believed.now)
+    if believed.configured is not None:
+        yield believed.configured
+    yield entries.Clock(believed.now)
+    yield from _nodes(believed.cache)
+    yield _arranged(believed)
+    yield from _objects(believed.cache)
+    yield from _pods(believed)
+    yield from _nominations(believed.cache)
+    for node, until in believed.cache.resting.items():
         yield entries.Resting(node, until)
-    for (what, profile), value in replay.noted.items():
+    for (what, profile), value in believed.noted.items():
         yield entries.Noted(what, profile, value)
 
 
-def _nodes(cache: Cache) -> Iterator[Entry]:
+def _nodes(cache: Cache) -> Iterator[AnyEntry]:
     table = cache.table
     for row in range(table.rows):
         yield entries.NodePut(Node(metadata=ObjectMeta(name=_placeholder(row))))
@@ -44,48 +72,56 @@ def _nodes(cache: Cache) -> Iterator[Entry]:
     for row in (*table.free_rows, *reversed(wanted)):
         yield entries.NodeGone(_placeholder(row))
     for row in wanted:
-        yield entries.NodePut(table.node(row))
+        yield entries.NodePut(without_secrets(table.node(row)))
 
 
 def _placeholder(row: int) -> str:
     return f"row-{row}"
 
 
-def _arranged(replay: Replay) -> Entry:
-    table, order = replay.cache.table, replay.cache.node_order()
-    starts = ((profile_key(each), each.next_start) for each in replay.profiles.values())
+def _arranged(believed: Believed) -> AnyEntry:
+    table, order = believed.cache.table, believed.cache.node_order()
+    starts = ((profile_key(each), each.next_start) for each in believed.profiles.values())
     return entries.Arranged(tuple(table.node(row).name for row in order), tuple(starts))
 
 
-def _objects(cache: Cache) -> Iterator[Entry]:
+def _objects(cache: Cache) -> Iterator[AnyEntry]:
     for kind in cache.objects.kinds():
-        for found in cache.objects.all(kind):
-            yield entries.ObjectPut(kind.__name__, msgspec.Raw(encode(found)))
+        if kind.__name__ not in LEFT_OUT:
+            for found in cache.objects.all(kind):
+                raw = msgspec.Raw(encode(without_secrets(found)))
+                yield entries.ObjectPut(kind.__name__, raw)
     if KEY in cache.table.derived:
         for claim in device_cache(cache).claims.assumed():
-            yield entries.ClaimAssumed(msgspec.Raw(encode(claim)), is_new=True)
+            yield entries.ClaimAssumed(msgspec.Raw(encode(without_secrets(claim))), is_new=True)
 
 
-def _pods(replay: Replay) -> Iterator[Entry]:
-    cache = replay.cache
+def _pods(believed: Believed) -> Iterator[AnyEntry]:
+    cache = believed.cache
     for node, info in cache.pods():
-        yield entries.PodSeen(info.pod)
-        held = replay.held.get(info.uid)
+        yield entries.PodSeen(without_secrets(info.pod))
+        by = believed.reserved_by(info)
         if info.uid not in cache.assumed:
             yield entries.PodPut(info.uid)
-        elif held is not None and held.profile.plan(info).reserve:
-            key = profile_key(held.profile)
-            yield entries.Reserved(info.uid, node, key, held.cycle.now)
+        elif by is not None and by[0].plan(info).reserve:
+            yield entries.Reserved(info.uid, node, profile_key(by[0]), by[1])
         else:
             yield entries.Assumed(info.uid, node)
-    for uid, info in replay.pods.items():
-        if cache.pod(uid) is None:
-            yield entries.PodSeen(info.pod)
+    for pod in believed.seen():
+        counted = cache.pod(pod.metadata.uid)
+        if counted is None or counted.pod is not pod:
+            yield entries.PodSeen(without_secrets(pod))
 
 
-def _nominations(replay: Replay) -> Iterator[Entry]:
-    nominations = replay.cache.nominations
+def _nominations(cache: Cache) -> Iterator[AnyEntry]:
+    nominations = cache.nominations
     for node in nominations.nodes():
         for info in nominations.on(node):
-            yield entries.PodSeen(info.pod)
+            yield entries.PodSeen(without_secrets(info.pod))
             yield entries.Nominated(info.uid, node)
+
+
+def profile_key(profile: Profile) -> str:
+    """The name of a profile, and of its version where there are several."""
+    name = profile.resolved.scheduler_name
+    return f"{name}@{profile.version}" if profile.version else name

@@ -17,9 +17,9 @@ from moorage.config.moorage_configuration import PluginGuard
 from moorage.cycle.profile import Profile
 from moorage.framework.plugin import Plugin
 from moorage.kernels import compiled
+from moorage.recording.checkpoint import profile_key
 from moorage.recording.entries import Configured
 from moorage.recording.plugin_code import code_of
-from moorage.recording.recorder import profile_key
 from moorage.rollout.rollback import Canaries
 
 SOURCE = "the recording"

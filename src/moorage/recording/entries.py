@@ -1,13 +1,15 @@
 """What a recording is made of: entries, one after the other, each an array with a number first.
 
-Version 1. Objects are written as the API server has them, without defaults, once for each version
+Version 2. Objects are written as the API server has them, without defaults, once for each version
 that was heard; whatever follows refers to them by uid, key or name. Numbers are never used again.
 
     what was heard and believed   PodSeen PodPut PodGone NodePut NodeGone ObjectPut ObjectGone
     what was decided and booked   Attempt Assumed Forgotten Nominated Denominated Resting Rested
                                   ClaimAssumed ClaimSettled
     what was only tried           TrialBegun TrialEnded Imagined Removed
-    what decisions go by          Began Configured Noted Clock Arranged Reserved
+    what decisions go by          Began Configured Noted Clock Arranged Reserved Snapshot
+
+Version 1 has no Snapshot, and is read as it ever was.
 """
 
 from typing import Any, Final
@@ -17,7 +19,7 @@ import msgspec
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the format. A reader refuses what is newer."""
 
 Parts = tuple[tuple[str, int], ...]
@@ -252,6 +254,15 @@ class Attempt(Entry, frozen=True, tag=22):
     answers: tuple[ExtenderSaid, ...] = ()
 
 
+class Snapshot(Entry, frozen=True, tag=27):
+    """Everything that is believed: the first of a file, for who begins to read there.
+
+    Whoever has read what came before leaves it out.
+    """
+
+    entries: "tuple[AnyEntry, ...]"
+
+
 AnyEntry = (
     PodSeen
     | PodPut
@@ -279,6 +290,7 @@ AnyEntry = (
     | Began
     | Reserved
     | Attempt
+    | Snapshot
 )
 Outcome = Placed | Refused | Failed
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from moorage.config.field_errors import InputError
-from moorage.recording.entries import Entry, encode_into
+from moorage.recording.entries import Entry, Snapshot, encode_into
+from moorage.recording.retention import Retention, Rotation
 from moorage.recording.segments import Compressor, SegmentWriter, segments_in
 
 FRAME_BYTES: Final = 128 << 10
@@ -25,6 +26,7 @@ MOST_WAITING: Final = 1 << 20
 SLOW_DISK: Final = (
     "{} entries wait for the disk: recording has ended, and scheduling goes on without it"
 )
+ALL: Final = Retention()
 _LOOK_SECONDS: Final = 0.05
 
 
@@ -40,8 +42,13 @@ class Journal:
         writer: SegmentWriter,
         failed: Callable[[str], None],
         frame_bytes: int = FRAME_BYTES,
+        kept: Retention = ALL,
     ) -> None:
         self._writer = writer
+        self._kept = kept
+        self.rotation = Rotation()
+        """Where the recorder is asked for a snapshot, with which a new file is begun."""
+        self._begun = time.monotonic()
         self._frame_bytes = frame_bytes
         self._compressor = Compressor()
         self._failed = failed
@@ -95,11 +102,23 @@ class Journal:
 
     def _write_frame(self) -> None:
         content, count = bytearray(FRAME_HEAD), 0
-        while self._waiting and len(content) < self._frame_bytes:
-            encode_into(self._waiting.popleft(), content, -1)
+        waiting = self._waiting
+        while waiting and len(content) < self._frame_bytes:
+            if type(waiting[0]) is Snapshot:
+                if count:
+                    break
+                self._begin_file()
+            encode_into(waiting.popleft(), content, -1)
             count += 1
         self.entries += count
         self._writer.write(self._compressor.compress(as_frame(content, count)))
+        if self._kept.is_due(self._writer.size, time.monotonic() - self._begun):
+            self.rotation.due = True
+
+    def _begin_file(self) -> None:
+        self._begun = time.monotonic()
+        self._writer.rotate()
+        self._kept.prune(self._writer.folder, time.time())
 
     def _give_up(self, why: str) -> None:
         self.trouble = why

@@ -4,7 +4,7 @@ What an attempt does to the cache, such as the trials of preemption, a replayed 
 by itself; so while one is made nothing is told.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -25,6 +25,7 @@ from moorage.devices.inventory import Inventory
 from moorage.recording import entries
 from moorage.recording.entries import Entry, encode
 from moorage.recording.redaction import LEFT_OUT, without_secrets
+from moorage.recording.retention import Rotation
 
 CLOCK_SECONDS = 0.05
 """The time is told no more often than that, beside that of attempts."""
@@ -56,6 +57,11 @@ class ChangeLog:
             self.clock()
             known[meta.uid] = pod
             self.write(entries.PodSeen(without_secrets(pod) if meta.annotations else pod))
+
+    @property
+    def known(self) -> Mapping[str, Pod]:
+        """Every pod that was told of and is not gone, as it was told last."""
+        return self._known
 
     def pod_gone(self, uid: str) -> None:
         if self._known.pop(uid, None) is not None:
@@ -146,11 +152,13 @@ class RestingNodes(dict[str, float]):
 
 
 class RecordedCache(Cache):
-    """What is believed, with every change told."""
+    """What is believed, with every change told; `rotate` is called when a new file is due."""
 
-    def __init__(self, log: ChangeLog) -> None:
+    def __init__(self, log: ChangeLog, rotation: Rotation, rotate: Callable[[], None]) -> None:
         super().__init__()
         self._log = log
+        self._rotation = rotation
+        self._rotate = rotate
         self.objects = RecordedObjects(log)
         self.nominations = RecordedNominator(log)
         self.resting = RestingNodes(log)
@@ -159,6 +167,8 @@ class RecordedCache(Cache):
     def info(self, pod: Pod) -> PodInfo:
         found = self.classes.info(pod)
         if not self._log.muted:
+            if self._rotation.due:
+                self._rotate()
             self._log.pod(pod)
         return found
 

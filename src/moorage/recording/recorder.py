@@ -7,14 +7,17 @@ Every attempt is an entry that says what it depended on beside what is believed:
 among equals, answers of extenders, and state of features where that has changed.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
+from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodInfo
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.recording.checkpoint import checkpoint, profile_key
 from moorage.recording.entries import (
     Attempt,
     Began,
@@ -22,20 +25,33 @@ from moorage.recording.entries import (
     Entry,
     Noted,
     Outcome,
+    Snapshot,
 )
 from moorage.recording.extender_answers import NotedExtenders
 from moorage.recording.noted_state import STATES, NotedState, is_quiet
 from moorage.recording.outcomes import NotedDraws, failure_of, outcome_of
 from moorage.recording.recorded_cache import ChangeLog, RecordedCache
+from moorage.recording.retention import Rotation
 
 
 class Recorder:
     """Tells `write` of everything, in order."""
 
-    def __init__(self, write: Callable[[Entry], None], now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        write: Callable[[Entry], None],
+        now: Callable[[], float],
+        rotation: Rotation | None = None,
+    ) -> None:
         self._log = ChangeLog(write, now)
         self._write = write
-        self.cache: Cache = RecordedCache(self._log)
+        self._now = now
+        self._rotation = rotation or Rotation()
+        self.cache: Cache = RecordedCache(self._log, self._rotation, self._rotate)
+        self._configured: Configured | None = None
+        self.profiles: dict[str, Profile] = {}
+        """Those that have decided, by name."""
+        self._profile: Profile | None = None
         write(Began(now()))
         self._noted: dict[str, list[tuple[Any, Any]]] = {}
         """Version and value of each state as last told, by profile."""
@@ -43,11 +59,17 @@ class Recorder:
     def configured(self, configuration: Configured) -> None:
         """Another configuration is in force from now on."""
         self._noted.clear()
+        self.profiles.clear()
+        self._profile, self._configured = None, configuration
         self._write(configuration)
 
     def decide(self, profile: Profile, cycle: Cycle) -> Decision | Unschedulable:
         """Decide as ever, and put down how it came out."""
         log, dice = self._log, cycle.random
+        if self._rotation.due:
+            self._rotate()
+        if profile is not self._profile:
+            self._met(profile)
         log.pod(cycle.pod)
         if self._noted or not is_quiet(cycle):
             self._note(profile, cycle)
@@ -64,6 +86,29 @@ class Recorder:
             cycle.random = dice
         self._tell(profile, cycle, draws, outcome_of(decided), asked)
         return decided
+
+    def _met(self, profile: Profile) -> None:
+        self._profile = profile
+        if profile.post_filter or profile_key(profile) not in self.profiles:
+            self.profiles[profile_key(profile)] = profile
+
+    def _rotate(self) -> None:
+        """Begin a new file with everything that is believed, unless something is only tried."""
+        if not self.cache.in_trial:
+            self._rotation.due = False
+            self._write(Snapshot(tuple(checkpoint(self._believed()))))
+
+    def _believed(self) -> "BelievedNow":
+        noted = {
+            (state.name, profile): value
+            for profile, known in self._noted.items()
+            for state, (_, value) in zip(STATES, known, strict=True)
+            if value is not None
+        }
+        known = self._log.known.values()
+        return BelievedNow(
+            self.cache, self._now(), self._configured, self.profiles, noted, tuple(known)
+        )
 
     def _ask(self, cycle: Cycle) -> NotedExtenders:
         asked = cycle.extenders = NotedExtenders(cycle.extenders, self._log)
@@ -114,7 +159,21 @@ class Recorder:
         return value
 
 
-def profile_key(profile: Profile) -> str:
-    """The name of a profile, and of its version where there are several."""
-    name = profile.resolved.scheduler_name
-    return f"{name}@{profile.version}" if profile.version else name
+class BelievedNow(NamedTuple):
+    """What a scheduler that is recorded believes (`checkpoint.Believed`)."""
+
+    cache: Cache
+    now: float
+    configured: Configured | None
+    profiles: Mapping[str, Profile]
+    noted: Mapping[tuple[str, str], Any]
+    known: tuple[Pod, ...]
+
+    def seen(self) -> Iterator[Pod]:
+        """Every pod that is known of, whether it has a node or waits."""
+        return iter(self.known)
+
+    def reserved_by(self, info: PodInfo) -> tuple[Profile, float] | None:
+        """Whose Reserve plugins were asked: those of the pod's profile, at the latest now."""
+        profile = self.profiles.get(info.pod.spec.scheduler_name)
+        return None if profile is None else (profile, self.now)

@@ -8,7 +8,7 @@
 """
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import msgspec
 
 from moorage.api.kinds import KINDS
 from moorage.api.node import Node
+from moorage.api.pod import Pod
 from moorage.api.resource_claims import ResourceClaim
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
@@ -224,6 +225,15 @@ class Replay:
         }
         self._fresh |= self._noted.keys()
         self._noted = dict.fromkeys(self._noted)
+
+    def seen(self) -> Iterator[Pod]:
+        """Every pod that is known of, whether it has a node or waits."""
+        return (info.pod for info in self.pods.values())
+
+    def reserved_by(self, info: PodInfo) -> tuple[Profile, float] | None:
+        """Whose Reserve plugins were asked about a pod that is assumed, and when."""
+        held = self.held.get(info.uid)
+        return None if held is None else (held.profile, held.cycle.now)
 
     @property
     def in_trial(self) -> bool:

@@ -1,6 +1,6 @@
 """The files of a recording: `segment-000001.moorage` and so on, in a folder of their own.
 
-A segment begins with `moorage recording 1` and a newline, then holds frames:
+A segment begins with `moorage recording 2` and a newline, then holds frames:
 
     4 bytes   length of the content, little-endian
     4 bytes   CRC-32 of the content
@@ -14,12 +14,12 @@ secret material.
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from moorage.config.field_errors import InputError
-from moorage.recording.entries import FORMAT, AnyEntry, Began, decode_entries
+from moorage.recording.entries import FORMAT, AnyEntry, Began, Snapshot, decode_entries
 
 MAGIC: Final = b"moorage recording "
 SUFFIX: Final = ".moorage"
@@ -98,6 +98,20 @@ class SegmentWriter:
             os.close(self._file)
             self._file = None
 
+    @property
+    def size(self) -> int:
+        """Bytes of the segment that is being written."""
+        return self._size
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    def rotate(self) -> None:
+        """Go on in a new segment."""
+        if self._file is not None:
+            self._open()
+
     def _open(self) -> None:
         self.close()
         self._number += 1
@@ -144,23 +158,27 @@ class Recording:
     Where it is torn, what follows is left out up to where a process began to record anew.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: Sequence[Path] = ()) -> None:
         self.folder = folder
         self.torn: list[Torn] = []
         """Known when it has been read to its end."""
-        self._segments = segments_in(folder)
+        self._segments = files or segments_in(folder)
         self._compressor = Compressor()
         if not self._segments:
             raise InputError([f"{folder}: there is no recording here"])
 
     def entries(self) -> Iterator[AnyEntry]:
-        """Every entry, in order."""
-        seen, whole = 0, True
+        """Every entry, in order; a snapshot only where nothing before it was read."""
+        seen, whole = 0, False
         for content in self.frames():
             found = decode_entries(content)
             if len(self.torn) > seen:
                 seen, whole = len(self.torn), False
-            whole = whole or isinstance(found[0], Began)
+            first = found[0]
+            if isinstance(first, Snapshot):
+                found[:1] = () if whole else first.entries
+                whole = True
+            whole = whole or isinstance(first, Began) or not seen
             if whole:
                 yield from found
 
@@ -171,26 +189,33 @@ class Recording:
 
     def _frames_of(self, file: Path) -> Iterator[bytes]:
         try:
-            content = file.read_bytes()
+            with open(file, "rb") as content:
+                yield from self._frames_in(file, content)
         except OSError as error:
             raise InputError([f"{file}: {(error.strerror or str(error)).lower()}"]) from None
-        at = _after_head(file, content)
+
+    def _frames_in(self, file: Path, content: BinaryIO) -> Iterator[bytes]:
+        at = _after_head(file, content.read(64))
         if at is None:
-            self.torn.append(Torn(file, 0, len(content), "the head of the file is cut off"))
+            self._tear(file, 0, content, "the head of the file is cut off")
             return
-        while at < len(content):
-            frame, why = self._frame(content, at)
+        content.seek(at)
+        while head := content.read(_HEAD.size):
+            frame, why = self._frame(head, content)
             if frame is None:
-                self.torn.append(Torn(file, at, len(content), why))
+                self._tear(file, at, content, why)
                 return
-            at += _HEAD.size + _HEAD.unpack_from(content, at)[0]
+            at = content.tell()
             yield frame
 
-    def _frame(self, content: bytes, at: int) -> tuple[bytes | None, str]:
-        if at + _HEAD.size > len(content):
+    def _tear(self, file: Path, at: int, content: BinaryIO, why: str) -> None:
+        self.torn.append(Torn(file, at, content.seek(0, os.SEEK_END), why))
+
+    def _frame(self, head: bytes, content: BinaryIO) -> tuple[bytes | None, str]:
+        if len(head) < _HEAD.size:
             return None, "a frame is cut off"
-        length, checksum = _HEAD.unpack_from(content, at)
-        packed = content[at + _HEAD.size : at + _HEAD.size + length]
+        length, checksum = _HEAD.unpack(head)
+        packed = content.read(length)
         if len(packed) < length:
             return None, "a frame is cut off"
         if zlib.crc32(packed) != checksum:
@@ -199,6 +224,12 @@ class Recording:
             return self._compressor.decompress(packed), ""
         except ValueError:
             return None, "a frame does not decompress"
+
+
+def begins_whole(file: Path) -> bool:
+    """Whether a file can be read without those before it."""
+    first = next(Recording(file.parent, (file,)).entries(), None)
+    return isinstance(first, Began)
 
 
 def _after_head(file: Path, content: bytes) -> int | None:

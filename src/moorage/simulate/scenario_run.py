@@ -17,6 +17,7 @@ from moorage.cycle.profile import Profile
 from moorage.kpi import summary
 from moorage.kpi.meter import Meter, Moment
 from moorage.observe.records import Attempt, Result
+from moorage.scheduler.attempt import Tap, TapOf
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate.autoscaler import Autoscaler
 from moorage.simulate.candidate import Candidate
@@ -106,15 +107,21 @@ def run_scenario(
 
 
 def run_scenario_observed(
-    scenario: Scenario, candidate: Candidate, seed: int, observers: Iterable[Any]
+    scenario: Scenario,
+    candidate: Candidate,
+    seed: int,
+    observers: Iterable[Any] = (),
+    tap_of: TapOf | None = None,
 ) -> tuple[RunResult, Scheduler]:
     """Play a scenario with every feature, and keep the scheduler as the run leaves it.
 
-    `observers` hear what it decides, and change nothing of what comes of it.
+    `observers` hear what it decides, and change nothing of what comes of it; nor does the tap,
+    which sees all that the scheduler of the candidate believes.
     """
     clock = VirtualClock(START - 1.0)
     with garbage.collected_rarely():
-        run = _Run(scenario, candidate, seed, clock, whole=True, observers=observers)
+        tap = None if tap_of is None else tap_of(clock.now)
+        run = _Run(scenario, candidate, seed, clock, whole=True, observers=observers, tap=tap)
         result = run_virtual(run.play(), clock)
     first = run.schedulers[0]
     assert isinstance(first, Scheduler)
@@ -132,6 +139,7 @@ class _Run:
         clock: VirtualClock,
         whole: bool,
         observers: Iterable[Any] = (),
+        tap: Tap | None = None,
     ) -> None:
         self._scenario = scenario
         self._seed = seed
@@ -169,7 +177,8 @@ class _Run:
                 DirectEngine(self._server, first_profile, clock, rng, backoff, counted, note)
             ]
         else:
-            self.schedulers = [self._scheduler(each, rng) for each in (candidate, *scenario.beside)]
+            self.schedulers = [self._scheduler(candidate, rng, tap)]
+            self.schedulers += [self._scheduler(each, rng) for each in scenario.beside]
         self._arriving = asyncio.Event()
         self._views: list[tuple[float, tuple[float, ...]]] = []
 
@@ -178,7 +187,9 @@ class _Run:
         guard = loaded.moorage.plugin_guard
         return build_profiles(loaded.configuration, candidate.plugins(), guard)
 
-    def _scheduler(self, candidate: Candidate, rng: random.Random) -> Scheduler:
+    def _scheduler(
+        self, candidate: Candidate, rng: random.Random, tap: Tap | None = None
+    ) -> Scheduler:
         backoff = backoff_of(candidate.load().configuration)
         return assemble(
             self._server,
@@ -188,6 +199,7 @@ class _Run:
             observers=(*self._observers, self._attempts),
             backoff=(backoff.initial, backoff.maximum),
             recorder=SilentRecorder(self._server, self._clock, instance="simulation"),
+            tap=tap,
         )
 
     async def play(self) -> RunResult:

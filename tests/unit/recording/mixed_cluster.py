@@ -9,6 +9,7 @@ from moorage.app.config_text import ConfigText
 from moorage.recording.configuration import configured
 from moorage.recording.journal import FRAME_BYTES, Journal
 from moorage.recording.recorder import Recorder
+from moorage.recording.retention import Rotation
 from moorage.recording.segments import SegmentWriter
 from moorage.scheduler.attempt import Tap
 from moorage.simulate.manifest_files import Manifest
@@ -124,6 +125,7 @@ def record(
     plugins: tuple[str, ...] = (),
     seed: int = 7,
     frame_bytes: int = FRAME_BYTES,
+    rotation: Rotation | None = None,
 ) -> Recorded:
     """Schedule some objects on an embedded cluster, and record it."""
     known = plugin_files.load_plugins(plugins)
@@ -131,7 +133,7 @@ def record(
     journal = Journal(SegmentWriter(folder), _fail, frame_bytes)
 
     def tap(now: Any) -> Tap:
-        recorder = Recorder(journal.write, now)
+        recorder = Recorder(journal.write, now, rotation)
         recorder.configured(configured(bundle, known, plugins))
         return recorder
 
