@@ -18,6 +18,7 @@ two other processes replay them: one as it is, one without the C kernels.
 import argparse
 import json
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -51,15 +52,33 @@ from moorage.simulate.simulation import simulate
 
 TURN = 250
 MIXED = ("basic", "varied", "spread", "antiaffinity", "affinity", "gpu", "unschedulable")
-WITHOUT_KERNELS = """
-import sys
-for name in ("_kernels", "_gpu_kernels", "_node_totals"):
-    sys.modules[f"moorage.kernels.{name}"] = None
+REPLAY = """
+import json, resource, sys
+without_c, folder, every = sys.argv[1] == "no C", sys.argv[2], int(sys.argv[3])
+if without_c:
+    for name in ("_kernels", "_gpu_kernels", "_node_totals"):
+        sys.modules[f"moorage.kernels.{name}"] = None
+from pathlib import Path
 from moorage.kernels import compiled
-assert compiled is None
-from moorage.cli.main import main
-main(["replay", sys.argv[1]])
+from moorage.recording.play import Player
+assert (compiled is None) == without_c
+def progress(attempts):
+    if attempts % every == 0:
+        print(f"{sys.argv[1]}: {attempts} attempts replayed", file=sys.stderr, flush=True)
+played = Player(Path(folder), progress=progress).play()
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({
+    "replay": sys.argv[1],
+    "attempts": played.attempts,
+    "same": played.divergence is None and not played.torn,
+    "cpu_s": round(used.ru_utime + used.ru_stime, 1),
+    "peak_rss_mb": round(used.ru_maxrss / 1024, 1),
+}))
+sys.exit(played.divergence is not None or bool(played.torn))
 """
+REPLAYS = ("as it is", "no C")
+TOLD = 50_000
+"""How many decisions there are between two lines that tell how far it is."""
 
 
 class Side:
@@ -104,7 +123,8 @@ class Side:
 def recorded_side(kind: str, nodes: int, folder: Path, seed: int) -> tuple[Side, Journal]:
     journal = Journal(SegmentWriter(folder), sys.exit)
     side: Side | None = None
-    recorder = Recorder(journal.write, lambda: 0.0 if side is None else side.now)
+    now = lambda: 0.0 if side is None else side.now  # noqa: E731 the side is made below
+    recorder = Recorder(journal.write, now, journal.rotation)
     known = built_in()
     recorder.configured(configured(ConfigBundle(read_configuration(None, known)), known))
     side = Side(kind, nodes, recorder.cache, recorder.decide, seed)
@@ -190,8 +210,25 @@ def whole(kind: str, nodes: int, pods: int) -> dict[str, object]:
 
 
 def same(decisions: int, nodes: int, keep: str) -> bool:
+    """Record, then have two other processes replay it, both at once."""
     folder = Path(keep or tempfile.mkdtemp()) / "recording"
     began = time.perf_counter()
+    size = record_mixed(decisions, nodes, folder)
+    told = {"decisions": decisions, "bytes": size, "seconds": _since(began), **_used()}
+    print(json.dumps(told), flush=True)
+    running = [
+        subprocess.Popen([sys.executable, "-c", REPLAY, name, str(folder), str(TOLD)])
+        for name in REPLAYS
+    ]
+    ended = [process.wait() for process in running]
+    print(json.dumps({"replayed": ended == [0, 0], "seconds": _since(began)}))
+    if not keep:
+        shutil.rmtree(folder.parent)
+    return ended == [0, 0]
+
+
+def record_mixed(decisions: int, nodes: int, folder: Path) -> int:
+    """Pods of many kinds come and go, nodes change; how many bytes that takes."""
     side, journal = recorded_side("basic", nodes, folder, 3)
     kinds = [kind for kind in MIXED if kind in workload_kinds.KINDS]
     dice, there = random.Random(5), list[str]()
@@ -204,23 +241,17 @@ def same(decisions: int, nodes: int, keep: str) -> bool:
                 side.cache.remove_pod(there.pop(dice.randrange(len(there))))
         if index % 997 == 0:
             change_node(side.cache, dice, index)
+        if index % TOLD == TOLD - 1:
+            print(f"{index + 1} decisions recorded", file=sys.stderr, flush=True)
     journal.close()
-    told = {"decisions": decisions, "bytes": journal.written, "seconds": _since(began)}
-    print(json.dumps(told), flush=True)
-    alike = True
-    for name, command in (
-        ("as it is", ["-m", "moorage", "replay"]),
-        ("no C", ["-c", WITHOUT_KERNELS]),
-    ):
-        began = time.perf_counter()
-        ran = subprocess.run(
-            [sys.executable, *command, str(folder)], capture_output=True, text=True
-        )
-        alike = alike and ran.returncode == 0
-        print(f"{name}, {_since(began)} s: {ran.stdout.strip()} {ran.stderr.strip()}", flush=True)
-    if not keep:
-        shutil.rmtree(folder.parent)
-    return alike
+    return journal.written
+
+
+def _used() -> dict[str, float]:
+    """CPU and memory of this process so far."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = used.ru_utime + used.ru_stime
+    return {"cpu_s": round(cpu, 1), "peak_rss_mb": round(used.ru_maxrss / 1024, 1)}
 
 
 def change_node(cache: Cache, dice: random.Random, index: int) -> None:
