@@ -1,9 +1,6 @@
 """A browser, a dashboard of a simulated cluster of 5,000 nodes, and one of made-up data."""
 
 import json
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -11,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 from tests.browser.stub_dashboard import StubDashboard
-from tests.browser.visit import PATIENCE_MS, Visit, launched
+from tests.browser.visit import PATIENCE_MS, Visit, launched, served
 
 NODES: Final = 5000
 LAPTOP: Final = ViewportSize(width=1440, height=900)
@@ -54,17 +51,8 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of `moorage simulate --serve` on a cluster of 5,000 nodes."""
     folder = tmp_path_factory.mktemp("cluster")
     (folder / "cluster.json").write_text(json.dumps(_cluster()))
-    command = ["-m", "moorage", "simulate", str(folder), "--no-validate", "--serve"]
-    with subprocess.Popen(
-        [sys.executable, *command, "--http-port", "0"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr is not None
-        found = (re.search(r"http://\S+/dashboard/", line) for line in process.stderr)
-        yield next(each.group() for each in found if each)
-        process.terminate()
+    with served("simulate", str(folder), "--no-validate", "--serve") as url:
+        yield url
 
 
 def _cluster() -> dict[str, Any]:

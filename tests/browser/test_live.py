@@ -74,12 +74,12 @@ def test_a_thousand_changes_a_second_leave_no_trace(
     began, nodes = memory.used(), memory.nodes()
     page.wait_for_timeout(SECONDS * 1000)
 
-    grown = memory.used() - began
+    grown, more = memory.used() - began, memory.nodes() - nodes
     print(f"{view}: {began / MEGABYTE:.1f} MB, and {grown / MEGABYTE:+.2f} MB in {SECONDS:.0f} s,")
-    print(f"{stub.sent} changes, {memory.nodes() - nodes:+.0f} nodes of the document")
+    print(f"{stub.sent} changes, {more:+.0f} nodes of the document")
     assert stub.sent >= 1000 * SECONDS
     assert grown < 2 * MEGABYTE
-    assert memory.nodes() - nodes < 500
+    assert more < 500
     assert page.locator("tbody tr").count() <= 200
     assert visit.complaints == []
 
@@ -134,6 +134,10 @@ class _Memory:
         return self._metric("JSHeapUsedSize")
 
     def nodes(self) -> float:
+        """The least of a few looks: rows that were replaced meanwhile are not collected yet."""
+        return min(self._nodes() for _ in range(5))
+
+    def _nodes(self) -> float:
         self._session.send("HeapProfiler.collectGarbage")
         return self._metric("Nodes")
 

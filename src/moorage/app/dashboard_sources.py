@@ -88,7 +88,7 @@ def scheduler_sources(
         queue=QueueSource(
             scheduler.queue,
             scheduler.waiting,
-            list if gangs is None else gang_rows(cache, gangs.groups),
+            list if gangs is None else gang_rows(cache, gangs.groups, records),
             list if quotas is None else tenant_rows(cache, quotas),
         ),
         records=records,

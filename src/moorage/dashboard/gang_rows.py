@@ -1,26 +1,34 @@
 """Gangs as JSON: how many of a group's pods are there, how many are bound, and what keeps it."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, Final
 
 from moorage.cache.cache import Cache
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
+from moorage.observe.decision_records import DecisionRecords
 
 MOST: Final = 200
 
 
-def gang_rows(cache: Cache, groups: Directory) -> Callable[[], list[dict[str, Any]]]:
+ASKED: Final = 20
+"""How many pods of a gang are asked what was said of it: it is said of the first."""
+
+
+def gang_rows(
+    cache: Cache, groups: Directory, records: DecisionRecords
+) -> Callable[[], list[dict[str, Any]]]:
     """Tells of gangs when it is asked: first those that wait."""
 
     def rows() -> list[dict[str, Any]]:
         waiting_first = sorted(groups, key=lambda group: (not group.waiting, group.key))
-        return [_row(cache, group) for group in waiting_first[:MOST] if not group.is_empty]
+        return [_row(cache, group, records) for group in waiting_first[:MOST] if not group.is_empty]
 
     return rows
 
 
-def _row(cache: Cache, group: Group) -> dict[str, Any]:
+def _row(cache: Cache, group: Group, records: DecisionRecords) -> dict[str, Any]:
     bound = group.scheduled(cache.assumed)
     return {
         "group": group.key,
@@ -28,7 +36,15 @@ def _row(cache: Cache, group: Group) -> dict[str, Any]:
         "members": group.members,
         "min_member": group.minimum,
         "bound": bound,
-        "reason": (group.refusal() or "") if group.waiting else "",
+        "reason": (group.refusal() or _told(group, records)) if group.waiting else "",
         "refused_by": sorted(group.refused_by),
         "failures": group.failures,
     }
+
+
+def _told(group: Group, records: DecisionRecords) -> str:
+    """What was said of the last attempt at a gang."""
+    for pod in islice(group.waiting.values(), ASKED):
+        if (made := records.of_pod(pod.key)) and made[-1].message:
+            return made[-1].message
+    return ""

@@ -37,7 +37,7 @@ def test_without_pods_to_learn_from_cpu_and_memory_weigh_the_same() -> None:
     strategy = learnt(cluster)
 
     assert (strategy.cpu_weight, strategy.memory_weight, strategy.goal) == (50, 50, "spread")
-    assert strategy.why == "1 pods seen, 5 are needed to tell a pattern"
+    assert strategy.why == "1 pod seen, 5 are needed to tell a pattern"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ export function heard(serverNow, live = true) {
 
 export const now = () => stopped ?? Date.now() / 1000 + ahead;
 
+/** Whether it stands still: what is shown has ended, or is of the past. */
+export const isStopped = () => stopped !== null;
+
 /** A moment as text that grows older; `at` in seconds since 1970. */
 export function ago(at) {
   const moment = new Date(at * 1000);

@@ -11,6 +11,7 @@ export class Shell {
   #links = {};
   #retry = 0;
   #live = true;
+  #past = false;
 
   constructor(jump) {
     this.link = document.getElementById("link");
@@ -45,6 +46,7 @@ export class Shell {
   /** Who answers. */
   about(about) {
     this.#live = about.live !== false;
+    this.#past = about.mode === "replay";
     const facts = [
       h("span.chip.keep", { title: `Moorage ${about.version}` }, about.mode),
       about.instance ? h("span.optional.mono", {}, about.instance) : null,
@@ -81,8 +83,8 @@ export class Shell {
 
   /** The connection as it is: "live", or "lost" until it is tried again. */
   connection(state, retryAt) {
-    this.link.dataset.state = state;
-    this.link.textContent = state === "lost" ? "not connected" : this.#live ? "live" : "as it ended";
+    this.link.dataset.state = state === "live" && !this.#live ? "still" : state;
+    this.link.textContent = state === "lost" ? "not connected" : this.#live ? "live" : this.#past ? "as it was" : "as it ended";
     this.lost.hidden = state === "live";
     clearInterval(this.#retry);
     if (state === "live") return;

@@ -59,9 +59,12 @@ function head(column, sorted) {
   return h(spec, { scope: "col", role: "columnheader" }, h("button", { type: "button", on: { click: () => sorted(column.by) } }, column.title));
 }
 
-/** A small table that is built once: heads and rows of cells. */
+/** A small table that is built once: heads and rows of cells, "#" before a head of numbers; columns with nothing in them are left out. On a phone a row is a few lines. */
 export function plainTable(caption, heads, rows) {
-  const head_ = h("tr", {}, heads.map((title) => h(title.startsWith("#") ? "th.number" : "th", { scope: "col" }, title.replace(/^#/, ""))));
-  const body = rows.map((row) => h("tr", {}, row.map((cell, index) => h(heads[index].startsWith("#") ? "td.number" : "td", {}, cell))));
-  return h("div.scroll", { tabindex: 0, role: "group", "aria-label": caption }, h("table", { "aria-label": caption }, h("thead", {}, head_), h("tbody", {}, body)));
+  const kept = heads.map((_, index) => index).filter((index) => rows.some((row) => row[index] !== "" && row[index] !== null));
+  const kind = (index, cell) => (index === 0 ? `${cell}.name` : heads[index].startsWith("#") ? `${cell}.number` : cell);
+  const title = (index) => heads[index].replace(/^#/, "");
+  const head_ = h("tr", { role: "row" }, kept.map((index) => h(heads[index].startsWith("#") ? "th.number" : "th", { scope: "col", role: "columnheader" }, title(index))));
+  const body = rows.map((row) => h("tr", { role: "row" }, kept.map((index) => h(kind(index, "td"), { role: "cell", data: { title: title(index) } }, row[index]))));
+  return h("div.scroll", { tabindex: 0, role: "group", "aria-label": caption }, h("table.stacks", { role: "table", "aria-label": caption }, h("thead", { role: "rowgroup" }, head_), h("tbody", { role: "rowgroup" }, body)));
 }

@@ -2,7 +2,7 @@
 const HEAD = 18;
 const GAP = 14;
 const MOST_GROUPS = 120;
-const LARGEST = 48;
+const LARGEST = 132;
 
 /** Rows of the cluster by the value of a column, the largest group first; the many small ones fold into one. */
 export function grouped(rows, column) {

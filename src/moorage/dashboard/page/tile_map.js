@@ -1,6 +1,7 @@
-// The canvas of tiles: drawn when something changed, all of one colour in one go.
+// The canvas of tiles: drawn when something changed.
 import { h } from "./dom.js";
 import { inkOn } from "./colours.js";
+import { bitmaps, drawBlock, inView } from "./tile_bitmap.js";
 import { listen } from "./tile_hand.js";
 
 const CLOSEST = 24;
@@ -10,6 +11,7 @@ const NAMED = 54;
 export class TileMap {
   #layout = null;
   #scene = null;
+  #bitmaps = null;
   #scale = 1;
   #left = 0;
   #top = 0;
@@ -37,6 +39,7 @@ export class TileMap {
   /** Show these places from now on; `anew` where what is looked at is another cluster. */
   place(layout, anew) {
     this.#layout = layout;
+    this.#bitmaps = null;
     if (anew) this.whole();
     else this.#clamp();
   }
@@ -44,6 +47,7 @@ export class TileMap {
   /** {palette, codes, dim(row), label(row), value(row), marks(row), chosen} to draw. */
   paint(scene) {
     this.#scene = scene;
+    this.#bitmaps = null;
     this.refresh();
   }
 
@@ -121,30 +125,25 @@ export class TileMap {
     }
   }
 
-  /** All tiles of one colour in one go, on whole pixels: neither changes of colour nor smooth edges come cheap. */
+  /** Blocks as stretched pictures; what is written and struck only where it can be seen. */
   #tiles() {
-    const { palette, codes, dim } = this.#scene;
-    const { x, y, size, order } = this.#layout;
+    const { size, head, blocks } = this.#layout;
+    this.#bitmaps ??= bitmaps(this.#layout, this.#scene);
     const pitch = size * this.#scale;
-    const side = Math.max(1, Math.floor(pitch - (pitch > 12 ? 1.5 : pitch > 3 ? 0.5 : 0)));
-    const lists = Array.from({ length: palette.length * 2 }, () => []);
+    const gap = pitch > 12 ? 2 : pitch > 3 ? 1 : 0;
     const seen = [];
-    for (const row of order) {
-      const left = x[row] * this.#scale + this.#left;
-      const top = y[row] * this.#scale + this.#top;
-      if (left > this.width || top > this.height || left + pitch < 0 || top + pitch < 0) continue;
-      lists[codes[row] + (dim(row) ? palette.length : 0)].push(left, top);
-      if (pitch >= 9) seen.push(row);
-    }
-    lists.forEach((list, index) => {
-      if (!list.length) return;
-      this.pen.globalAlpha = index < palette.length ? 1 : 0.13;
-      this.pen.fillStyle = palette[index % palette.length];
-      for (let at = 0; at < list.length; at += 2) this.pen.fillRect(Math.round(list[at]), Math.round(list[at + 1]), side, side);
+    this.pen.fillStyle = this.#scene.ground;
+    blocks.forEach((block, index) => {
+      const left = block.x * this.#scale + this.#left;
+      const top = (block.y + head) * this.#scale + this.#top;
+      const columns = inView(left, pitch, block.across, this.width);
+      const lines = inView(top, pitch, this.#bitmaps[index].height, this.height);
+      if (columns[0] >= columns[1] || lines[0] >= lines[1]) return;
+      drawBlock(this.pen, this.#bitmaps[index], { left, top, pitch, gap, columns, lines });
+      if (pitch >= 9) seen.push(...within(block, columns, lines));
     });
-    this.pen.globalAlpha = 1;
-    this.#marks(seen, side);
-    if (pitch >= NAMED) this.#words(seen, side);
+    this.#marks(seen, pitch - gap);
+    if (pitch >= NAMED) this.#words(seen, pitch - gap);
   }
 
   /** Nodes that take no pods are struck through, whatever their colour. */
@@ -241,6 +240,16 @@ export class TileMap {
     this.move(into(left, pitch, this.width), into(top, pitch, this.height));
     const [x, y] = this.corner(row);
     this.point(row, x + pitch, y + pitch);
+  }
+}
+
+/** The nodes of a block in some of its columns and lines. */
+function* within({ group, across }, [c0, c1], [l0, l1]) {
+  for (let line = l0; line < l1; line++) {
+    for (let column = c0; column < c1; column++) {
+      const row = group.rows[line * across + column];
+      if (row !== undefined) yield row;
+    }
   }
 }
 

@@ -5,7 +5,7 @@ import { copyJson } from "./copy.js";
 import { h, region, svg } from "./dom.js";
 import { chip, failure, inside, sheet } from "./parts.js";
 import { plainTable } from "./table.js";
-import { count, millis, number, percent } from "./words.js";
+import { count, many, millis, number, percent, span } from "./words.js";
 
 const EACH = 5000;
 const BREAKERS = { closed: ["closed", "good"], open: ["open: switched off", "bad"], "half-open": ["half-open: on trial", "warn"] };
@@ -45,56 +45,64 @@ export class CompareView {
 
 function build(data) {
   const wide = [...(data.canaries ?? []).map(canary), shadow(data.shadow), kpis(data.kpis ?? [])];
-  const pairs = [generations(data.generations ?? []), strategies(data.strategies)].filter(Boolean);
-  const all = [...wide, plugins(data.plugins ?? []), pairs.length ? h("div.halves", {}, pairs) : null].filter(Boolean);
+  const pairs = [strategies(data.strategies), generations(data.generations ?? [])].filter(Boolean);
+  const all = [...wide, pairs.length ? h("div.halves", {}, pairs) : null, plugins(data.plugins ?? [])].filter(Boolean);
   return all.length ? all : h("p.empty", {}, "Nothing to compare: no canary, no shadow, no custom plugin, one configuration.");
 }
 
+const seconds = (value) => (value === null || value === undefined ? "–" : millis(value * 1000));
+const WRITTEN = { latency: seconds, wait: seconds, failures: percent, utilisation: percent, balance: percent, spread: percent, agreement: percent };
+const written = (kpi, value) => (WRITTEN[kpi] ?? number)(value);
+
 function canary(found) {
-  const beside = [chip(found.version ?? "canary"), found.share === undefined ? null : h("span.soft", {}, `${percent(found.share)} of pods`), found.state ? chip(found.state, found.state === "rolled back" ? "bad" : "") : null, found.look ? h("span.soft", {}, `look ${found.look}`) : null];
-  const rows = (found.findings ?? []).map((each) => [each.kpi, number(each.canary), number(each.stable), chip(each.verdict, VERDICTS[each.verdict]), each.p === null || each.p === undefined ? "" : number(each.p), (each.units ?? []).map(count).join(" / "), each.against ?? ""]);
+  const beside = [chip(found.version ?? "canary"), found.share === undefined ? null : h("span.soft", {}, `${percent(found.share)} of pods`), found.state ? chip(found.state, found.state === "rolled back" ? "bad" : "good") : null, found.look ? h("span.soft", {}, `compared ${found.look === 1 ? "once" : `${count(found.look)} times`}`) : null];
+  const rows = (found.findings ?? []).map((each) => [each.kpi, written(each.kpi, each.canary), written(each.kpi, each.stable), chip(each.verdict, VERDICTS[each.verdict]), each.p === null || each.p === undefined ? "" : number(each.p), (each.units ?? []).map(count).join(" / "), each.against ?? ""]);
   const body = rows.length ? plainTable("Canary", ["KPI", "#Canary", "#Stable", "Verdict", "#p", "#Pods of each", "Against it"], rows) : h("p.empty", {}, found.summary ?? found.reason ?? "Not enough pods yet to compare.");
-  return sheet(`Canary of ${found.profile ?? "a profile"}`, body, beside.filter(Boolean));
+  return sheet(`Canary of ${found.profile ?? "a profile"}`, [found.reason && rows.length ? inside(h("p", {}, found.reason)) : null, body], beside.filter(Boolean));
 }
 
+/** What each configuration would have decided, beside what was decided. */
 function shadow(found) {
   if (!found) return null;
-  const rows = (found.one_step ?? []).map((each) => Object.entries(each).filter(([, value]) => typeof value !== "object").map(([name, value]) => h("span", {}, `${name.replaceAll("_", " ")} ${number(value)}  `)));
-  const facts = Object.entries(found).filter(([, value]) => typeof value !== "object" && value !== "");
-  return sheet("Shadow", inside(h("dl.facts", {}, facts.flatMap(([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, number(value))])), ...rows.map((row) => h("p", {}, row))));
+  const rows = (found.one_step ?? []).map((each) => [h("span.mono", {}, each.configuration), count(each.judged), count(each.placed), count(each.agreeing), each.placed ? percent(each.agreeing / each.placed) : "–", count(each.in_flight ?? 0), count(each.given_up ?? 0)]);
+  const gaps = found.unseen_pods ? `${many(found.unseen_pods, "pod")} and ${span(found.unseen_s)} were not seen` : "nothing was missed";
+  const body = rows.length ? plainTable("Shadow", ["Configuration", "#Judged", "#Placed", "#Agreeing", "#Agreement", "#In flight", "#Given up"], rows) : h("p.empty", {}, "No pod has been decided since.");
+  return sheet("Shadow", body, [h("span.soft", {}, "for ", ago(found.since), `; ${gaps}`)]);
 }
 
 /** Each KPI with the mean and interval of every configuration, on a scale of its own. */
 function kpis(list) {
   if (!list.length) return null;
+  const names = [...new Set(list.flatMap((each) => [each.configurations].flat()))];
   const rows = list.flatMap((each) => {
-    const names = [each.configurations].flat();
+    const of = [each.configurations].flat().map((name) => names.indexOf(name));
     const [means, lows, highs] = [each.mean, each.low, each.high].map((value) => [value].flat());
-    return [h("span.label", {}, each.kpi), intervals(names, means, lows, highs), h("span.value", {}, means.map(number).join(" / "))];
+    return [h("span.label", {}, each.kpi.replaceAll("_", " ")), intervals(each.kpi, names, of, means, lows, highs), h("span.value", {}, means.map((mean) => written(each.kpi, mean)).join(" / "))];
   });
-  const names = [list[0].configurations].flat();
   const keys = names.map((name, index) => h(index ? "span.key.refused" : "span.key", {}, name));
   return sheet("KPIs", inside(h("div.bars", {}, rows)), keys);
 }
 
-function intervals(names, means, lows, highs) {
-  const low = Math.min(...lows.map((each, index) => each ?? means[index]));
-  const high = Math.max(...highs.map((each, index) => each ?? means[index]));
-  const at = (value) => 2 + (96 * (value - low)) / (high - low || 1);
-  const tall = names.length * 9;
-  const marks = names.flatMap((name, index) => {
+function intervals(kpi, names, of, means, lows, highs) {
+  const low = Math.min(0, ...lows.map((each, index) => each ?? means[index]));
+  const high = WRITTEN[kpi] === percent ? 1 : Math.max(...highs.map((each, index) => each ?? means[index]));
+  const at = (value) => 1 + (98 * (value - low)) / (high - low || 1);
+  const told = (index) => `${names[of[index]]} ${written(kpi, means[index])}, from ${written(kpi, lows[index])} to ${written(kpi, highs[index])}`;
+  const marks = means.flatMap((mean, index) => {
     const y = 5 + index * 9;
-    const kind = index ? ".other" : "";
-    return [svg(`line.span${kind}`, { x1: `${at(lows[index] ?? means[index])}%`, x2: `${at(highs[index] ?? means[index])}%`, y1: y, y2: y }), svg(`circle.dot${kind}`, { cx: `${at(means[index])}%`, cy: y, r: 3.5 }, svg("title", {}, `${name}: ${number(means[index])} (${number(lows[index])} to ${number(highs[index])})`))];
+    const kind = of[index] ? ".other" : "";
+    return [svg(`line.span${kind}`, { x1: `${at(lows[index] ?? mean)}%`, x2: `${at(highs[index] ?? mean)}%`, y1: y, y2: y }), svg(`circle.dot${kind}`, { cx: `${at(mean)}%`, cy: y, r: 3.5 }, svg("title", {}, told(index)))];
   });
-  return svg("svg.chart", { height: tall, role: "img", "aria-label": names.map((name, index) => `${name} ${number(means[index])}, from ${number(lows[index])} to ${number(highs[index])}`).join("; ") }, marks);
+  return svg("svg.chart", { height: means.length * 9 + 1, role: "img", "aria-label": means.map((_, index) => told(index)).join("; ") }, marks);
 }
 
 function plugins(list) {
   if (!list.length) return null;
+  const alike = new Set(list.map((each) => each.profile)).size === 1;
   const rows = list.map((each) => {
-    const [text, tone] = BREAKERS[each.breaker] ?? [each.breaker || "not guarded", ""];
-    return [h("span.mono", {}, each.name), each.profile, (each.points ?? []).join(", "), chip(text, tone), count(each.failures ?? 0), each.deadline_ms ? millis(each.deadline_ms) : "–", millis(each.cost_ms_per_attempt)];
+    const guarded = Boolean(each.breaker);
+    const [text, tone] = BREAKERS[each.breaker] ?? [each.breaker, ""];
+    return [h("span.mono", {}, each.name), alike ? "" : each.profile, (each.points ?? []).join(", "), guarded ? chip(text, tone) : "", guarded ? count(each.failures ?? 0) : "", each.deadline_ms ? millis(each.deadline_ms) : "", typeof each.cost_ms_per_attempt === "number" ? millis(each.cost_ms_per_attempt) : ""];
   });
   return sheet("Plugins", plainTable("Plugins", ["Plugin", "Profile", "Extension points", "Breaker", "#Failures", "#Deadline", "#Cost per attempt"], rows));
 }

@@ -1,6 +1,6 @@
 // Decisions: the stream of attempts, filtered; how many, how late, by step; and back in time.
 import { ask, repeated, throttled } from "./api.js";
-import { absolute, ago } from "./clock.js";
+import { absolute, ago, isStopped } from "./clock.js";
 import { copyJson } from "./copy.js";
 import { h, region } from "./dom.js";
 import { Stats, chip, choice, failure, field, folded, inside, meter, nodeAnchor, podAnchor } from "./parts.js";
@@ -134,7 +134,8 @@ export class DecisionsView {
   #hint() {
     const told = this.#query.at ? `until ${absolute(Number(this.#query.at))}` : this.#paused ? "paused" : this.#held ? "live; the list stands still while you point at it" : this.#skipped ? `live; ${count(this.#skipped)} came too fast to be shown` : "live";
     if (this.state.textContent !== told) this.state.textContent = told;
-    this.pause.hidden = Boolean(this.#query.at);
+    this.pause.hidden = Boolean(this.#query.at) || isStopped();
+    this.state.hidden = isStopped() && !this.#query.at;
   }
 
   #pause() {
@@ -152,15 +153,15 @@ const COLUMNS = [
   { title: "Node, or why not", class: "fold", cell: (item) => (item.node ? nodeAnchor(item.node) : folded(item.message, String(item.number))) },
   { title: "Score", class: "number", cell: (item) => (item.score ? number(item.score) : "") },
   { title: "Feasible", class: "number", cell: (item) => (item.evaluated ? `${count(item.feasible ?? 0)} of ${count(item.evaluated)}` : "") },
-  { title: "Took", class: "number", cell: (item) => millis(took(item)) },
+  { title: "Took", class: "number", cell: (item) => millis(took(item) || null) },
   { title: "Profile", class: "short", cell: (item) => item.profile },
 ];
 
 function rates(found) {
   return [
     { label: "attempts a second", value: number(found.per_s) },
-    { label: "p50 of an attempt", value: millis(found.p50_ms) },
-    { label: "p99 of an attempt", value: millis(found.p99_ms) },
+    { label: "p50 of an attempt", value: millis(found.p50_ms || null) },
+    { label: "p99 of an attempt", value: millis(found.p99_ms || null) },
   ];
 }
 

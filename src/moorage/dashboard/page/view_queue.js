@@ -111,15 +111,18 @@ const COLUMNS = [
 /** What is known of its waiting, and what the scheduler said, folded. */
 function reason(item) {
   const facts = [item.group ? `gang ${item.group}` : "", item.nominated ? `nominated ${item.nominated}` : "", item.backoff_s > 0 ? `back-off ends in ${span(item.backoff_s)}` : ""].filter(Boolean);
-  return [facts.length ? h("div", {}, facts.join(" · ")) : null, folded(item.reason || item.waits_for, item.pod)];
+  if (!item.reason) return [...facts, item.waits_for].filter(Boolean).join(" · ");
+  return [facts.length ? h("div", {}, facts.join(" · ")) : null, folded(item.reason, item.pod)];
 }
+
+const GANGS = { held: "waits for its pods", released: "waits for room", "backing off": "back-off", evicting: "waits for victims to leave" };
 
 function gangs(list) {
   if (!list.length) return null;
   const rows = list.map((gang) => {
     const wanted = Math.max(gang.min_member ?? 0, gang.members ?? 0, 1);
     return h("div.inside", {},
-      h("div.title", {}, h("span.mono", {}, gang.group), chip(gang.state, gang.bound >= gang.min_member ? "good" : "warn"), h("span.push.soft", {}, `${count(gang.bound)} of ${many(gang.min_member, "member")} bound`)),
+      h("div.title", {}, h("span.mono", {}, gang.group), chip(GANGS[gang.state] ?? gang.state, gang.bound >= gang.min_member ? "good" : "warn"), h("span.push.soft", {}, `${count(gang.bound)} of ${many(gang.min_member, "member")} bound`)),
       meter(gang.bound / wanted, { mark: gang.min_member < wanted ? gang.min_member / wanted : null, label: `${gang.bound} of ${gang.min_member} bound` }),
       gang.reason ? h("p.soft", {}, gang.reason) : null);
   });
@@ -130,7 +133,7 @@ function tenants(list) {
   if (!list.length) return null;
   const rows = list.map((tenant) => h("div.inside", {},
     h("div.title", {}, h("span.mono", {}, tenant.name), tenant.fair_share === null || tenant.fair_share === undefined ? null : h("span.push.soft", {}, `share ${percent(tenant.fair_share)}`)),
-    h("div.bars", {}, Object.entries(tenant.quota ?? {}).flatMap(([resource, quota]) => quotaRow(resource, quota, tenant.borrowed?.[resource])))));
+    h("div.bars.even", {}, Object.entries(tenant.quota ?? {}).flatMap(([resource, quota]) => quotaRow(resource, quota, tenant.borrowed?.[resource])))));
   return [h("header", {}, h("h2", {}, "Tenants"), h("span.soft", {}, "the line is what each is sure of")), h("div.cards", {}, rows)];
 }
 

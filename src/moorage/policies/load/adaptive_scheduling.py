@@ -359,7 +359,9 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
         pattern = workloads.pattern(namespace, cycle.table)
         seen = pattern.pods if pattern is not None else 0
         if pattern is None or seen < self.min_pods:
-            why = f"{seen} pods seen, {self.min_pods} are needed to tell a pattern"
+            why = (
+                f"{seen} pod{'s' * (seen != 1)} seen, {self.min_pods} are needed to tell a pattern"
+            )
             return Strategy(namespace, _EVEN, _EVEN, SPREAD, why, now)
         state = self._cluster_state(cycle)
         wanted = round(_WHOLE * (pattern.cpu + _cpu_part_of_use(state)) / 2)
