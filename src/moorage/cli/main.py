@@ -1,5 +1,6 @@
 """The `moorage` command."""
 
+import os
 from typing import Final
 
 import click
@@ -7,6 +8,10 @@ import click
 from moorage import __version__
 from moorage.cli.command_errors import RootGroup
 from moorage.cli.lazy_group import LazyCommand
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""numpy would start a thread for each core as it is imported, and have it spin for work that no
+command of ours has."""
 
 
 def _command(name: str, short_help: str) -> LazyCommand:

@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 
 from moorage import __version__
 from moorage.kube.credentials import Credential, credentials_of
-from moorage.kube.http_proxy import proxy_for
+from moorage.kube.http_proxy import is_loopback, proxy_for
 from moorage.kube.kubeconfig import KubeconfigError, SelectedContext, User
 from moorage.kube.tls import Tls
 from moorage.watch.api_errors import Unreachable
@@ -56,7 +56,7 @@ class Access:
         self.port = parts.port or (443 if self.secure else 80)
         self.server_name = cluster.tls_server_name or self.host
         self.proxy = proxy_for(self.url, cluster.proxy_url)
-        self.compressed = not cluster.disable_compression
+        self.compressed = not cluster.disable_compression and not is_loopback(self.host)
         self.headers = _headers(selected)
         self._now = now
         self._credentials = credentials_of(selected, now, wall)

@@ -36,7 +36,7 @@ def _checked(url: str, place: str) -> str:
 
 
 def _bypassed(host: str, port: int | None, environment: Mapping[str, str]) -> bool:
-    if host == "localhost" or _is_loopback(host):
+    if is_loopback(host):
         return True
     listed = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
     return any(_names(part.strip().lower(), host, port) for part in listed.split(","))
@@ -69,6 +69,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, by one of the names that only it goes by."""
     address = _address(host)
-    return address is not None and address.is_loopback
+    return host == "localhost" or (address is not None and address.is_loopback)

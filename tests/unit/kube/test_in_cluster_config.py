@@ -17,6 +17,7 @@ def test_a_pod_uses_its_service_account(tmp_path: Path) -> None:
     assert selected.cluster.server == "https://10.0.0.1:443"
     assert selected.cluster.certificate_authority == str(tmp_path / "ca.crt")
     assert selected.user.token_file == str(tmp_path / "token")
+    assert selected.cluster.disable_compression
 
 
 def test_an_ipv6_address_is_put_in_brackets(tmp_path: Path) -> None:

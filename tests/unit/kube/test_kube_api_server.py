@@ -156,7 +156,11 @@ class TestLists:
         assert asked.headers["User-Agent"].startswith("moorage/")
 
     @both_ways
-    def test_a_compressed_page_is_read(self, through_proxy: bool) -> None:
+    def test_a_compressed_page_is_read(
+        self, through_proxy: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("moorage.kube.access.is_loopback", lambda host: False)
+
         async def compressed(request: web.Request) -> web.Response:
             assert request.headers["Accept-Encoding"] == "gzip"
             body = gzip.compress(b'{"metadata":{"resourceVersion":"9"},"items":[]}')
@@ -166,6 +170,13 @@ class TestLists:
             assert (await server.list_page(NODES)).resource_version == "9"
 
         World(compressed).play(scenario, through_proxy=through_proxy)
+
+    def test_on_one_machine_nothing_is_compressed(self) -> None:
+        async def scenario(server: KubeApiServer) -> None:
+            await server.list_page(NODES)
+
+        (asked,) = World(says({"metadata": {"resourceVersion": "9"}})).play(scenario)
+        assert asked.headers["Accept-Encoding"] == "identity"
 
     def test_a_list_is_asked_for_again_where_its_connection_breaks(self) -> None:
         """The server may have closed it just as it was used again."""
