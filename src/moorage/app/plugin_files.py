@@ -13,14 +13,13 @@ import os
 import stat
 import sys
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 from moorage.app import built_in_plugins as built_ins
 from moorage.app import input_files
-from moorage.app.built_in_plugins import BUILT_IN, ENTRY_POINT, installed
+from moorage.app.built_in_plugins import BUILT_IN, installed, plugin_entry_points
 from moorage.config.field_errors import InputError
 from moorage.framework.plugin import Plugin
 from moorage.framework.plugin_registry import Registry, RegistryError
@@ -198,7 +197,7 @@ def describe_source(plugin: type[Plugin]) -> str:
         return "kube-scheduler's, built in"
     if plugin.__module__.partition(".")[0] == "moorage":
         return "Moorage's policy, built in"
-    for entry in entry_points(group=ENTRY_POINT):
+    for entry in plugin_entry_points():
         module, _, attribute = entry.value.partition(":")
         if (module, attribute) == (plugin.__module__, plugin.__name__):
             name, version = (entry.dist.name, entry.dist.version) if entry.dist else ("?", "?")
