@@ -4,15 +4,13 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.follower import Follower
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.observe import catalogue
-from moorage.observe.metric_families import gauge
+from moorage.observe.metric_families import Family, gauge
 from moorage.policies.load import outcomes, scaling_hints
 from moorage.policies.load.scaling_hints import NodeShape, ScalingHint
 from moorage.queue.scheduling_queue import SchedulingQueue

@@ -49,7 +49,7 @@ def run_dashboard(
     )
     compared = sources.compare._replace(generations=history.rows)
     dashboard = Dashboard(sources._replace(compare=compared))
-    metrics.registry.register(dashboard.viewers)
+    metrics.register(dashboard.viewers)
     return dashboard
 
 

@@ -60,7 +60,7 @@ class FeedService:
     async def __call__(self, process: RunProcess) -> None:
         """Read, for as long as the process lasts."""
         self._feeds = feeds = feed_builder.build_feeds(process.scheduler)
-        self._metrics.registry.register(feeds)
+        self._metrics.register(feeds)
         await feed_builder.run_once_synced(process.scheduler, feeds)
 
     def running(self) -> list[Feed]:
@@ -72,7 +72,7 @@ def client_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
     """A service that shows the requests to the API server in `metrics`."""
 
     async def show(process: RunProcess) -> None:
-        metrics.registry.register(process.server.requests)
+        metrics.register(process.server.requests)
         await asyncio.Event().wait()
 
     return show
@@ -83,9 +83,9 @@ def strategy_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]
 
     async def tell(process: RunProcess) -> None:
         strategies = Strategies(lambda: process.scheduler.profiles)
-        metrics.registry.register(strategies)
+        metrics.register(strategies)
         scheduler = process.scheduler
-        metrics.registry.register(NamespaceCosts(lambda: scheduler.profiles, scheduler.cache))
+        metrics.register(NamespaceCosts(lambda: scheduler.profiles, scheduler.cache))
         writer = StrategyWriter(scheduler.server, lambda: scheduler.in_force)
         async with asyncio.TaskGroup() as both:
             both.create_task(strategies.run(process.clock), name="strategies/tell")

@@ -9,10 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-
 from moorage.observe import catalogue
-from moorage.observe.metric_families import counter, gauge, unlabelled
+from moorage.observe.metric_families import Family, counter, gauge, unlabelled
 
 MOST_VIEWERS: Final = 16
 BEAT_SECONDS: Final = 0.25

@@ -12,14 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from prometheus_client.core import Metric as Family
-
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.feeds.readings import FeedError, Reader, Reading, WatchedReader
 from moorage.observe import catalogue
 from moorage.observe.logs import say
-from moorage.observe.metric_families import counter, gauge
+from moorage.observe.metric_families import Family, counter, gauge
 from moorage.policies.telemetry.metric_sources import ReadsMeasurements, Source
 
 SETTLE_SECONDS: Final = 1.0

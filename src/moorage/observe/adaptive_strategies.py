@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
-from prometheus_client.core import Metric as Family
 
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.observe import catalogue
 from moorage.observe.logs import say
-from moorage.observe.metric_families import gauge
+from moorage.observe.metric_families import Family, gauge
 from moorage.policies.load.adaptive_scheduling import AdaptiveSchedulingPlugin, Strategy
 
 LOOK_SECONDS: Final = 1.0

@@ -8,10 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-
 from moorage.observe import catalogue
-from moorage.observe.metric_families import Tallies, Tally, counter, histogram
+from moorage.observe.metric_families import Family, Tallies, Tally, counter, histogram
 
 NO_ANSWER: Final = "<error>"
 

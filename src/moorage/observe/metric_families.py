@@ -7,13 +7,18 @@ looks, not before.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Final
-
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-from prometheus_client.core import Metric as Family
-from prometheus_client.utils import floatToGoString
+from typing import TYPE_CHECKING, Final
 
 from moorage.observe.catalogue import Metric
+
+if TYPE_CHECKING:
+    from prometheus_client import core
+
+    Family = core.Metric
+else:
+    Family = object
+    """What is told to Prometheus. Its client is imported when somebody looks: it brings a web
+    server, and the first pod would wait for it."""
 
 Values = Iterable[tuple[tuple[str, ...], float]]
 """Numbers by label values."""
@@ -21,6 +26,8 @@ Values = Iterable[tuple[tuple[str, ...], float]]
 
 def gauge(metric: Metric, values: Values) -> Family:
     """A gauge with these values."""
+    from prometheus_client.core import GaugeMetricFamily
+
     family = GaugeMetricFamily(metric.name, metric.help, labels=metric.labels)
     for labels, value in values:
         family.add_metric(labels, value)
@@ -29,6 +36,8 @@ def gauge(metric: Metric, values: Values) -> Family:
 
 def counter(metric: Metric, values: Values) -> Family:
     """A counter with these values."""
+    from prometheus_client.core import CounterMetricFamily
+
     family = CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
     for labels, value in values:
         family.add_metric(labels, value)
@@ -100,10 +109,10 @@ class Tallies:
 _INFINITE: Final = "+Inf"
 
 
-def histogram(
-    metric: Metric, tallies: Iterable[tuple[tuple[str, ...], Tally]]
-) -> HistogramMetricFamily:
+def histogram(metric: Metric, tallies: Iterable[tuple[tuple[str, ...], Tally]]) -> Family:
     """What was counted, as Prometheus wants to read it."""
+    from prometheus_client.core import HistogramMetricFamily
+
     family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
     for labels, tally in tallies:
         family.add_metric(labels, _cumulative(tally), tally.total)
@@ -111,6 +120,8 @@ def histogram(
 
 
 def _cumulative(tally: Tally) -> list[tuple[str, float]]:
+    from prometheus_client.utils import floatToGoString
+
     buckets: list[tuple[str, float]] = []
     seen = 0
     names = [*map(floatToGoString, tally.bounds), _INFINITE]

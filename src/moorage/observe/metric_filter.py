@@ -6,8 +6,8 @@ from typing import Final, Protocol
 
 import msgspec
 import yaml
-from prometheus_client.core import Metric as Family
-from prometheus_client.samples import Sample
+
+from moorage.observe.metric_families import Family
 
 UNEXPECTED: Final = "unexpected"
 """What stands for a label's value that is not allowed, as in kube."""
@@ -50,6 +50,9 @@ class _Shown:
 
 def _limited(family: Family, allowed: Mapping[str, frozenset[str]]) -> Family:
     """The family with values that are not allowed counted together."""
+    from prometheus_client.core import Metric
+    from prometheus_client.samples import Sample
+
     sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
     for name, labels, value, *_ in family.samples:
         kept = tuple(
@@ -57,7 +60,7 @@ def _limited(family: Family, allowed: Mapping[str, frozenset[str]]) -> Family:
             for key, text in labels.items()
         )
         sums[name, kept] = sums.get((name, kept), 0.0) + value
-    made = Family(family.name, family.documentation, family.type, family.unit)
+    made = Metric(family.name, family.documentation, family.type, family.unit)
     made.samples = [Sample(name, dict(kept), value) for (name, kept), value in sums.items()]
     return made
 

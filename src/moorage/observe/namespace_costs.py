@@ -3,8 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
-from prometheus_client.core import Metric as Family
-
 from moorage.cache.cache import Cache
 from moorage.cache.follower import Follower
 from moorage.cache.node_view import Nodes
@@ -12,7 +10,7 @@ from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import PodChange
 from moorage.cycle.profile import Profile
 from moorage.observe import catalogue
-from moorage.observe.metric_families import gauge
+from moorage.observe.metric_families import Family, gauge
 from moorage.policies.business import price_table
 from moorage.policies.business.cost_optimization import CostOptimizationPlugin
 from moorage.policies.business.price_list import PriceList

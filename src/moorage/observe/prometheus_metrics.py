@@ -13,22 +13,22 @@ import random
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from platform import python_version
-from typing import Final
-
-from prometheus_client import CollectorRegistry, ProcessCollector
-from prometheus_client.core import Metric as Family
-from prometheus_client.exposition import choose_encoder
+from typing import TYPE_CHECKING, Final
 
 from moorage import KUBE_VERSION, __version__
 from moorage.framework.verdicts import PluginError
 from moorage.observe import catalogue, state_metrics, step_timings
 from moorage.observe.catalogue import SLI_ATTEMPTS
-from moorage.observe.metric_families import Tallies, counter, gauge, histogram, unlabelled
-from moorage.observe.metric_filter import MetricFilter
+from moorage.observe.metric_families import Family, Tallies, counter, gauge, histogram, unlabelled
+from moorage.observe.metric_filter import Collector, MetricFilter
 from moorage.observe.records import Attempt, Bound, Reloaded, Result, RolledBack
 from moorage.observe.state_metrics import MetricsSource
 from moorage.observe.step_timings import Timer, Timings
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 SAMPLED: Final = 0.1
 """The share of attempts that are timed plugin by plugin."""
@@ -40,20 +40,21 @@ _SLI_LABELS: Final = tuple(str(n) if n < SLI_ATTEMPTS else "15+" for n in range(
 class Metrics:
     """Counts what happens, and tells it to Prometheus.
 
-    `registry` is a registry of its own, for whoever has more to tell; `lag` may be set to a
-    function that tells the event loop's lag.
+    Whoever has more to tell is registered; `lag` may be set to a function that tells the event
+    loop's lag.
     """
 
     def __init__(
         self,
-        registry: CollectorRegistry | None = None,
+        registry: "CollectorRegistry | None" = None,
         *,
         sampled: float = SAMPLED,
         rng: random.Random | None = None,
         now: Callable[[], float] = time.perf_counter,
         shown: MetricFilter = ALL,
     ) -> None:
-        self.registry = CollectorRegistry() if registry is None else registry
+        self._given = registry
+        self._collectors: list[Collector] = [self]
         self.timings = Timings(now)
         self.lag: Callable[[], float] | None = None
         self._source: MetricsSource | None = None
@@ -80,8 +81,23 @@ class Metrics:
         self._reloads: Counter[tuple[str, ...]] = Counter()
         self._percents: dict[tuple[str, ...], float] = {}
         self._rollbacks: Counter[tuple[str, ...]] = Counter()
-        self.registry.register(self)
-        ProcessCollector(registry=self.registry)
+
+    @cached_property
+    def registry(self) -> "CollectorRegistry":
+        """The registry that is rendered: its own, unless one was given; made when it is needed."""
+        from prometheus_client import CollectorRegistry, ProcessCollector
+
+        made = CollectorRegistry() if self._given is None else self._given
+        for collector in self._collectors:
+            made.register(collector)
+        ProcessCollector(registry=made)
+        return made
+
+    def register(self, collector: Collector) -> None:
+        """Have somebody else's metrics shown, too."""
+        self._collectors.append(collector)
+        if "registry" in vars(self):
+            self.registry.register(collector)
 
     def follow(self, source: MetricsSource) -> None:
         """Read queues, cache and events off this scheduler whenever somebody looks."""
@@ -99,6 +115,8 @@ class Metrics:
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Everything as text, in the format asked for, and the name of that format."""
+        from prometheus_client.exposition import choose_encoder
+
         encode, content_type = choose_encoder(accept)
         return encode(self._shown.shown(self.registry)), content_type
 

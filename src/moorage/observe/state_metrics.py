@@ -6,13 +6,12 @@ from operator import length_hint
 from typing import Final, Protocol
 
 import numpy as np
-from prometheus_client.core import Metric as Family
 
 from moorage.cache.cache import Cache
 from moorage.framework.plugin_guards import GuardedPlugin, PluginGuards
 from moorage.framework.queued_pod import State
 from moorage.observe import catalogue
-from moorage.observe.metric_families import Values, counter, gauge, unlabelled
+from moorage.observe.metric_families import Family, Values, counter, gauge, unlabelled
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import SchedulingQueue
 

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
-from prometheus_client.core import Metric as Family
-
 from moorage.framework.cycle import Step
 from moorage.observe import catalogue
 from moorage.observe.catalogue import ALGORITHM_DURATION, FINE, PERMIT_WAIT, PLUGIN_DURATION
-from moorage.observe.metric_families import Tallies, Tally, counter, histogram, unlabelled
+from moorage.observe.metric_families import Family, Tallies, Tally, counter, histogram, unlabelled
 
 SUCCESS: Final = "Success"
 WAIT_ON_PERMIT: Final = "WaitOnPermit"

@@ -8,8 +8,6 @@ evicted.
 import math
 from collections.abc import Iterable, Sequence
 
-from prometheus_client.core import Metric as Family
-
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.clock import Clock
@@ -18,6 +16,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import BEING_EVICTED
 from moorage.framework.queued_pod import State
 from moorage.framework.verdicts import Nominated
+from moorage.observe.metric_families import Family
 from moorage.preemption.budget_ledger import BudgetLedger
 from moorage.preemption.evictor import Evictor, Order
 from moorage.preemption.loop_guard import LoopGuard

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 import msgspec
-from prometheus_client.core import Metric as Family
 
 from moorage.observe import catalogue
-from moorage.observe.metric_families import counter, gauge, unlabelled
+from moorage.observe.metric_families import Family, counter, gauge, unlabelled
 
 
 class PreemptionCounts(msgspec.Struct, frozen=True):

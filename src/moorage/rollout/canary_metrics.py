@@ -2,11 +2,9 @@
 
 from collections.abc import Collection, Iterator
 
-from prometheus_client.core import Metric as Family
-
 from moorage.config.profile_canary import STABLE
 from moorage.observe import catalogue
-from moorage.observe.metric_families import gauge
+from moorage.observe.metric_families import Family, gauge
 from moorage.rollout.canary import Canary
 
 Labelled = tuple[tuple[str, ...], float]

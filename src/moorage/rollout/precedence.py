@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from prometheus_client.core import Metric as Family
-
 from moorage.api.pod import Pod
 from moorage.clock import Clock
 from moorage.framework.queued_pod import QueuedPod
 from moorage.observe import catalogue
-from moorage.observe.metric_families import counter
+from moorage.observe.metric_families import Family, counter
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.outcome import Outcome
 from moorage.scheduler.version import Version

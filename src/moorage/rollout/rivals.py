@@ -10,14 +10,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.observe import catalogue
 from moorage.observe.logs import say
-from moorage.observe.metric_families import counter
+from moorage.observe.metric_families import Family, counter
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.report import Reporter

@@ -3,13 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from prometheus_client.core import Metric as Family
-
 from moorage.api.pod import Pod
 from moorage.bind.event_recorder import EventRecorder
 from moorage.config.profile_canary import STABLE
 from moorage.cycle import profile_handover
 from moorage.cycle.profile import Profile
+from moorage.observe.metric_families import Family
 from moorage.observe.observers import Observers
 from moorage.observe.records import Attempt, Bound, Compared, Result, RolledBack
 from moorage.policies.load import outcomes

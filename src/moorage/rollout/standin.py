@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-
 from moorage.bind.event_recorder import EventRecorder, EventType, lease_reference
 from moorage.clock import Clock, within
 from moorage.cycle.profile import Profile
 from moorage.observe import catalogue
-from moorage.observe.metric_families import gauge
+from moorage.observe.metric_families import Family, gauge
 from moorage.rollout.lease_sight import LeaseSight, StandIn
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.profiles import Profiles

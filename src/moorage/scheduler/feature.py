@@ -14,13 +14,12 @@ How a preemption passes: leave_with -> evicting -> (spared) ... (promise_taken_b
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from prometheus_client.core import Metric as Family
-
 from moorage.api.pod import Pod
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import Nominated
+from moorage.observe.metric_families import Family
 from moorage.scheduler.version import Version
 from moorage.watch.api_resources import Resource
 from moorage.watch.reflector import Change

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from prometheus_client.core import Metric as Family
-
 from moorage.bind.event_recorder import EventRecorder
 from moorage.bind.permits import WaitingPods
 from moorage.cache.cache import Cache
@@ -14,7 +12,7 @@ from moorage.framework.plugin import give_handle
 from moorage.framework.plugin_metrics import PluginGauge, PluginHistogram, PluginMetrics
 from moorage.guard.breaker_events import BreakerListener
 from moorage.observe.catalogue import Metric
-from moorage.observe.metric_families import Tally, counter, gauge, histogram
+from moorage.observe.metric_families import Family, Tally, counter, gauge, histogram
 
 
 class Handles:

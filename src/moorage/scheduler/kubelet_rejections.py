@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-
 from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
@@ -17,7 +15,7 @@ from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.framework.events import Action, ClusterEvent, Resource
 from moorage.observe import catalogue
-from moorage.observe.metric_families import counter, gauge, unlabelled
+from moorage.observe.metric_families import Family, counter, gauge, unlabelled
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature

@@ -14,8 +14,6 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from prometheus_client.core import Metric as Family
-
 from moorage.bind.event_recorder import EventRecorder
 from moorage.bind.permits import PodsInPreBind, WaitingPods
 from moorage.bind.plugin_client import PluginClient
@@ -26,6 +24,7 @@ from moorage.cycle.profile import Profile
 from moorage.extender.async_bridge import DecisionThread
 from moorage.framework.extenders import NO_EXTENDERS, Extenders
 from moorage.framework.verdicts import PluginError
+from moorage.observe.metric_families import Family
 from moorage.observe.observers import Observers
 from moorage.queue.backoff import Backoff
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE

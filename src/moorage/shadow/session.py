@@ -147,7 +147,7 @@ async def _remind(
 
 def _http(shadow: Shadow, plan: ShadowPlan) -> Server:
     metrics = Metrics()
-    metrics.registry.register(ShadowMetrics(shadow.tallies, shadow.unseen, lambda: shadow.meters))
+    metrics.register(ShadowMetrics(shadow.tallies, shadow.unseen, lambda: shadow.meters))
     ready = Check("sched-handler-sync", lambda: None if shadow.begun.is_set() else UNREAD)
     records = DecisionRecords()
     pages = None

@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-
 from moorage.kpi.meter import Meter
 from moorage.observe.catalogue import Metric
-from moorage.observe.metric_families import counter, gauge, unlabelled
+from moorage.observe.metric_families import Family, counter, gauge, unlabelled
 from moorage.shadow.tally import Tally
 from moorage.shadow.unseen import Unseen
 

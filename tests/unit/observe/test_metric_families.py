@@ -3,20 +3,19 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.core import HistogramMetricFamily
 
 from moorage.observe.catalogue import FINE, POINT_DURATION, Metric, exponential
-from moorage.observe.metric_families import Tallies, Tally, histogram
+from moorage.observe.metric_families import Family, Tallies, Tally, histogram
 
 BOUNDS = exponential(0.001, 2, 15)
 METRIC = Metric("took_seconds", "histogram", "How long it took.", ("result",), BOUNDS)
 
 
 class Collector:
-    def __init__(self, family: HistogramMetricFamily) -> None:
+    def __init__(self, family: Family) -> None:
         self._family = family
 
-    def collect(self) -> list[HistogramMetricFamily]:
+    def collect(self) -> list[Family]:
         return [self._family]
 
 
