@@ -36,6 +36,8 @@ FULL_PASS_SHARE: Final = 4
 """Where more than one row in this many changed, all are computed."""
 
 Spec = tuple[Any, ...]
+Requests = Sequence[tuple[int, int]]
+"""Resources, each with an amount."""
 NO_FIT: Final[Spec] = ((), True, 0)
 NO_BALANCE: Final[Spec] = ((), 0)
 
@@ -48,6 +50,7 @@ class ClassTotals:
     """
 
     __slots__ = (
+        "_all_open",
         "_seen",
         "_spec",
         "level",
@@ -63,6 +66,7 @@ class ClassTotals:
         self._seen = -1
         self.totals = np.zeros(table.rows, dtype=np.int32)
         self.nodes_seen = nodes_version(table)
+        self._all_open = bool(spec[0].all())
         fit = {NodeResourcesFit.__name__} if spec[0].any() else set()
         self.refused_by = frozenset(refused.unschedulable_plugins | fit)
         self.pending = frozenset(refused.pending_plugins)
@@ -76,11 +80,11 @@ class ClassTotals:
         found: Mask = self._spec[0]
         return found
 
-    @property
-    def feasible(self) -> int:
-        """How many nodes took a pod when `best` was asked last."""
-        totals = self.totals
-        return len(totals) if totals.min() >= 0 else int(np.count_nonzero(totals >= 0))
+    def feasible(self, table: NodeTable, needed: Requests) -> int:
+        """How many nodes took a pod, which needs that much, when `best` was asked last."""
+        if self._all_open and table.has_everywhere(needed):
+            return table.rows
+        return int(np.count_nonzero(self.totals >= 0))
 
     def best(self, table: NodeTable) -> tuple[int, int]:
         """The highest total, -1 where no node takes a pod, and how many nodes have it."""

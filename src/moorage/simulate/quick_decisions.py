@@ -128,7 +128,7 @@ class _ProfileTotals:
         total, tied = totals.best(table)
         if total < 0:
             return None
-        feasible = totals.feasible
+        feasible = totals.feasible(table, info.requests)
         if feasible == 1:
             return Decision(table.node(totals.row(total, 0)).name, 0, 1, len(table))
         if totals.level is None:
