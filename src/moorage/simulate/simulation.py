@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -17,7 +17,6 @@ from moorage.config.field_errors import InputError
 from moorage.config.moorage_configuration import DEFAULT_GUARD, PluginGuard
 from moorage.config.types import Extender, SchedulerConfiguration
 from moorage.cycle.profile import Profile
-from moorage.extender import http_extenders
 from moorage.extender.async_bridge import BlockingBridge
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
@@ -40,6 +39,9 @@ from moorage.simulate.run_limits import DEFAULT_LIMITS, SETTLED_SECONDS, RunLimi
 from moorage.simulate.skipped_extenders import SkippedExtenders
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import PODS
+
+if TYPE_CHECKING:
+    from moorage.extender.http_extenders import HttpExtenders
 
 START = 1_767_225_600.0
 """Virtual time begins with the year 2026."""
@@ -153,9 +155,7 @@ def simulate(
     asking = BlockingBridge()
     story = AttemptLog(restless=limits.attempts_in_vain * (len(pods_in(cluster)) + 10))
     skipped = SkippedExtenders()
-    extenders = http_extenders.build_extenders(
-        _that_do_not_bind(configuration.extenders), asking, skipped
-    )
+    extenders = _http_extenders(configuration.extenders, asking, skipped)
 
     async def main() -> Simulation:
         scheduler = assemble(
@@ -202,6 +202,17 @@ def _tap(
     if tap_of is not None:
         return tap_of(clock.now)
     return None if observers else QuickDecisions(profiles, clock.now)
+
+
+def _http_extenders(
+    configured: Sequence[Extender], asking: BlockingBridge, skipped: SkippedExtenders
+) -> "HttpExtenders | None":
+    """Those that are to be asked, if any: few configurations have one, and no other needs HTTP."""
+    if not configured:
+        return None
+    from moorage.extender.http_extenders import build_extenders
+
+    return build_extenders(_that_do_not_bind(configured), asking, skipped)
 
 
 def _that_do_not_bind(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
