@@ -172,6 +172,8 @@ class DirectEngine:
         )
 
     def _is_ready(self) -> bool:
+        if not len(self._queue):
+            return False
         now = self._clock.now()
         return self._queue.next_wake(now) == now
 
@@ -182,7 +184,7 @@ class DirectEngine:
             self._woken.set()
 
     def _set_alarm(self) -> None:
-        due = self._queue.next_wake(self._clock.now())
+        due = self._queue.next_wake(self._clock.now()) if len(self._queue) else None
         if due is None or (self._alarm is not None and self._alarm_due == due):
             return
         if self._alarm is not None:

@@ -53,6 +53,8 @@ class NodePool:
         self._server.put(NODES, node)
         price = each.price_per_hour
         self._meter.node_joined(self._clock.now(), node.name, offered(node), price, node.zone)
+        if each.failures is None and each.spot is None:
+            return
         rng = random.Random(f"{self._seed}/node/{node.name}/{self._clock.now()}")
         if each.failures is not None:
             failures = each.failures
