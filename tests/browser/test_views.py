@@ -55,9 +55,24 @@ def test_the_keyboard_goes_from_tile_to_tile_and_opens_a_node(simulated: str, pa
     expect(panel.get_by_role("heading", level=2)).to_have_text(re.compile(r"^node-\d{4}$"))
     name = panel.get_by_role("heading", level=2).inner_text()
     assert f"node={name}" in page.url
+    expect(page.locator("canvas")).to_be_focused()
     expect(panel).to_contain_text("Room")
     panel.get_by_role("button", name="Close").click()
     expect(panel).to_be_hidden()
+
+
+def test_the_keyboard_picks_a_band_of_the_legend(simulated: str, page: Page) -> None:
+    page.goto(f"{simulated}#/cluster")
+    bands = page.get_by_role("slider", name="Nodes by how much they have")
+    bands.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="all again")).to_be_visible()
+    assert "band=0" in page.url
+    page.keyboard.press("ArrowRight")
+    expect(bands).not_to_have_attribute("aria-valuenow", "0")
+    page.keyboard.press("Escape")
+
+    expect(page.get_by_role("button", name="all again")).to_be_hidden()
 
 
 def test_a_click_on_a_tile_opens_the_node_under_it(simulated: str, page: Page) -> None:

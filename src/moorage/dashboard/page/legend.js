@@ -7,6 +7,7 @@ const HEIGHT = 22;
 
 export class Legend {
   #shape = "";
+  #counts = [];
   #update = () => {};
 
   /** `picked(code)` when one kind or band alone is to be seen, "" for all again. */
@@ -21,9 +22,12 @@ export class Legend {
     if (shape !== this.#shape) {
       this.#shape = shape;
       const [children, update] = legend.type === "ramp" ? this.#ramp(palette, legend, band) : this.#kinds(palette, legend, band);
+      const focused = this.element.querySelector("svg") === document.activeElement;
       this.element.replaceChildren(...children.filter(Boolean));
+      if (focused) this.element.querySelector("svg")?.focus();
       this.#update = update;
     }
+    this.#counts = legend.counts ?? [];
     this.#update(legend);
   }
 
@@ -36,10 +40,21 @@ export class Legend {
       const reach = svg("rect", { x: code * wide, y: 0, width: wide, height: HEIGHT + 8, fill: "transparent", on: { click: () => this.picked(band === String(code) ? "" : code) } }, titles[code]);
       return svg("g", { opacity: band !== "" && band !== String(code) ? 0.3 : 1 }, bars[code], foot, reach);
     });
-    const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT + 8}`, width: WIDTH, height: HEIGHT + 8, role: "img", "aria-label": `How many nodes have how much, from ${low} to ${high}` }, groups);
+    const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT + 8}`, width: WIDTH, height: HEIGHT + 8, tabindex: 0, role: "slider", "aria-label": `Nodes by how much they have, from ${low} to ${high}: one band alone`, "aria-valuemin": 0, "aria-valuemax": counts.length - 1, "aria-valuenow": band || 0, "aria-valuetext": band === "" ? "all" : `band ${Number(band) + 1} of ${counts.length}`, on: { keydown: (event) => this.#walk(event, counts, band) } }, groups);
     const all = band === "" ? null : h("button", { type: "button", on: { click: () => this.picked("") } }, "all again");
     const update = (legend) => rise(bars, titles, legend.counts);
     return [[h("div", {}, chart, h("div.ends", {}, h("span", {}, low), h("span", {}, high))), about ? h("span", {}, about) : null, all], update];
+  }
+
+  /** To the next band that has nodes; Escape shows all. */
+  #walk(event, counts, band) {
+    const way = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+    if (!way && event.key !== "Escape") return;
+    event.preventDefault();
+    let to = band === "" ? (way > 0 ? -1 : counts.length) : Number(band);
+    do to += way ?? 0;
+    while (way && to >= 0 && to < counts.length && !this.#counts[to]);
+    this.picked(way && to >= 0 && to < counts.length ? to : "");
   }
 
   #kinds(palette, { entries, about }, band) {

@@ -106,7 +106,7 @@ export class TileMap {
   #heads() {
     const { pen } = this;
     pen.textBaseline = "alphabetic";
-    pen.font = `600 12px ${this.#scene.font}`;
+    pen.font = `600 ${this.#scene.small}px ${this.#scene.font}`;
     const letter = pen.measureText("n").width;
     for (const block of this.#layout.blocks) {
       const x = block.x * this.#scale + this.#left;

@@ -64,9 +64,16 @@ export class ClusterView {
       this.#all();
     }
     this.panel.show(query.node ?? "");
-    this.body.replaceChildren(...[this.#query.as === "table" ? this.table.element : this.sheet, query.node ? this.panel.element : null].filter(Boolean));
+    this.#hold([this.#query.as === "table" ? this.table.element : this.sheet, query.node ? this.panel.element : null].filter(Boolean));
     this.body.classList.toggle("with-panel", Boolean(query.node));
     this.root.classList.toggle("fixed", this.#query.as !== "table");
+  }
+
+  /** These parts and no others; what is there already stays, and keeps the focus. */
+  #hold(parts) {
+    for (const each of [...this.body.children]) if (!parts.includes(each)) each.remove();
+    if (parts[0] !== this.body.firstChild) this.body.prepend(parts[0]);
+    if (parts[1] && parts[1] !== this.body.lastChild) this.body.append(parts[1]);
   }
 
   fetch() {
@@ -194,7 +201,7 @@ export class ClusterView {
       values: (row) => [way.kinds ? this.#worded(row) : `${way.label} ${way.write(nodes[way.column][row])}`, `cpu ${percent(nodes.cpu[row])}`, `memory ${percent(nodes.memory[row])}`, many(nodes.pods[row], "pod")],
       head: (group) => [group.name, this.#about(group)],
       chosen: this.#rowOf.get(this.#query.node) ?? -1,
-      font: named("--sans"), ink: named("--ink"), soft: named("--soft"), ground: named("--sheet"), strike: named("--bad"),
+      font: named("--sans"), small: Math.round(Number.parseFloat(style.fontSize) * 0.86), ink: named("--ink"), soft: named("--soft"), ground: named("--sheet"), strike: named("--bad"),
     });
     this.map.canvas.setAttribute("aria-label", `${many(nodes.name.length, "node")} coloured by ${way.label}`);
   }

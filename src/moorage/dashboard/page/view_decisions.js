@@ -165,13 +165,21 @@ function rates(found) {
   ];
 }
 
+/** How long each point takes; what its plugins take of it, the dearest first, unfolds. */
 function steps(list) {
   if (!list.length) return null;
+  const [points, plugins] = [list.filter((each) => !each.plugin), list.filter((each) => each.plugin)];
   const most = Math.max(1e-9, ...list.map((each) => each.p99_ms ?? 0));
-  const rows = list.flatMap((each) => [
-    h(each.plugin ? "span.label.below" : "span.label", { title: `${count(each.calls ?? 0)} calls` }, each.plugin || each.step),
-    meter((each.p50_ms ?? 0) / most, { mark: (each.p99_ms ?? 0) / most, label: `${each.plugin || each.step}: p50 ${millis(each.p50_ms)}, p99 ${millis(each.p99_ms)}` }),
+  const groups = [...new Set(plugins.map((each) => each.step))].flatMap((step) => [h("b.head", {}, step), ...plugins.filter((each) => each.step === step).sort((a, b) => (b.p99_ms ?? 0) - (a.p99_ms ?? 0)).flatMap((each) => stepRow(each, most))]);
+  const folded_ = groups.length ? h("details", { data: { key: "plugins" } }, h("summary.soft", {}, "by plugin"), h("div.bars", {}, groups)) : null;
+  return [h("header", {}, h("h2", {}, "Latency by step"), h("span.soft", {}, "p50 as a bar, p99 as a line")), inside(h("div.bars", {}, points.flatMap((each) => stepRow(each, most))), folded_)];
+}
+
+function stepRow(each, most) {
+  const name = each.plugin || each.step;
+  return [
+    h(each.plugin ? "span.label.below" : "span.label", { title: `${count(each.calls ?? 0)} calls` }, name),
+    meter((each.p50_ms ?? 0) / most, { mark: (each.p99_ms ?? 0) / most, label: `${name}: p50 ${millis(each.p50_ms)}, p99 ${millis(each.p99_ms)}` }),
     h("span.value", {}, `${millis(each.p50_ms)} · ${millis(each.p99_ms)}`),
-  ]);
-  return [h("header", {}, h("h2", {}, "Latency by step"), h("span.soft", {}, "p50 as a bar, p99 as a line")), inside(h("div.bars", {}, rows))];
+  ];
 }
