@@ -1,6 +1,7 @@
 """What a scheduler believes is freed without a collector: leaving it out of collections is safe."""
 
 import gc
+import weakref
 from collections import Counter
 from collections.abc import Iterator
 
@@ -109,3 +110,14 @@ def test_who_has_switched_collections_off_keeps_them_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_is_left_behind_is_not_taken_apart() -> None:
+    held = ChangingWorld.__new__(ChangingWorld)
+    gone = weakref.ref(held)
+
+    garbage.leave_behind(held)
+    gc.unfreeze()
+    del held
+
+    assert gone() is not None

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 160
 """Of tables that go to a file or a pipe."""
+_MANY_PODS = 1000
+"""From so many on, freeing what a run holds takes long enough to be noticed."""
 _NARROWEST = 40
 """A terminal that says it is narrower folds lines by itself; a table would lose columns."""
 
@@ -172,6 +174,8 @@ def simulate_command(
     _write(_selected(told, only, namespace, node), output)
     if run is not None:
         run.serve(ran.scheduler, _explain(ran))
+    if len(told.pods) >= _MANY_PODS:
+        garbage.leave_behind(given, objects, ran, told)
     sys.exit(_exit_code(told, fail_on_pending))
 
 
