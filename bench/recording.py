@@ -10,7 +10,7 @@ about, assumed, and shown bound by the watch. What the thread that compresses an
 added.
 
 `whole` has the whole scheduler do it on an embedded cluster, with its queue, features, binding and
-events, and takes the best of three.
+events, and takes the best of several turns.
 
 `same` records decisions of many kinds, with pods that come and go and nodes that change, and has
 two other processes replay them: one as it is, one without the C kernels.
@@ -48,12 +48,13 @@ from moorage.recording.configuration import configured
 from moorage.recording.journal import Journal
 from moorage.recording.recorder import Recorder
 from moorage.recording.segments import SegmentWriter
-from moorage.scheduler.attempt import Decide
+from moorage.scheduler.attempt import Decide, Tap
 from moorage.scheduler.placement import place
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.simulation import simulate
 
 TURN = 250
+ROUNDS = 6
 MIXED = ("basic", "varied", "spread", "antiaffinity", "affinity", "gpu", "unschedulable")
 REPLAY = """
 import json, resource, sys
@@ -173,6 +174,14 @@ def cost(kind: str, nodes: int, pods: int) -> dict[str, object]:
     return result
 
 
+class InFull:
+    """A scheduler that is not recorded, and decides as one in a cluster does."""
+
+    def __init__(self) -> None:
+        self.cache = Cache()
+        self.decide = attempt.run
+
+
 def whole(kind: str, nodes: int, pods: int) -> dict[str, object]:
     known = built_in()
     loaded = read_configuration(None, known)
@@ -186,22 +195,21 @@ def whole(kind: str, nodes: int, pods: int) -> dict[str, object]:
     ]
     manifests = [Manifest(raw, "", 0) for raw in raws]
     spent, size = {"plain": list[float](), "recorded": list[float]()}, 0
-    for _ in range(3):
-        for name, times in spent.items():
+    for turn in range(ROUNDS):
+        for name in sorted(spent, reverse=bool(turn % 2)):
             folder = Path(tempfile.mkdtemp()) / "recording"
             journal = Journal(SegmentWriter(folder), sys.exit)
 
-            def tap(now: Callable[[], float], journal: Journal = journal) -> Recorder:
-                recorder = Recorder(journal.write, now)
+            def tap(now: Callable[[], float], journal: Journal = journal) -> Tap:
+                recorder = Recorder(journal.write, now, journal.rotation)
                 recorder.configured(configured(ConfigBundle(loaded), known))
                 return recorder
 
             cpu = time.process_time()
-            simulate(
-                manifests, loaded.configuration, known, tap_of=tap if name != "plain" else None
-            )
+            given_tap = tap if name == "recorded" else lambda now: InFull()
+            simulate(manifests, loaded.configuration, known, tap_of=given_tap)
             journal.close()
-            times.append(time.process_time() - cpu)
+            spent[name].append(time.process_time() - cpu)
             size = journal.written or size
             shutil.rmtree(folder.parent)
     plain, recorded = (1e6 * min(times) / pods for times in spent.values())
