@@ -190,6 +190,7 @@ class Cache:
         if row is None or self._undo is not None:
             return False
         self.table.replace_pod(row, old, new)
+        del self._where[new.uid]
         self._where[new.uid] = (node, new)
         self.assumed.discard(new.uid)
         return True
