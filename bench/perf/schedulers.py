@@ -84,7 +84,7 @@ class SchedulerProcess:
         if name == KUBE:
             return [str(plane.programs / KUBE), *serving, *gate_flags(gates)]
         code = PROFILED.format(CODE, self._profile) if self._profile else CODE
-        return [sys.executable, "-c", code, "run", *serving]
+        return [sys.executable, "-c", code, "run", *serving, *gate_flags(gates)]
 
     def wait_until_serving(self) -> None:
         deadline = time.monotonic() + START_SECONDS

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from moorage.api.meta import ApiStruct, KubeObject, ResourceList
-from moorage.api.pod import Pod
+from moorage.api.pod import Pod, PodResourceClaim
 
 POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
 OLDER_POD_GROUP_LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
@@ -99,6 +99,7 @@ class PodGroupSpec(ApiStruct):
     priority_class_name: str = ""
     priority: int | None = None
     preemption_policy: str | None = None
+    resource_claims: tuple[PodResourceClaim, ...] = ()
 
 
 class PodGroupCondition(ApiStruct):

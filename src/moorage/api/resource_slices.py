@@ -31,6 +31,16 @@ class DeviceAttribute(ApiStruct):
             return "bool", self.bool_
         return None if self.version is None else ("version", self.version)
 
+    @property
+    def values(self) -> frozenset[tuple[str, str | int | bool]]:
+        """Kinds and values, where lists are compared: a scalar is a list of one."""
+        lists = (("int", self.ints), ("bool", self.bools), ("string", self.strings))
+        for kind, listed in (*lists, ("version", self.versions)):
+            if listed:
+                return frozenset((kind, value) for value in listed)
+        scalar = self.scalar
+        return frozenset() if scalar is None else frozenset([scalar])
+
 
 class CapacityRequestPolicyRange(ApiStruct):
     """From where to where, and in which steps, a capacity may be requested."""

@@ -14,12 +14,21 @@ from moorage.app.config_text import ConfigText
 from moorage.config import validation
 from moorage.config.durations import Duration
 from moorage.config.field_errors import Report
-from moorage.config.types import API_VERSION, KIND, SchedulerConfiguration
+from moorage.config.types import (
+    API_VERSION,
+    KIND,
+    PluginConfig,
+    Profile,
+    SchedulerConfiguration,
+)
+from moorage.devices.feature_gates import GATES
 from moorage.kube.kubeconfig import Cluster, SelectedContext, User
 
 COMMAND_LINE: Final = "the command line"
 KUBE_LEASE: Final = "kube-scheduler"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+DEVICES: Final = "DynamicResources"
+"""The plugin whose features have gates."""
 
 _ELECTION: Final = {
     "leader_elect": "leader_elect",
@@ -69,6 +78,7 @@ class ConfigFlags(msgspec.Struct, frozen=True):
     contention_profiling: bool | None = None
     percentage_of_nodes_to_score: int | None = None
     scheduler_name: str | None = None
+    feature_gates: dict[str, bool] | None = None
 
     def default_text(self) -> ConfigText:
         """The configuration of a scheduler that is given none: kube-scheduler's."""
@@ -93,6 +103,9 @@ class ConfigFlags(msgspec.Struct, frozen=True):
             connection = self._given(_CONNECTION)
             changed |= self._given(_WHOLE)
             changed["client_connection"] = _replaced(given.client_connection, connection)
+        gates = {gate: on for gate, on in (self.feature_gates or {}).items() if gate in GATES}
+        if gates:
+            changed["profiles"] = tuple(_with_gates(each, gates) for each in given.profiles)
         if not changed:
             return given
         made: SchedulerConfiguration = _replaced(given, changed)
@@ -119,6 +132,21 @@ class ConfigFlags(msgspec.Struct, frozen=True):
     def _given(self, fields: Mapping[str, str]) -> dict[str, Any]:
         found = {setting: getattr(self, flag) for flag, setting in fields.items()}
         return {setting: value for setting, value in found.items() if value is not None}
+
+
+def _with_gates(profile: Profile, gates: Mapping[str, bool]) -> Profile:
+    """A profile whose plugin for devices goes by these gates, beside those of its arguments."""
+    configs = tuple(
+        PluginConfig(each.name, {**each.args, "featureGates": _merged(each.args, gates)})
+        if each.name == DEVICES
+        else each
+        for each in profile.plugin_config
+    )
+    return msgspec.structs.replace(profile, plugin_config=configs)
+
+
+def _merged(args: Mapping[str, Any], gates: Mapping[str, bool]) -> dict[str, bool]:
+    return {**(args.get("featureGates") or {}), **gates}
 
 
 def at_master(selected: SelectedContext | None, master: str) -> SelectedContext:

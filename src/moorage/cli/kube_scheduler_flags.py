@@ -11,12 +11,12 @@ import click
 
 from moorage import KUBE_VERSION, __version__
 from moorage.config.durations import Duration
+from moorage.devices.feature_gates import GATES as OPENED_BY
 
 WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "disable-http2-serving": "HTTP/1.1 is all that is served",
     "http2-max-streams-per-connection": "HTTP/1.1 is all that is served",
     "tls-curve-preferences": "OpenSSL's own choice of curves is used",
-    "feature-gates": "there are no feature gates: docs/parity.md says what is done",
     "emulated-version": "kube-scheduler v1.37 is what is emulated",
     "min-compatibility-version": "kube-scheduler v1.37 is what is emulated",
     "show-hidden-metrics-for-version": "no metric is hidden",
@@ -35,6 +35,8 @@ WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "port": "there is no insecure port: --http-port serves this machine",
 }
 """Flags that are accepted and do nothing, each with what happens instead."""
+
+NO_GATE: Final = "docs/parity.md says what is done"
 
 SILENT: Final = frozenset(
     {"logtostderr", "log-flush-frequency", "disable-http2-serving", "permit-address-sharing"}
@@ -83,7 +85,33 @@ class ListType(click.ParamType[Any]):
         return value if isinstance(value, tuple) else tuple(filter(None, value.split(",")))
 
 
+class GatesType(click.ParamType[Any]):
+    """Feature gates: `Name=true` with commas between them."""
+
+    name = "gates"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> dict[str, bool]:
+        if isinstance(value, dict):
+            return value
+        found = {}
+        for pair in filter(None, value.split(",")):
+            gate, equals, setting = pair.partition("=")
+            if not equals:
+                self.fail(f"missing bool value for {gate}", param, ctx)
+            if setting.strip() not in BOOLS:
+                self.fail(f"invalid value of {gate}={setting}: not true or false", param, ctx)
+            found[gate.strip()] = BOOLS[setting.strip()]
+        return found
+
+
+BOOLS: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
+"""Go's ways to write a bool."""
+
 DURATION: Final = DurationType()
+GATES: Final = GatesType()
 LIST: Final = ListType()
 
 
@@ -115,7 +143,9 @@ def without_effect(given: Mapping[str, Any]) -> list[str]:
         meant = value != "false" if name in SILENT else (name, value) == ("port", "0")
         if value is not None and not meant:
             found.append(f"--{name} has no effect: {instead}")
-    return found
+    gates = given.get("feature_gates") or {}
+    unknown = (gate for gate in gates if gate not in OPENED_BY)
+    return found + [f"--feature-gates={gate} has no effect: {NO_GATE}" for gate in unknown]
 
 
 def _flag(name: str, kind: Any = str, help: str = "", **more: Any) -> Any:
@@ -148,6 +178,12 @@ FLAGS: Final = (
     _flag("leader-elect-resource-lock", click.Choice(["leases"])),
     _flag("leader-elect-resource-name", help="The Lease's name.", metavar="NAME"),
     _flag("leader-elect-resource-namespace", help="The Lease's namespace.", metavar="NAME"),
+    _flag(
+        "feature-gates",
+        GATES,
+        "Features of devices that are off by default; other gates have no effect.",
+        metavar="NAME=BOOL,...",
+    ),
     _flag("scheduler-name", help="The only profile's name, without --config.", metavar="NAME"),
     _flag("kube-api-qps", float),
     _flag("kube-api-burst", int),

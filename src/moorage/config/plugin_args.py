@@ -67,10 +67,14 @@ class DefaultPreemptionArgs(ConfigStruct, frozen=True):
 
 
 class DynamicResourcesArgs(ConfigStruct, frozen=True):
-    """How long to search for devices on a node, and to wait for them; 0s searches without end."""
+    """How long to search for devices on a node, and to wait for them; 0s searches without end.
+
+    Feature gates are Moorage's own place for them, and not written out unless they are given.
+    """
 
     filter_timeout: Duration = Duration.of_seconds(10)
     binding_timeout: Duration = Duration.of_seconds(600)
+    feature_gates: dict[str, bool] | None = None
 
 
 class InterPodAffinityArgs(ConfigStruct, frozen=True):

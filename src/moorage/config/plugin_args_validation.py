@@ -18,6 +18,7 @@ from moorage.config.field_errors import (
     unsupported,
 )
 from moorage.config.types import ConfigStruct
+from moorage.devices import feature_gates
 
 _STRATEGIES: Final = (
     types.LEAST_ALLOCATED,
@@ -61,6 +62,10 @@ def _dynamic(args: types.DynamicResourcesArgs, report: Report, path: Path) -> No
     if args.binding_timeout < Duration.of_seconds(1):
         detail = invalid(args.binding_timeout, "must be at least 1 second")
         report.problem((*path, "bindingTimeout"), detail)
+    for gate in args.feature_gates or {}:
+        if gate not in feature_gates.GATES:
+            detail = unsupported(gate, tuple(feature_gates.GATES))
+            report.problem((*path, "featureGates", gate), detail)
 
 
 def _interpod(args: types.InterPodAffinityArgs, report: Report, path: Path) -> None:

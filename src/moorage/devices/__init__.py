@@ -8,6 +8,8 @@
     claim_tracker  claims as they are known, assumed, or about to be allocated
     ledger         which devices, shares and capacities are taken
     selection      which devices the selectors of a request choose
+    feature_gates  features that are off unless their gates are opened
+    compatibility_groups  which devices go together that draw on the same counters
     capacity       how much of a shared device a request consumes
     constraints    what the devices of a claim must have in common, or must not
     requests       the requests of claims, checked and ready to be searched for

@@ -17,7 +17,9 @@ from moorage.api.resource_claims import DeviceToleration, ResourceClaim
 from moorage.api.resource_slices import DeviceClass, DeviceTaint
 from moorage.devices import capacity
 from moorage.devices.capacity import NOTHING, CapacityError, nano_of
+from moorage.devices.compatibility_groups import CompatibilityGroups
 from moorage.devices.constraints import Constraint, make_constraint
+from moorage.devices.feature_gates import DEFAULT, Features
 from moorage.devices.inventory import DeviceID, PoolDevice, PoolID
 from moorage.devices.ledger import Ledger
 from moorage.devices.node_pools import Candidate, NodePools, Pool, device_is_reached
@@ -75,12 +77,15 @@ class Allocator:
         ledger: Ledger,
         class_of: Callable[[str], DeviceClass | None],
         most_steps: float,
+        features: Features = DEFAULT,
     ) -> None:
         self._node = node
         self._pools = pools
         self._ledger = ledger
         self._class_of = class_of
         self._steps_left = most_steps
+        self._features = features
+        self._groups = CompatibilityGroups(ledger) if features.compatibility_groups else None
         self._claims: Sequence[ResourceClaim] = ()
         self._wanted: list[list[list[Wanted]]] = []
         self._chosen: list[list[int]] = []
@@ -99,7 +104,7 @@ class Allocator:
             self._wanted.append(reader.read(claim))
             self._chosen.append([0] * len(self._wanted[-1]))
             self._picks.append([])
-            self._constraints.append(_constraints(claim))
+            self._constraints.append(_constraints(claim, self._features))
         if self._claim(0):
             return [
                 Found(picks, [alternatives[i] for alternatives, i in zip(wanted, ids, strict=True)])
@@ -214,16 +219,27 @@ class Allocator:
         if not (wanted.admin_access and is_shared) and self._is_taken(claim, wanted, device):
             return None
         counts = bool(device.consumes) and not (is_shared and self._is_shared_out(device.id))
+        regroup: Undo | None = _NOTHING_TO_UNDO
+        if counts and self._groups is not None:
+            regroup = self._groups.take(device, pool)
+        if regroup is None:
+            return None
         if counts and not self._has_counters(device, pool):
+            regroup()
             return None
         added: list[Constraint] = []
+
+        def put_back() -> None:
+            self._put_back(device, pool, counts, added)
+            regroup()
+
         if taint_prevents(device.taints, wanted.tolerations) or not self._add(
             claim, wanted, device, added, must
         ):
-            self._put_back(device, pool, counts, added)
+            put_back()
             return None
         if not self._has_capacity(claim, wanted, device, "rechecking capacity"):
-            self._put_back(device, pool, counts, added)
+            put_back()
             return None
         consumed = capacity.consumed_capacity(device, wanted.capacity) if is_shared else None
         unmark = self._mark(claim, device, consumed)
@@ -232,7 +248,7 @@ class Allocator:
         def undo() -> None:
             self._picks[claim].pop()
             unmark()
-            self._put_back(device, pool, counts, added)
+            put_back()
 
         return undo
 
@@ -318,10 +334,17 @@ class Allocator:
             raise SearchTimeoutError
 
 
-def _constraints(claim: ResourceClaim) -> list[Constraint]:
+def _nothing() -> None:
+    """Put back what was never taken."""
+
+
+_NOTHING_TO_UNDO: Undo = _nothing
+
+
+def _constraints(claim: ResourceClaim, features: Features) -> list[Constraint]:
     made = []
     for position, given in enumerate(claim.spec.devices.constraints):
-        constraint = make_constraint(given)
+        constraint = make_constraint(given, features.list_attributes)
         if constraint is None:
             raise AllocationError(
                 f"claim {claim.key}, constraint #{position}: empty constraint "

@@ -1,9 +1,15 @@
-"""What the devices of a claim must have in common, or must not."""
+"""What the devices of a claim must have in common, or must not.
+
+Attributes that are lists are compared only where that is asked for: then an attribute stands for
+the set of its values, and a single value for a set of one.
+"""
 
 from moorage.api.resource_claims import DeviceConstraint
+from moorage.api.resource_slices import DeviceAttribute
 from moorage.devices.inventory import PoolDevice
 
 Value = tuple[str, str | int | bool]
+Values = frozenset[Value]
 
 
 class Constraint:
@@ -54,21 +60,80 @@ class DistinctAttribute(Constraint):
         return not self.values or (value is not None and value not in self.values)
 
 
-def make_constraint(given: DeviceConstraint) -> Constraint | None:
-    """The constraint; None where it is of no known kind."""
+class ListConstraint(Constraint):
+    """A constraint on the values of attributes that may be lists."""
+
+    __slots__ = ("sets",)
+
+    def __init__(self, attribute: str, requests: tuple[str, ...]) -> None:
+        super().__init__(attribute, requests)
+        self.sets: list[Values] = []
+
+    def add(self, device: PoolDevice) -> bool:
+        found = values_of(device, self.attribute)
+        kept = self.kept(found) if found else None
+        if not kept:
+            return False
+        self.sets.append(kept)
+        return True
+
+    def kept(self, values: Values) -> Values | None:
+        """What is to be remembered of a device; nothing where it may not be taken in."""
+        raise NotImplementedError
+
+    def remove(self) -> None:
+        self.sets.pop()
+
+
+class MatchListAttribute(ListConstraint):
+    """There is a value that all devices have."""
+
+    __slots__ = ()
+
+    def kept(self, values: Values) -> Values | None:
+        return self.sets[-1] & values if self.sets else values
+
+
+class DistinctListAttribute(ListConstraint):
+    """No two devices have a value in common."""
+
+    __slots__ = ()
+
+    def kept(self, values: Values) -> Values | None:
+        return values if all(values.isdisjoint(each) for each in self.sets) else None
+
+
+def make_constraint(given: DeviceConstraint, lists: bool = False) -> Constraint | None:
+    """The constraint, which compares lists or only single values; None if of no known kind."""
     if given.match_attribute is not None:
-        return MatchAttribute(given.match_attribute, given.requests)
+        match = MatchListAttribute if lists else MatchAttribute
+        return match(given.match_attribute, given.requests)
     if given.distinct_attribute is not None:
-        return DistinctAttribute(given.distinct_attribute, given.requests)
+        distinct = DistinctListAttribute if lists else DistinctAttribute
+        return distinct(given.distinct_attribute, given.requests)
     return None
 
 
 def attribute_of(device: PoolDevice, name: str) -> tuple[Value | None] | None:
     """The scalar value of an attribute by its full name; None where the device has none such."""
+    found = _attribute(device, name)
+    return None if found is None else (found.scalar,)
+
+
+def values_of(device: PoolDevice, name: str) -> Values:
+    """The values of an attribute by its full name; none where the device has none such."""
+    values = device.values.get(name)
+    if values is None:
+        found = _attribute(device, name)
+        values = device.values[name] = frozenset() if found is None else found.values
+    return values
+
+
+def _attribute(device: PoolDevice, name: str) -> DeviceAttribute | None:
     attributes = device.device.attributes
     found = attributes.get(name)
     if found is None:
         domain, slash, identifier = name.partition("/")
         if slash and domain == device.id.driver:
             found = attributes.get(identifier)
-    return None if found is None else (found.scalar,)
+    return found

@@ -55,11 +55,13 @@ class PoolDevice:
         "consumes",
         "device",
         "entry",
+        "groups",
         "id",
         "index",
         "is_shared",
         "plain_capacity",
         "taints",
+        "values",
         "variables",
     )
 
@@ -81,6 +83,13 @@ class PoolDevice:
             for each in device.consumes_counters
             for name, counter in each.counters.items()
         )
+        self.groups = tuple(
+            (each.counter_set, frozenset(each.compatibility_groups))
+            for each in device.consumes_counters
+        )
+        """What it declares for each counter set that it draws on."""
+        self.values: dict[str, frozenset[tuple[str, Any]]] = {}
+        """Attributes as constraints compare lists, once one has asked."""
         self.variables: dict[str, Any] | None = None
         """What expressions read, once one was asked about it."""
 
@@ -106,11 +115,7 @@ class SliceEntry:
 
     @property
     def uses_compatibility_groups(self) -> bool:
-        return any(
-            consumption.compatibility_groups
-            for device in self.devices
-            for consumption in device.device.consumes_counters
-        )
+        return any(groups for device in self.devices for _, groups in device.groups)
 
 
 class Inventory:

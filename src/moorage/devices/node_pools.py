@@ -10,6 +10,7 @@ from typing import NamedTuple
 from moorage.api.affinity import NodeSelector
 from moorage.api.node import Node
 from moorage.api.node_selectors import compile_node_selector
+from moorage.devices.feature_gates import DEFAULT, Features
 from moorage.devices.inventory import Inventory, PoolDevice, PoolID, SliceEntry, nano
 
 
@@ -67,31 +68,39 @@ class PoolIndex:
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
-        self._kept: dict[str, tuple[int, int, Node, NodePools]] = {}
+        self._kept: dict[tuple[str, bool], tuple[int, int, Node, NodePools]] = {}
 
-    def of(self, node: Node) -> NodePools:
+    def of(self, node: Node, features: Features = DEFAULT) -> NodePools:
         inventory = self._inventory
         shared, own = inventory.shared_version, inventory.node_versions.get(node.name, 0)
-        kept = self._kept.get(node.name)
+        key = node.name, features.compatibility_groups
+        kept = self._kept.get(key)
         if kept is not None and kept[0] == shared and kept[1] == own and kept[2] is node:
             return kept[3]
-        found = NodePools(gather_pools(inventory, node))
-        self._kept[node.name] = (shared, own, node, found)
+        found = NodePools(gather_pools(inventory, node, features))
+        self._kept[key] = (shared, own, node, found)
         return found
 
 
-def gather_pools(inventory: Inventory, node: Node) -> list[Pool]:
-    """Every pool with devices that the node reaches; those that need binding come last."""
+def gather_pools(inventory: Inventory, node: Node, features: Features) -> list[Pool]:
+    """Every pool with devices that the node reaches; those that need binding come last.
+
+    A slice with compatibility groups is left out where nobody heeds them: its pool is incomplete.
+    """
     reached: dict[PoolID, list[SliceEntry]] = {}
     for entry in (*inventory.by_node.get(node.name, {}).values(), *inventory.shared.values()):
-        if not entry.uses_compatibility_groups and is_reached(entry, node):
+        if _counts(entry, features) and is_reached(entry, node):
             _add_newest(reached, entry)
     pools = [
         pool
         for id_, entries in reached.items()
-        if (pool := _pool(inventory, id_, entries)) is not None
+        if (pool := _pool(inventory, id_, entries, features)) is not None
     ]
     return sorted(pools, key=lambda pool: (pool.has_binding_conditions, pool.id))
+
+
+def _counts(entry: SliceEntry, features: Features) -> bool:
+    return features.compatibility_groups or not entry.uses_compatibility_groups
 
 
 def is_reached(entry: SliceEntry, node: Node) -> bool:
@@ -132,7 +141,9 @@ def _add_newest(reached: dict[PoolID, list[SliceEntry]], entry: SliceEntry) -> N
         known.append(entry)
 
 
-def _pool(inventory: Inventory, id_: PoolID, entries: list[SliceEntry]) -> Pool | None:
+def _pool(
+    inventory: Inventory, id_: PoolID, entries: list[SliceEntry], features: Features
+) -> Pool | None:
     """The pool; None where the node only reaches a generation that is being replaced."""
     first = entries[0].slice.spec.pool
     every: list[SliceEntry] = []
@@ -143,8 +154,7 @@ def _pool(inventory: Inventory, id_: PoolID, entries: list[SliceEntry]) -> Pool 
         every = [
             each
             for each in all_of_pool
-            if each.slice.spec.pool.generation == first.generation
-            and not each.uses_compatibility_groups
+            if each.slice.spec.pool.generation == first.generation and _counts(each, features)
         ]
         if len(every) != first.resource_slice_count:
             pool = Pool(id_)

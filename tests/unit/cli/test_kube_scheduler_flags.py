@@ -297,3 +297,47 @@ def test_every_flag_is_in_the_manual_and_the_image_has_the_command() -> None:
 
     assert sorted(flag for flag in V1_37 | SEEDS if f"`--{flag}`" not in manual) == []
     assert 'exec moorage run "$@"' in (root / "Dockerfile").read_text()
+
+
+def test_gates_of_devices_become_arguments_of_their_plugin(tmp_path: Path) -> None:
+    gates = "--feature-gates=DRAListTypeAttributes=true,GenericWorkload=false"
+
+    made, done = written(tmp_path, gates)
+
+    args = {each["name"]: each["args"] for each in made["profiles"][0]["pluginConfig"]}
+    assert args["DynamicResources"]["featureGates"] == {"DRAListTypeAttributes": True}
+    assert "--feature-gates=GenericWorkload has no effect" in done.output
+
+
+def test_gates_add_to_those_of_a_configuration(tmp_path: Path) -> None:
+    given = (
+        f"{OWN_CONFIG}profiles: [{{schedulerName: s, pluginConfig: [{{name: DynamicResources, "
+        "args: {featureGates: {DRAWorkloadResourceClaims: true}}}]}]\n"
+    )
+
+    made, _ = written(tmp_path, "--feature-gates=DRAListTypeAttributes=true", config=given)
+
+    args = {each["name"]: each["args"] for each in made["profiles"][0]["pluginConfig"]}
+    assert args["DynamicResources"]["featureGates"] == {
+        "DRAWorkloadResourceClaims": True,
+        "DRAListTypeAttributes": True,
+    }
+
+
+def test_a_gate_that_is_neither_open_nor_closed_is_refused(tmp_path: Path) -> None:
+    _, done = written(tmp_path, "--feature-gates=DRAListTypeAttributes=perhaps")
+
+    assert done.exit_code != 0
+    assert "not true or false" in done.output
+
+
+def test_a_configuration_with_an_unknown_gate_is_refused(tmp_path: Path) -> None:
+    given = (
+        f"{OWN_CONFIG}profiles: [{{schedulerName: s, pluginConfig: [{{name: DynamicResources, "
+        "args: {featureGates: {Nothing: true}}}]}]\n"
+    )
+
+    _, done = written(tmp_path, config=given)
+
+    assert done.exit_code != 0
+    assert "DRADeviceCompatibilityGroups" in done.output

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from moorage.api.decode import decode_as
+from moorage.api.pod import Pod
+from moorage.api.podgroup import PodGroup
 from moorage.api.resource_claims import ResourceClaim
 from moorage.api.resource_slices import DeviceClass, ResourceSlice
 from moorage.cache.node_view import Nodes
@@ -68,8 +70,8 @@ def cluster(*objects: Any) -> Cluster:
     return made
 
 
-def rule(made: Cluster) -> DynamicResources:
-    plugin = DynamicResources()
+def rule(made: Cluster, **gates: bool) -> DynamicResources:
+    plugin = DynamicResources(feature_gates=gates)
     handle = Handle("DynamicResources", made.cache, lambda: 1_000_000.0, {})
     plugin.__dict__["handle"] = handle
     return plugin
@@ -87,8 +89,10 @@ def filtered(plugin: DynamicResources, cycle: Cycle) -> list[str]:
     ]
 
 
-def reserved(made: Cluster, wanted: PodBuilder, where: str) -> tuple[DynamicResources, Cycle]:
-    plugin, cycle = rule(made), made.cycle(wanted)
+def reserved(
+    made: Cluster, wanted: PodBuilder, where: str, **gates: bool
+) -> tuple[DynamicResources, Cycle]:
+    plugin, cycle = rule(made, **gates), made.cycle(wanted)
     filtered(plugin, cycle)
     assert plugin.reserve(cycle, cycle.pod, node(where).build()) is None
     return plugin, cycle
@@ -255,3 +259,112 @@ def test_nothing_is_allocated_before_everything_was_listed() -> None:
     said = rule(made).pre_filter(made.cycle(using("c")), using("c").build())
 
     assert said == unresolvable("claims and devices are not known yet")
+
+
+GROUP_CLAIMS = {"DRAWorkloadResourceClaims": True}
+GROUP_USER = {
+    "apiGroup": "scheduling.k8s.io",
+    "resource": "podgroups",
+    "name": "g",
+    "uid": "uid-g",
+}
+
+
+def group_with(*claims: str) -> PodGroup:
+    entries = [{"name": each, "resourceClaimName": each} for each in claims]
+    metadata = {"name": "g", "namespace": "default", "uid": "uid-g"}
+    return decode_as({"metadata": metadata, "spec": {"resourceClaims": entries}}, PodGroup)
+
+
+def member(*claims: str, name: str = "web") -> PodBuilder:
+    return using(*claims, name=name).with_spec(schedulingGroup={"podGroupName": "g"})
+
+
+@pytest.mark.parametrize(
+    ("gates", "group", "want"),
+    [
+        pytest.param(GROUP_CLAIMS, group_with("c"), GROUP_USER, id="a claim of the group"),
+        pytest.param(GROUP_CLAIMS, group_with("d"), None, id="a claim of the pod alone"),
+        pytest.param({}, group_with("c"), None, id="the gate is closed"),
+    ],
+)
+def test_a_claim_is_reserved_for_the_group_that_has_the_same_entry(
+    gates: dict[str, bool], group: PodGroup, want: dict[str, str] | None
+) -> None:
+    claim = claimed("c")
+    made = cluster(offered("a", "new"), claim, group)
+    plugin, cycle = reserved(made, member("c"), "a", **gates)
+    cycle.client = server = Server(claim)
+
+    asyncio.run(plugin.pre_bind(cycle, cycle.pod, node("a").build()))
+
+    alone = {"resource": "pods", "name": cycle.pod.name, "uid": cycle.pod.uid}
+    assert server.claims["c"]["status"]["reservedFor"] == [want or alone]
+
+
+def test_nothing_is_written_for_another_pod_of_the_group() -> None:
+    result = {"request": "r", "driver": DRIVER, "pool": "a", "device": "gpu-0"}
+    allocation = {"devices": {"results": [result]}}
+    claim = claimed("c", allocation=allocation, reservedFor=[GROUP_USER])
+    made = cluster(offered("a", "new"), claim, group_with("c"))
+    plugin, cycle = reserved(made, member("c", name="second"), "a", **GROUP_CLAIMS)
+    cycle.client = server = Server(claim)
+
+    asyncio.run(plugin.pre_bind(cycle, cycle.pod, node("a").build()))
+
+    assert server.claims["c"]["metadata"]["resourceVersion"] == "1"
+
+
+def test_a_pod_waits_for_the_group_whose_claims_it_may_use() -> None:
+    made = cluster(offered("a", "new"), claimed("c"))
+
+    said = rule(made, **GROUP_CLAIMS).pre_filter(made.cycle(member("c")), member("c").build())
+
+    assert said == unresolvable('podgroup.scheduling.k8s.io "g" not found')
+
+
+def owned_by_group(name: str) -> ResourceClaim:
+    owner = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "name": "g",
+        "uid": "uid-g",
+        "controller": True,
+    }
+    raw = msgspec.to_builtins(claimed(name))
+    raw["metadata"]["ownerReferences"] = [owner]
+    return decode_as(raw, ResourceClaim)
+
+
+def test_a_claim_that_was_made_for_the_group_serves_its_pods() -> None:
+    made = cluster(offered("a", "new"), owned_by_group("made-c"), group_with())
+    entries = [{"name": "c", "resourceClaimTemplateName": "t"}]
+    statuses = [{"name": "c", "resourceClaimName": "made-c"}]
+    raw = msgspec.to_builtins(member().with_spec(resourceClaims=entries).build())
+    wanted = decode_as({**raw, "status": {"resourceClaimStatuses": statuses}}, Pod)
+
+    assert rule(made, **GROUP_CLAIMS).pre_enqueue(wanted) is None
+    assert rule(made).pre_enqueue(wanted) == unresolvable(
+        "ResourceClaim default/made-c was not created for Pod default/web (Pod is not owner)"
+    )
+
+
+def test_a_claim_of_the_group_in_the_way_is_deallocated_while_no_pod_of_it_is_placed() -> None:
+    result = {"request": "r", "driver": DRIVER, "pool": "z", "device": "gpu-0"}
+    field = {"key": "metadata.name", "operator": "In", "values": ["gone"]}
+    allocation = {
+        "devices": {"results": [result]},
+        "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]},
+    }
+    claim = claimed("c", allocation=allocation, reservedFor=[GROUP_USER])
+    made = cluster(offered("a", "new"), claim, group_with("c"))
+    plugin, cycle = rule(made, **GROUP_CLAIMS), made.cycle(member("c"))
+    filtered(plugin, cycle)
+
+    said = plugin.post_filter(cycle, cycle.pod, Diagnosis(made.cache.table))
+    made.add(member("c", name="first").on("b"))
+    later = plugin.post_filter(cycle, cycle.pod, Diagnosis(made.cache.table))
+
+    assert said.reasons == ("deallocation of PodGroup ResourceClaim completed",)
+    assert not later.reasons
+    assert [errand.kind for errand in device_cache(made.cache).errands] == [ErrandKind.DEALLOCATE]

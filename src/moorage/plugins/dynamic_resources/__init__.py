@@ -2,6 +2,7 @@
 
     plugin              the extension points
     pod_claims          the claims of a pod: which they are, and whether they are fit to be used
+    group_claims        claims of a pod group, reserved for the group as a whole
     claim_state         what one attempt knows of the pod's claims
     claim_columns       what pods that ask for the same get on each node, kept between attempts
     extended_resources  extended resources that device classes stand for, as claims

@@ -23,6 +23,7 @@ from moorage.devices.allocator import (
     SearchTimeoutError,
 )
 from moorage.devices.device_cache import DeviceCache
+from moorage.devices.feature_gates import DEFAULT, Features
 from moorage.devices.node_pools import PoolsError
 from moorage.devices.requests import AllocationError
 from moorage.plugins.dynamic_resources.extended_resources import RequestMapping
@@ -63,8 +64,9 @@ Ask = Callable[[Node], NodeQuestion]
 class ClaimColumn:
     """Answers for every row; `codes` and `scores` of them as arrays."""
 
-    def __init__(self, devices: DeviceCache) -> None:
+    def __init__(self, devices: DeviceCache, features: Features = DEFAULT) -> None:
         self._devices = devices
+        self._features = features
         self._nodes: Follower[int] = Follower()
         self._changed: Follower[str | None] = Follower()
         self._classes = -1
@@ -121,8 +123,9 @@ class ClaimColumn:
         devices = self._devices
         steps = filter_seconds * STEPS_PER_SECOND if filter_seconds > 0 else float("inf")
         try:
-            pools = devices.pools.of(node)
-            allocator = Allocator(node, pools, devices.claims.ledger, devices.classes.get, steps)
+            pools = devices.pools.of(node, self._features)
+            ledger, class_of = devices.claims.ledger, devices.classes.get
+            allocator = Allocator(node, pools, ledger, class_of, steps, self._features)
             found = allocator.allocate(question.claims)
         except InvalidPoolsError:
             return NodeAnswer(INVALID_POOLS)
@@ -148,11 +151,12 @@ def score(found: Sequence[Found]) -> int:
     )
 
 
-def column_of(devices: DeviceCache, key: Hashable) -> ClaimColumn:
-    """The column of pods that ask for the same."""
+def column_of(devices: DeviceCache, asked: Hashable, features: Features) -> ClaimColumn:
+    """The column of pods that ask for the same, by the same features."""
+    key = features, asked
     found: ClaimColumn | None = devices.columns.get(key)
     if found is None:
         if len(devices.columns) >= MOST_COLUMNS:
             devices.columns.clear()
-        found = devices.columns[key] = ClaimColumn(devices)
+        found = devices.columns[key] = ClaimColumn(devices, features)
     return found

@@ -1,7 +1,11 @@
 """What one attempt knows of the pod's claims."""
 
 from moorage.api.node_selectors import NodeTerm
-from moorage.api.resource_claims import AllocationResult, ResourceClaim
+from moorage.api.resource_claims import (
+    AllocationResult,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
 from moorage.plugins.dynamic_resources.claim_columns import ClaimColumn
 from moorage.plugins.dynamic_resources.extended_resources import RequestMapping
 
@@ -26,6 +30,8 @@ class ClaimState:
         self.unsure: set[int] = set()
         """Claims of which it is not known what an API server has made of them."""
         self.mappings: tuple[RequestMapping, ...] = ()
+        self.consumers: list[ResourceClaimConsumerReference] = []
+        """For whom the claims are to be reserved, where groups may have claims."""
 
     def replace(self, position: int, claim: ResourceClaim) -> None:
         """Go by a claim as an API server has answered it."""

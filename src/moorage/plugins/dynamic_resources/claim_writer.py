@@ -12,7 +12,11 @@ import msgspec
 from moorage.api.decode import decode_as
 from moorage.api.meta import json_data
 from moorage.api.pod import Pod
-from moorage.api.resource_claims import AllocationResult, ResourceClaim
+from moorage.api.resource_claims import (
+    AllocationResult,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
 from moorage.devices.allocation import as_status
 from moorage.devices.device_cache import device_cache
 from moorage.devices.errands import Errand, ErrandKind
@@ -69,12 +73,14 @@ def take_back(cycle: Cycle, pod: Pod, state: ClaimState) -> None:
     state.allocations.clear()
 
 
-async def write_claims(cycle: Cycle, pod: Pod, state: ClaimState, now: float) -> None:
-    """Allocate and reserve every claim that is not yet the pod's."""
+async def write_claims(
+    cycle: Cycle, pod: Pod, state: ClaimState, now: float, by_group: bool
+) -> None:
+    """Allocate and reserve every claim that is not yet the pod's, or its group's."""
     if cycle.client is None:
         raise LookupError("there is no API server to write claims to")
     for position in range(len(state.claims)):
-        if not is_reserved_for(state.claims[position], pod):
+        if not is_reserved_for(state.claims[position], pod, by_group):
             await _bind_claim(cycle, cycle.client, pod, state, position, now)
     tracker = device_cache(cycle.cache).claims
     for position in state.allocations:
@@ -95,7 +101,8 @@ async def _bind_claim(
         state.replace(position, claim)
     state.unsure.add(position)
     try:
-        written = await _write(client, claim, allocation, pod, now)
+        consumer = _consumer(pod, state, position)
+        written = await _write(client, claim, allocation, consumer, now)
     except Exception as error:
         if _was_refused(error):
             state.unsure.discard(position)
@@ -105,6 +112,18 @@ async def _bind_claim(
     device_cache(cycle.cache).claims.assume(written, is_new=is_extended)
     if is_extended:
         await _tell_pod(client, pod, written, state.mappings)
+
+
+def _consumer(pod: Pod, state: ClaimState, position: int) -> ResourceClaimConsumerReference:
+    if position < len(state.consumers):
+        return state.consumers[position]
+    return ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
+
+
+def _has_consumer(claim: ResourceClaim, consumer: ResourceClaimConsumerReference) -> bool:
+    """Whether somebody has written the reservation meanwhile: another pod of the same group."""
+    reserved = claim.status.allocation is not None and claim.metadata.deletion_timestamp is None
+    return reserved and any(each.uid == consumer.uid for each in claim.status.reserved_for)
 
 
 def _was_refused(error: Exception) -> bool:
@@ -123,7 +142,7 @@ async def _write(
     client: Client,
     claim: ResourceClaim,
     allocation: AllocationResult | None,
-    pod: Pod,
+    consumer: ResourceClaimConsumerReference,
     now: float,
 ) -> ResourceClaim:
     """Finalizer, allocation and reservation; again from the latest version after a conflict."""
@@ -131,12 +150,14 @@ async def _write(
         try:
             if allocation is not None:
                 claim = await _add_finalizer(client, claim, allocation)
-            return await _patch_status(client, claim, allocation, pod, now)
+            return await _patch_status(client, claim, allocation, consumer, now)
         except Exception as error:
             if getattr(error, "reason", "") != "Conflict" or not left:
                 raise
         raw = await client.get(CLAIMS, claim.namespace, claim.name)
         claim = decode_as(raw, ResourceClaim)
+        if allocation is None and _has_consumer(claim, consumer):
+            return claim
     raise AssertionError("the last try raises")
 
 
@@ -157,16 +178,15 @@ async def _patch_status(
     client: Client,
     claim: ResourceClaim,
     allocation: AllocationResult | None,
-    pod: Pod,
+    consumer: ResourceClaimConsumerReference,
     now: float,
 ) -> ResourceClaim:
     _check_alive(claim)
     given = allocation or claim.status.allocation
     if given is None:
         raise ClaimWriteError(f"claim {claim.key} got deallocated elsewhere in the meantime")
-    consumer = {"resource": "pods", "name": pod.name, "uid": pod.uid}
-    users = json_data(claim.status.reserved_for)
-    status: Raw = {"reservedFor": [*users, consumer]}
+    users = json_data((*claim.status.reserved_for, consumer))
+    status: Raw = {"reservedFor": users}
     if allocation is not None:
         status["allocation"] = {**as_status(allocation), "allocationTimestamp": _time(now)}
     patch = {"metadata": _precondition(claim), "status": status}

@@ -1,7 +1,7 @@
 """The DynamicResources plugin: its extension points."""
 
 from collections.abc import Hashable, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar, Final
 
 import msgspec
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from moorage.api.node import Node
 from moorage.api.node_selectors import compile_node_selector
 from moorage.api.pod import Pod
+from moorage.api.podgroup import PodGroup
 from moorage.api.resource_claims import AllocationResult, DeviceRequest, ResourceClaim
 from moorage.cache import selector_masks
 from moorage.cache.column_cache import Depends
@@ -20,6 +21,7 @@ from moorage.config.durations import Duration
 from moorage.devices.allocation import allocation_result
 from moorage.devices.allocator import INVALID_POOLS
 from moorage.devices.device_cache import DeviceCache, backing_class, device_cache
+from moorage.devices.feature_gates import Features, features_of
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.events import EventHint
@@ -46,6 +48,7 @@ from moorage.plugins.dynamic_resources import (
     binding_conditions,
     claim_columns,
     claim_writer,
+    group_claims,
     queueing_hints,
 )
 from moorage.plugins.dynamic_resources.binding_conditions import (
@@ -74,6 +77,7 @@ from moorage.plugins.dynamic_resources.extended_resources import (
 from moorage.plugins.dynamic_resources.pod_claims import (
     ClaimsError,
     is_reserved_for,
+    named_claims,
     pod_claims,
 )
 
@@ -97,11 +101,17 @@ class DynamicResources(
 ):
     filter_timeout: str = "10s"
     binding_timeout: str = "10m0s"
+    feature_gates: dict[str, bool] | None = None
 
     depends = Depends.EVERYTHING
     needs: ClassVar[Needs] = {"filter": "preFilter", "score": "preFilter"}
     scores_in_range = True
     broken_code = BROKEN
+
+    @cached_property
+    def features(self) -> Features:
+        """What is done beside what is done by default."""
+        return features_of(self.feature_gates or {})
 
     def concerns(self) -> int:
         return Feature.CLAIMS | Feature.EXTENDED
@@ -113,7 +123,7 @@ class DynamicResources(
         if devices.unlisted:
             return unresolvable(NOT_LISTED)
         try:
-            pod_claims(pod, devices.claims)
+            pod_claims(pod, devices.claims, self.features.workload_claims)
         except ClaimsError as error:
             return unresolvable(str(error))
         return None
@@ -126,21 +136,35 @@ class DynamicResources(
         if devices.unlisted:
             return unresolvable(NOT_LISTED)
         try:
-            claims = pod_claims(pod, devices.claims)
+            named = list(named_claims(pod, devices.claims, self.features.workload_claims))
+            group = self._group_of(cycle, pod)
         except ClaimsError as error:
             return unresolvable(str(error))
+        claims = [claim for _, claim in named]
         claims = claims if extended is None else [*claims, extended]
         if not claims:
             return SKIP
         state = ClaimState(claims, extended)
+        if group is not None:
+            state.consumers = [group_claims.consumer_of(pod, group, entry) for entry, _ in named]
         for position, claim in enumerate(claims):
             refused = self._look_at(cycle, devices, state, position, claim)
             if refused is not None:
                 return refused
         if state.to_allocate:
-            state.column = column_of(devices, _column_key(cycle, state))
+            state.column = column_of(devices, _column_key(cycle, state), self.features)
         cycle.state[NAME] = state
         return None
+
+    def _group_of(self, cycle: Cycle, pod: Pod) -> PodGroup | None:
+        """The pod's group, where claims may be a group's; ClaimsError where it is not there."""
+        name = group_claims.group_name(pod) if self.features.workload_claims else None
+        if name is None or not pod.spec.resource_claims:
+            return None
+        group = group_claims.group_of(cycle.cache, pod)
+        if group is None:
+            raise ClaimsError(f'podgroup.scheduling.k8s.io "{name}" not found')
+        return group
 
     def _extended_claim(self, cycle: Cycle, pod: Pod) -> ResourceClaim | None:
         requests = cycle.incoming.cls.named_requests
@@ -247,6 +271,21 @@ class DynamicResources(
         if state.extended is not None and state.extended.name != IN_MEMORY_NAME:
             claim_writer.delete_later(cycle, state.extended)
             return unschedulable("deletion of ResourceClaim completed")
+        return self._give_up_group_claim(cycle, pod, state)
+
+    def _give_up_group_claim(self, cycle: Cycle, pod: Pod, state: ClaimState) -> Rejection:
+        """Deallocate a claim in the way that is only the pod's group's, while no pod of it runs."""
+        name = group_claims.group_name(pod) if self.features.workload_claims else None
+        if name is None:
+            return unschedulable()
+        for position in sorted(state.unavailable):
+            users = state.claims[position].status.reserved_for
+            if len(users) != 1 or not group_claims.is_group(users[0], name):
+                continue
+            if group_claims.is_placed(cycle.cache, pod):
+                break
+            claim_writer.deallocate_later(cycle, state.claims[position])
+            return unschedulable("deallocation of PodGroup ResourceClaim completed")
         return unschedulable()
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
@@ -295,7 +334,8 @@ class DynamicResources(
         state: ClaimState | None = cycle.state.get(NAME)
         if state is None:
             return None
-        await claim_writer.write_claims(cycle, pod, state, self.handle.now())
+        by_group = self.features.workload_claims
+        await claim_writer.write_claims(cycle, pod, state, self.handle.now(), by_group)
         if any(binding_conditions.has_conditions(claim) for claim in state.claims):
             await self._wait_for_devices(cycle, pod, node, state)
         return None
@@ -321,7 +361,8 @@ class DynamicResources(
             raise PluginError(NAME, "PreBind", str(error)) from None
 
     def events(self) -> tuple[EventHint, ...]:
-        return queueing_hints.event_hints(lambda: device_cache(self.handle.cache).claims)
+        by_group = self.features.workload_claims
+        return queueing_hints.event_hints(lambda: device_cache(self.handle.cache).claims, by_group)
 
 
 @lru_cache(maxsize=64)

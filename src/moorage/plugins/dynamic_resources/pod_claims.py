@@ -6,18 +6,22 @@ from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod, PodResourceClaim
 from moorage.api.resource_claims import ResourceClaim
 from moorage.devices.claim_tracker import ClaimTracker
+from moorage.plugins.dynamic_resources import group_claims
 
 
 class ClaimsError(Exception):
     """A claim is missing, or not this pod's: the pod has to wait."""
 
 
-def pod_claims(pod: Pod, claims: ClaimTracker) -> list[ResourceClaim]:
+def pod_claims(pod: Pod, claims: ClaimTracker, by_group: bool = False) -> list[ResourceClaim]:
     """The claims that a pod refers to, in its order; ClaimsError where one cannot be used."""
-    return [claim for _, claim in named_claims(pod, claims)]
+    return [claim for _, claim in named_claims(pod, claims, by_group)]
 
 
-def named_claims(pod: Pod, claims: ClaimTracker) -> Iterator[tuple[str, ResourceClaim]]:
+def named_claims(
+    pod: Pod, claims: ClaimTracker, by_group: bool = False
+) -> Iterator[tuple[PodResourceClaim, ResourceClaim]]:
+    """Each claim with the entry that refers to it; `by_group`: the pod's group may own it."""
     for entry in pod.spec.resource_claims:
         name, is_generated = claim_name(pod, entry)
         if name is None:
@@ -29,10 +33,19 @@ def named_claims(pod: Pod, claims: ClaimTracker) -> Iterator[tuple[str, Resource
         if claim.metadata.deletion_timestamp is not None:
             raise ClaimsError(f'resourceclaim "{name}" is being deleted')
         if is_generated and not is_controlled_by(claim, pod):
-            raise ClaimsError(
-                f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)"
-            )
-        yield entry.name, claim
+            _check_group(pod, claim, by_group)
+        yield entry, claim
+
+
+def _check_group(pod: Pod, claim: ResourceClaim, by_group: bool) -> None:
+    """Raise ClaimsError unless a claim was made for the pod's group."""
+    group = group_claims.group_name(pod) if by_group else None
+    if group is not None and group_claims.is_controlled_by_group(claim, group):
+        return
+    missing = (
+        "Pod is not owner" if group is None else f"neither Pod nor PodGroup {group} is the owner"
+    )
+    raise ClaimsError(f"ResourceClaim {claim.key} was not created for Pod {pod.key} ({missing})")
 
 
 def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str | None, bool]:
@@ -56,5 +69,10 @@ def is_controlled_by(claim: ResourceClaim, owner: KubeObject) -> bool:
     return controller is not None and controller.uid == owner.uid
 
 
-def is_reserved_for(claim: ResourceClaim, pod: Pod) -> bool:
-    return any(consumer.uid == pod.uid for consumer in claim.status.reserved_for)
+def is_reserved_for(claim: ResourceClaim, pod: Pod, by_group: bool = False) -> bool:
+    """Whether a claim is kept for a pod, or for its group where groups count."""
+    users = claim.status.reserved_for
+    if any(consumer.uid == pod.uid for consumer in users):
+        return True
+    group = group_claims.group_name(pod) if by_group and users else None
+    return group is not None and any(group_claims.is_group(each, group) for each in users)

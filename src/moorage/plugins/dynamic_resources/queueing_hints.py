@@ -9,17 +9,19 @@ from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Reso
 from moorage.plugins.dynamic_resources.pod_claims import ClaimsError, pod_claims
 
 
-def event_hints(claims: Callable[[], ClaimTracker]) -> tuple[EventHint, ...]:
+def event_hints(
+    claims: Callable[[], ClaimTracker], by_group: bool = False
+) -> tuple[EventHint, ...]:
     """The events, and the hints of those that are not worth an attempt in every case."""
     changed = Action.ADD | Action.UPDATE
     node = Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
     generated = Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM
 
     def after_claim(pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None) -> Hint:
-        return after_claim_change(claims(), pod, old, new)
+        return after_claim_change(claims(), pod, old, new, by_group)
 
     def after_own_update(pod: Pod, old: Pod, new: Pod) -> Hint:
-        return Hint.QUEUE if _uses(claims(), new) is not None else Hint.SKIP
+        return Hint.QUEUE if _uses(claims(), new, by_group) is not None else Hint.SKIP
 
     return (
         EventHint(ClusterEvent(Resource.NODE, node)),
@@ -31,13 +33,17 @@ def event_hints(claims: Callable[[], ClaimTracker]) -> tuple[EventHint, ...]:
 
 
 def after_claim_change(
-    claims: ClaimTracker, pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None
+    claims: ClaimTracker,
+    pod: Pod,
+    old: ResourceClaim | None,
+    new: ResourceClaim | None,
+    by_group: bool = False,
 ) -> Hint:
     """Worth a try if devices came free, or if the pod's own claim came or changed its status."""
     freed = old is not None and old.status.allocation is not None
     if new is None:
         return Hint.QUEUE if freed else Hint.SKIP
-    used = _uses(claims, pod)
+    used = _uses(claims, pod, by_group)
     if used is None:
         return Hint.SKIP
     if freed and new.status.allocation is None:
@@ -47,9 +53,9 @@ def after_claim_change(
     return Hint.SKIP if old is not None and old.status == new.status else Hint.QUEUE
 
 
-def _uses(claims: ClaimTracker, pod: Pod) -> set[str] | None:
+def _uses(claims: ClaimTracker, pod: Pod, by_group: bool) -> set[str] | None:
     """The uids of a pod's claims; None where they are not all there."""
     try:
-        return {claim.uid for claim in pod_claims(pod, claims)}
+        return {claim.uid for claim in pod_claims(pod, claims, by_group)}
     except ClaimsError:
         return None
