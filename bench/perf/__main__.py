@@ -8,42 +8,69 @@ import platform
 import pstats
 import re
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
-from bench.perf import cases, ceiling, module, report, run
+from bench.perf import cases, ceiling, kept, module, plan, report, run
 from bench.perf.cases import Workload
 from bench.perf.ceiling import Ceiling
+from bench.perf.contention import Contention
+from bench.perf.plan import Budget
 from bench.perf.schedulers import SCHEDULERS
 from moorage import __version__
 from tests.integration.control_plane import MISSING, assets
 
-KEPT = module.ROOT / "build" / "bench-perf.jsonl"
 PAGE = module.ROOT / "docs" / "performance.md"
 
 
 def main() -> int:
     given = _arguments()
-    programs = assets()
-    if programs is None:
-        sys.exit(MISSING)
     chosen = [w for w in cases.read(module.scheduler_perf()) if _is_chosen(w, given)]
-    if given.resume:
-        done = {row["case"] for row in _kept() if all(_is_measured(row, n) for n in SCHEDULERS)}
-        chosen = [w for w in chosen if w.key not in done]
+    chosen = [cases.with_fewer_pods(w, given.measured_pods) for w in plan.in_order(chosen)]
     if given.list:
         for workload in chosen:
             print(workload.topic, workload.key, ",".join(sorted(workload.labels)))
         return 0
+    programs = assets()
+    if programs is None:
+        sys.exit(MISSING)
     raw = ceiling.measure(programs) if given.ceiling else ceiling.Ceiling()
     if given.ceiling:
         print(json.dumps({"ceiling": {k: round(v) for k, v in raw._asdict().items()}}), flush=True)
-    failed = [w.key for w in chosen if not _both(programs, w, given, raw)]
+    failed, left = _run_all(programs, chosen, given, raw)
     if given.write:
         report.write(PAGE, _page())
-    print(f"{len(chosen) - len(failed)} of {len(chosen)} workloads carried out")
+    done = len(chosen) - len(failed) - len(left)
+    print(f"{done} of {len(chosen)} workloads carried out")
     print("".join(f"  failed: {key}\n" for key in failed), end="")
+    print("".join(f"  left for the next run with --resume: {key}\n" for key in left), end="")
     return 1 if failed else 0
+
+
+def _run_all(
+    programs: Path, chosen: list[Workload], given: argparse.Namespace, raw: Ceiling
+) -> tuple[list[str], list[str]]:
+    """Run what there is time for; the keys of those that failed, and of those left."""
+    budget = Budget(given.minutes)
+    known = {row["case"]: row for row in kept.rows()}
+    failed, left = [], []
+    for number, workload in enumerate(chosen, 1):
+        row = known.get(workload.key)
+        names = kept.missing(row, given.scheduler) if given.resume else given.scheduler
+        last = {name: kept.seconds(row, name) for name in names}
+        seconds = sum(plan.expected_seconds(workload, last[name]) for name in names)
+        if not budget.has_room(seconds):
+            left.append(workload.key)
+            continue
+        _say(f"[{number}/{len(chosen)}, {budget}] {workload.key}: about {seconds:.0f} s")
+        if names and not _each(programs, workload, names, given, raw):
+            failed.append(workload.key)
+    return failed, left
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -57,7 +84,19 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--profile", default="", help="write Moorage's profile to this file")
     parser.add_argument("--no-ceiling", dest="ceiling", action="store_false")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
-    parser.add_argument("--resume", action="store_true", help="leave out what was run before")
+    parser.add_argument(
+        "--resume", action="store_true", help="leave out what was measured before, undisturbed"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=0.0, help="begin nothing that would end later than that"
+    )
+    parser.add_argument(
+        "--measured-pods",
+        type=int,
+        default=0,
+        metavar="N",
+        help="measure no more pods than that, whatever the workload says",
+    )
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     given.label = given.label or ["integration-test"]
@@ -74,7 +113,13 @@ def _is_chosen(workload: Workload, given: argparse.Namespace) -> bool:
     )
 
 
-def _both(programs: Path, workload: Workload, given: argparse.Namespace, raw: Ceiling) -> bool:
+def _each(
+    programs: Path,
+    workload: Workload,
+    schedulers: list[str],
+    given: argparse.Namespace,
+    raw: Ceiling,
+) -> bool:
     """Run a workload with each scheduler; whether all of them carried it out."""
     row: dict[str, Any] = {
         "case": workload.key,
@@ -82,20 +127,26 @@ def _both(programs: Path, workload: Workload, given: argparse.Namespace, raw: Ce
         "nodes": workload.nodes,
         "pods": workload.pods,
         "threshold": workload.threshold,
-        "raw": round(raw.bindings),
-        "raw_pods": round(raw.pods),
-        "load": round(os.getloadavg()[0], 1),
         "nice": _niceness(),
     }
-    for name in given.scheduler:
+    if given.ceiling:
+        row |= {"raw": round(raw.bindings), "raw_pods": round(raw.pods)}
+    for name in schedulers:
+        began, contention = time.monotonic(), Contention()
         outcome = run.run(programs, workload, name, given.timeout, given.profile)
-        row[name] = _figures(outcome)
+        figures = _figures(outcome)
+        figures["seconds"] = round(time.monotonic() - began, 1)
+        figures["others"] = round(contention.others(), 2)
+        row[name] = figures
+        if report.ran_beside_others(row, name):
+            part = f"{figures['others']:.0%} of the machine"
+            _say(f"  others used {part} meanwhile: no figure of {name} will be told")
+        if not given.profile:
+            kept.keep({**row, name: figures})
     print(json.dumps(row), flush=True)
-    if not given.profile:
-        _keep(row)
-    elif Path(given.profile).exists():
+    if given.profile and Path(given.profile).exists():
         pstats.Stats(given.profile).sort_stats("tottime").print_stats(45)
-    return all("fault" not in row[name] for name in given.scheduler)
+    return all("fault" not in row[name] for name in schedulers)
 
 
 def _niceness() -> int:
@@ -115,26 +166,8 @@ def _figures(outcome: run.Outcome) -> dict[str, Any]:
     return {**throughput, **rest}
 
 
-def _keep(row: dict[str, Any]) -> None:
-    """Remember the last run of each workload."""
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    rows = {kept["case"]: kept for kept in _kept()}
-    rows[row["case"]] = {**rows.get(row["case"], {}), **row}
-    KEPT.write_text("".join(json.dumps(kept) + "\n" for kept in rows.values()))
-
-
-def _kept() -> list[dict[str, Any]]:
-    if not KEPT.exists():
-        return []
-    return [json.loads(line) for line in KEPT.read_text().splitlines()]
-
-
-def _is_measured(row: dict[str, Any], scheduler: str) -> bool:
-    return scheduler in row and "fault" not in row[scheduler]
-
-
 def _page() -> list[str]:
-    rows = sorted(_kept(), key=lambda row: (row["topic"], row["case"]))
+    rows = sorted(kept.rows(), key=lambda row: (row["topic"], row["case"]))
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     lines = [
         f"{today}: Kubernetes {module.version()}, Moorage {__version__}, Python "

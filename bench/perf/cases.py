@@ -46,6 +46,19 @@ class Workload(NamedTuple):
         return sum(_pods(op) for op in self.operations)
 
 
+def with_fewer_pods(workload: Workload, most: int) -> Workload:
+    """The workload with at most that many pods that are measured, and a name that says so."""
+    if not most:
+        return workload
+    fewer = tuple(
+        {**op, "count": min(int(op["count"]), most)} if op.get("collectMetrics") else op
+        for op in workload.operations
+    )
+    if fewer == workload.operations:
+        return workload
+    return workload._replace(operations=fewer, name=f"{workload.name} ({most:,} pods)")
+
+
 def _pods(op: Operation) -> int:
     if op["opcode"] == "createPodSets":
         return int(op["count"]) * _pods({**op["createPodsOp"], "opcode": "createPods"})

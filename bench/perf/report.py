@@ -18,7 +18,8 @@ SMALL_HEAD: Final = "| case | nodes, pods | pods/s of both | CPU ms/pod | MB |"
 ENOUGH: Final = 100
 """Fewer pods than that are over before anything can be said of a ratio."""
 SCHEDULERS: Final = ("kube-scheduler", "moorage")
-BUSY_LOAD: Final = 1.0 + (os.cpu_count() or 1)
+MOST_OTHERS: Final = 0.1
+"""The part of the machine that others may use without spoiling a figure."""
 FIRST: Final = -15
 """A run as urgent as that gets the machine before all others, however many want it."""
 Row = dict[str, Any]
@@ -65,8 +66,14 @@ def ratio(row: Row) -> float:
 
 
 def was_busy(row: Row) -> bool:
-    """Whether others wanted more of the machine than there is, and got their share of it."""
-    return float(row.get("load", 0.0)) > BUSY_LOAD and row.get("nice", 0) > FIRST
+    """Whether others used the machine while either of the two ran."""
+    return any(ran_beside_others(row, name) for name in SCHEDULERS)
+
+
+def ran_beside_others(row: Row, scheduler: str) -> bool:
+    """Whether others used much of the machine meanwhile, and the run did not go before them."""
+    others = row.get(scheduler, {}).get("others", 0.0)
+    return float(others) > MOST_OTHERS and row.get("nice", 0) > FIRST
 
 
 def _is_told(row: Row) -> bool:

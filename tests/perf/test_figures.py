@@ -91,7 +91,7 @@ def test_a_workload_is_a_line_with_both_and_their_ratio() -> None:
 
 
 def test_what_was_measured_beside_other_work_is_told_without_figures() -> None:
-    busy = {**ROW, "load": 17.0}
+    busy = {**ROW, "moorage": {**FIGURES, "others": 0.4}}
 
     assert report.table([busy])[2:] == []
     assert report.carried_out([busy]) == ["SchedulingBasic/5Nodes"]
@@ -121,7 +121,9 @@ def test_the_share_of_what_the_api_server_bears_is_told() -> None:
 
 
 def test_a_run_before_all_others_is_told_however_busy_the_machine_is() -> None:
-    assert report.table([{**ROW, "load": 17.0, "nice": -20}])[2:] != []
+    busy = {**ROW, "moorage": {**FIGURES, "others": 0.4}, "nice": -20}
+
+    assert report.table([busy])[2:] != []
 
 
 def test_a_fault_is_listed_and_not_in_the_table() -> None:

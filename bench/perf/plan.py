@@ -1,0 +1,81 @@
+"""Which workloads come first, and how long they will take.
+
+1. Topics take turns, so that a run that ends early has something of each.
+2. Within a topic its cases take turns, and of a case the size that says most comes first: of those
+   for performance the one with the most nodes, of these the one with the fewest pods.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable
+from typing import Final, TypeVar
+
+from bench.perf.cases import Workload
+from bench.perf.operations import seconds
+
+T = TypeVar("T")
+START_SECONDS: Final = 12.0
+"""A control plane, a scheduler, and their end."""
+OBJECTS_PER_SECOND: Final = 250.0
+"""Pods and nodes that two cores create, and schedule, in a second."""
+
+
+def in_order(workloads: Iterable[Workload]) -> list[Workload]:
+    """The most telling first, and not two of a topic in a row while there are others."""
+    telling = sorted(workloads, key=_rank)
+    by_topic = _in_turns(telling, lambda workload: workload.topic)
+    turns = [_merged(_in_turns(topic, lambda workload: workload.case)) for topic in by_topic]
+    return _merged(turns)
+
+
+def expected_seconds(workload: Workload, known: float | None = None) -> float:
+    """How long a workload takes with one scheduler, by its last run or by its size."""
+    if known is not None:
+        return known
+    lasting = sum(seconds(op.get("duration", "")) for op in workload.operations)
+    return START_SECONDS + (workload.nodes + workload.pods) / OBJECTS_PER_SECOND + lasting
+
+
+class Budget:
+    """So many minutes from now on; 0: as long as it takes."""
+
+    def __init__(self, minutes: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._began = now()
+        self._seconds = minutes * 60 if minutes else float("inf")
+
+    @property
+    def used(self) -> float:
+        """Minutes since it began."""
+        return (self._now() - self._began) / 60
+
+    def has_room(self, seconds: float) -> bool:
+        return self._now() - self._began + seconds <= self._seconds
+
+    def __str__(self) -> str:
+        limit = f" of {self._seconds / 60:.0f}" if self._seconds < float("inf") else ""
+        return f"{self.used:.1f}{limit} min"
+
+
+def _rank(workload: Workload) -> tuple[bool, int, int]:
+    return "performance" not in workload.labels, -workload.nodes, workload.pods
+
+
+def _in_turns(items: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
+    """The items of each key, in their order."""
+    found: dict[Hashable, list[T]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return list(found.values())
+
+
+def _merged(lists: Iterable[list[T]]) -> list[T]:
+    """The first of each list, then the second of each."""
+    waiting = deque(deque(each) for each in lists if each)
+    merged = []
+    while waiting:
+        turn = waiting.popleft()
+        merged.append(turn.popleft())
+        if turn:
+            waiting.append(turn)
+    return merged
