@@ -1,8 +1,9 @@
 """Which workloads come first, and how long they will take.
 
-1. Topics take turns, so that a run that ends early has something of each.
-2. Within a topic its cases take turns, and of a case the size that says most comes first: of those
-   for performance the one with the most nodes, of these the one with the fewest pods.
+1. Families (`dra`, `volumes`) take turns, so that a run that ends early has something of each.
+2. Within a family its cases take turns, and of a case the size that says most comes first: of those
+   for performance the one with the most nodes, of these the one with the fewest pods, but enough of
+   them to tell how fast they are scheduled.
 """
 
 import time
@@ -12,6 +13,7 @@ from typing import Final, TypeVar
 
 from bench.perf.cases import Workload
 from bench.perf.operations import seconds
+from bench.perf.report import ENOUGH
 
 T = TypeVar("T")
 START_SECONDS: Final = 12.0
@@ -23,8 +25,8 @@ OBJECTS_PER_SECOND: Final = 250.0
 def in_order(workloads: Iterable[Workload]) -> list[Workload]:
     """The most telling first, and not two of a topic in a row while there are others."""
     telling = sorted(workloads, key=_rank)
-    by_topic = _in_turns(telling, lambda workload: workload.topic)
-    turns = [_merged(_in_turns(topic, lambda workload: workload.case)) for topic in by_topic]
+    families = _in_turns(telling, lambda workload: workload.topic.partition("/")[0])
+    turns = [_merged(_in_turns(family, lambda workload: workload.case)) for family in families]
     return _merged(turns)
 
 
@@ -32,8 +34,8 @@ def expected_seconds(workload: Workload, known: float | None = None) -> float:
     """How long a workload takes with one scheduler, by its last run or by its size."""
     if known is not None:
         return known
-    lasting = sum(seconds(op.get("duration", "")) for op in workload.operations)
-    return START_SECONDS + (workload.nodes + workload.pods) / OBJECTS_PER_SECOND + lasting
+    objects = workload.nodes + workload.pods
+    return START_SECONDS + objects / OBJECTS_PER_SECOND + _lasting(workload)
 
 
 class Budget:
@@ -57,8 +59,14 @@ class Budget:
         return f"{self.used:.1f}{limit} min"
 
 
-def _rank(workload: Workload) -> tuple[bool, int, int]:
-    return "performance" not in workload.labels, -workload.nodes, workload.pods
+def _rank(workload: Workload) -> tuple[bool, bool, int, int]:
+    is_small = workload.pods < ENOUGH and not _lasting(workload)
+    return "performance" not in workload.labels, is_small, -workload.nodes, workload.pods
+
+
+def _lasting(workload: Workload) -> float:
+    """How long a workload goes on however fast pods are scheduled."""
+    return sum(seconds(op.get("duration", "")) for op in workload.operations)
 
 
 def _in_turns(items: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:

@@ -30,11 +30,12 @@ def workload(topic: str, case: str, nodes: int, pods: int, label: str = "perform
 def test_topics_take_turns_and_the_most_telling_size_of_a_case_comes_first() -> None:
     small = workload("misc", "Basic", 5, 10, "integration-test")
     large, larger = workload("misc", "Basic", 5000, 1000), workload("misc", "Basic", 5000, 10_000)
-    gated, spread = workload("misc", "Gated", 1, 10), workload("topology", "Spread", 5000, 2000)
+    gated, spread = workload("misc", "Gated", 10, 200), workload("topology", "Spread", 5000, 2000)
+    few, shared = workload("dra/a", "Slices", 5000, 0), workload("dra/b", "Shared", 500, 1000)
 
-    order = plan.in_order([small, larger, large, gated, spread])
+    order = plan.in_order([few, small, larger, large, gated, spread, shared])
 
-    assert order == [large, spread, gated, larger, small]
+    assert order == [large, spread, shared, gated, few, larger, small]
 
 
 def test_nothing_is_begun_that_would_end_too_late() -> None:
