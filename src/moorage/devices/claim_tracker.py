@@ -2,7 +2,7 @@
 
 A claim is known from the watch. What an API call has made of it is assumed until the watch has
 caught up. Between Reserve and the end of PreBind its allocation is in flight: counted, and not yet
-written. A device is taken as long as any of the three says so.
+written; pods of one group may share it. A device is taken as long as any of the three says so.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,9 @@ from moorage.api.resource_claims import AllocationResult, ResourceClaim
 from moorage.devices.inventory import Inventory
 from moorage.devices.ledger import Ledger
 
+SHARED_IN_GROUP = "devices/shared in group"
+"""Where `cycle.state` has the uids of claims whose allocation is in flight for other pods of the
+group that is being placed: its pods may share it."""
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 
 
@@ -23,6 +26,8 @@ class ClaimTracker:
         self._known: dict[str, ResourceClaim] = {}
         self._assumed: dict[str, ResourceClaim] = {}
         self._in_flight: dict[str, AllocationResult] = {}
+        self._sharers: dict[str, int] = {}
+        """How many pods have an allocation in flight, by the uid of the claim."""
         self._held: dict[str, AllocationResult] = {}
         self._extended: dict[str, str] = {}
         """Keys of claims made for extended resources, by the uid of their pod."""
@@ -85,10 +90,27 @@ class ClaimTracker:
     def begin_allocation(self, claim: ResourceClaim, allocation: AllocationResult) -> None:
         """Count an allocation before it is written."""
         self._in_flight[claim.uid] = allocation
+        self._sharers[claim.uid] = 1
         self._count(claim.uid, claim.key)
+
+    def share_allocation(self, uid: str) -> None:
+        """One more pod goes by an allocation that is in flight."""
+        self._sharers[uid] = self.sharers(uid) + 1
+
+    def sharers(self, uid: str) -> int:
+        return self._sharers.get(uid, 0)
+
+    def leave_allocation(self, uid: str, key: str) -> None:
+        """A pod gives up an allocation; with the last of those that share it, it ends."""
+        left = self.sharers(uid) - 1
+        if left > 0:
+            self._sharers[uid] = left
+        else:
+            self.end_allocation(uid, key)
 
     def end_allocation(self, uid: str, key: str) -> None:
         """It was written, or will not be: from now on only what is known or assumed counts."""
+        self._sharers.pop(uid, None)
         if self._in_flight.pop(uid, None) is not None:
             self._count(uid, key)
 

@@ -8,6 +8,7 @@ from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
+from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.framework.queued_pod import QueuedPod
 from moorage.gang import shortage, topology, transaction
 from moorage.gang.foresight import Need, eligible
@@ -28,7 +29,9 @@ P = TypeVar("P")
 class Trying(Protocol[P]):
     """A way to try pods one after the other: for real, or in imagination."""
 
-    def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> P | Refused: ...
+    def attempt_one(
+        self, queued: QueuedPod, nodes: frozenset[str] | None, claims: set[str]
+    ) -> P | Refused: ...
 
     def undo(self, placed: P) -> None: ...
 
@@ -99,12 +102,15 @@ class GangPlacer:
             made.append(Need(count, dict(cls.requests), rows))
         return made
 
-    def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> Placement | Refused:
-        """Place one pod."""
+    def attempt_one(
+        self, queued: QueuedPod, nodes: frozenset[str] | None, claims: set[str]
+    ) -> Placement | Refused:
+        """Place one pod, which shares these claims with those placed before."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         cycle = self._cycles.begin(queued, profile)
         if nodes is not None:
             cycle.state[DOMAIN] = nodes
+        cycle.state[SHARED_IN_GROUP] = claims
         decided = self._cycles.decide(profile, cycle)
         cycle.timer.step("")
         if isinstance(decided, Unschedulable):
@@ -142,7 +148,7 @@ class GangPlacer:
         best = shortage.too_small(choice, [queued.info for queued in members][:needed], table)
         for domain in (*choice.domains, *((None,) if choice.anywhere else ())):
             nodes = None if domain is None else frozenset(table.node(r).name for r in domain.rows)
-            tried = partial(trying.attempt_one, nodes=nodes)
+            tried = partial(trying.attempt_one, nodes=nodes, claims=set())
             outcome = transaction.place_together(
                 members, needed, tried, trying.undo, shortage.explain_misfit
             )

@@ -35,7 +35,9 @@ class Trial:
         self._by_quota = by_quota
         self.placed: list[Tried] = []
 
-    def attempt_one(self, queued: QueuedPod, nodes: frozenset[str] | None) -> Tried | Refused:
+    def attempt_one(
+        self, queued: QueuedPod, nodes: frozenset[str] | None, claims: set[str]
+    ) -> Tried | Refused:
         """Count a pod where it would go."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         cycle = self._cycles.begin(queued, profile)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from moorage.api import podgroup
+from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.devices.device_cache import device_cache
 from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import BEING_EVICTED, SPARES
@@ -218,11 +219,24 @@ class UnlistedDevices(NotedState):
         device_cache(cycle.cache).unlisted = frozenset(value or ())
 
 
+class SharedClaims(NotedState):
+    """Claims whose allocation is in flight for other pods of the group that is being placed."""
+
+    name = "claims shared in group"
+
+    def read(self, cycle: Cycle) -> Any:
+        return sorted(cycle.state.get(SHARED_IN_GROUP, ())) or None
+
+    def put_back(self, cycle: Cycle, value: Any) -> None:
+        cycle.state[SHARED_IN_GROUP] = set(value or ())
+
+
 STATES: Final[tuple[NotedState, ...]] = (
     BeingEvicted(),
     Spared(),
     GangRooms(),
     UnlistedDevices(),
+    SharedClaims(),
     Measured(node_measurements.USAGE_STORE, Usage),
     Measured(node_measurements.ENERGY_STORE, Energy),
     Latencies(),

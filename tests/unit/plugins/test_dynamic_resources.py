@@ -13,6 +13,7 @@ from moorage.api.podgroup import PodGroup
 from moorage.api.resource_claims import ResourceClaim
 from moorage.api.resource_slices import DeviceClass, ResourceSlice
 from moorage.cache.node_view import Nodes
+from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.devices.device_cache import device_cache
 from moorage.devices.errands import ErrandKind
 from moorage.framework.cycle import Cycle
@@ -129,6 +130,8 @@ class Server:
         *,
         subresource: str = "",
     ) -> dict[str, Any]:
+        known = self.claims[name]
+        await asyncio.sleep(0)
         known = self.claims[name]
         if patch["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
             raise ConflictingError
@@ -368,3 +371,60 @@ def test_a_claim_of_the_group_in_the_way_is_deallocated_while_no_pod_of_it_is_pl
     assert said.reasons == ("deallocation of PodGroup ResourceClaim completed",)
     assert not later.reasons
     assert [errand.kind for errand in device_cache(made.cache).errands] == [ErrandKind.DEALLOCATE]
+
+
+def placed_together(
+    made: Cluster, plugin: DynamicResources, where: str, *names: str
+) -> list[Cycle]:
+    """Pods of a group with one claim, placed in one transaction."""
+    shared: set[str] = set()
+    cycles = [made.cycle(using("c", name=name)) for name in names]
+    for cycle in cycles:
+        cycle.state[SHARED_IN_GROUP] = shared
+        assert filtered(plugin, cycle)[0] == ""
+        assert plugin.reserve(cycle, cycle.pod, node(where).build()) is None
+    return cycles
+
+
+def test_pods_of_a_group_share_a_claim_that_is_being_allocated_for_it() -> None:
+    claim = claimed("c")
+    made = cluster(offered("a", "new"), offered("b", "new"), claim)
+    plugin, server = rule(made), Server(claim)
+    cycles = placed_together(made, plugin, "a", "x", "y", "z")
+    elsewhere = made.cycle(using("c", name="w"))
+
+    said = plugin.pre_filter(elsewhere, elsewhere.pod)
+    assert said == unresolvable("resource claim default/c is in the process of being allocated")
+
+    async def bind() -> None:
+        for cycle in cycles:
+            cycle.client = server
+        where = node("a").build()
+        await asyncio.gather(*(plugin.pre_bind(each, each.pod, where) for each in cycles))
+
+    asyncio.run(bind())
+    users = [each["name"] for each in server.claims["c"]["status"]["reservedFor"]]
+    assert sorted(users) == ["x", "y", "z"]
+
+
+def test_the_node_of_the_first_pod_is_where_the_others_may_go() -> None:
+    made = cluster(offered("a", "new"), offered("b", "new"), claimed("c"))
+    plugin = rule(made)
+    first, second = placed_together(made, plugin, "a", "x", "y")
+
+    assert filtered(plugin, second) == ["", "resourceclaim not available on the node"]
+    assert first.state[SHARED_IN_GROUP] == {"uid-c"}
+
+
+def test_devices_are_free_again_when_the_last_pod_of_the_group_gives_them_back() -> None:
+    made = cluster(offered("a", "new"), claimed("c"), claimed("d"))
+    plugin = rule(made)
+    first, second = placed_together(made, plugin, "a", "x", "y")
+    where = node("a").build()
+
+    plugin.unreserve(second, second.pod, where)
+    assert filtered(plugin, made.cycle(using("d")))[0] == "cannot allocate all claims"
+    plugin.unreserve(first, first.pod, where)
+
+    assert filtered(plugin, made.cycle(using("d")))[0] == ""
+    assert first.state[SHARED_IN_GROUP] == set()

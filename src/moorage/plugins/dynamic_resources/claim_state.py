@@ -27,6 +27,8 @@ class ClaimState:
         """What Reserve has booked and PreBind has not finished, by position."""
         self.booked: dict[int, ResourceClaim] = {}
         """The claims for which it was booked: that for extended resources as the node needs it."""
+        self.sharing: dict[int, AllocationResult] = {}
+        """Allocations that are in flight for other pods of the group, by position."""
         self.unsure: set[int] = set()
         """Claims of which it is not known what an API server has made of them."""
         self.mappings: tuple[RequestMapping, ...] = ()
@@ -41,7 +43,11 @@ class ClaimState:
 
     @property
     def to_allocate(self) -> list[int]:
-        return [i for i, each in enumerate(self.claims) if each.status.allocation is None]
+        return [
+            i
+            for i, each in enumerate(self.claims)
+            if each.status.allocation is None and i not in self.sharing
+        ]
 
     @property
     def user_claims(self) -> list[ResourceClaim]:

@@ -18,6 +18,7 @@ from moorage.api.resource_claims import (
     ResourceClaimConsumerReference,
 )
 from moorage.devices.allocation import as_status
+from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.devices.device_cache import device_cache
 from moorage.devices.errands import Errand, ErrandKind
 from moorage.framework.cycle import Client, Cycle, Random
@@ -64,7 +65,9 @@ def take_back(cycle: Cycle, pod: Pod, state: ClaimState) -> None:
                 devices.errands.append(Errand(ErrandKind.SETTLE, claim, pod.uid))
             else:
                 booked = state.booked[position]
-                devices.claims.end_allocation(booked.uid, booked.key)
+                devices.claims.leave_allocation(booked.uid, booked.key)
+                if devices.claims.pending_allocation(booked.uid) is None:
+                    cycle.state.get(SHARED_IN_GROUP, set()).discard(booked.uid)
         if claim is state.extended:
             if claim.name != IN_MEMORY_NAME:
                 devices.errands.append(Errand(ErrandKind.DELETE, claim))
@@ -92,6 +95,7 @@ async def write_claims(
 async def _bind_claim(
     cycle: Cycle, client: Client, pod: Pod, state: ClaimState, position: int, now: float
 ) -> None:
+    tracker = device_cache(cycle.cache).claims
     claim, allocation = state.claims[position], state.allocations.get(position)
     is_extended = claim is state.extended
     if is_extended and allocation is None:
@@ -102,14 +106,15 @@ async def _bind_claim(
     state.unsure.add(position)
     try:
         consumer = _consumer(pod, state, position)
-        written = await _write(client, claim, allocation, consumer, now)
+        tries = MOST_TRIES + tracker.sharers(claim.uid)
+        written = await _write(client, claim, allocation, consumer, now, tries)
     except Exception as error:
         if _was_refused(error):
             state.unsure.discard(position)
         raise
     state.unsure.discard(position)
     state.replace(position, written)
-    device_cache(cycle.cache).claims.assume(written, is_new=is_extended)
+    tracker.assume(written, is_new=is_extended)
     if is_extended:
         await _tell_pod(client, pod, written, state.mappings)
 
@@ -124,6 +129,19 @@ def _has_consumer(claim: ResourceClaim, consumer: ResourceClaimConsumerReference
     """Whether somebody has written the reservation meanwhile: another pod of the same group."""
     reserved = claim.status.allocation is not None and claim.metadata.deletion_timestamp is None
     return reserved and any(each.uid == consumer.uid for each in claim.status.reserved_for)
+
+
+def _has_devices(claim: ResourceClaim, allocation: AllocationResult) -> bool:
+    """Whether a claim has these very devices by now."""
+    given = claim.status.allocation
+    return given is not None and _devices(given) == _devices(allocation)
+
+
+def _devices(allocation: AllocationResult) -> list[tuple[str, str, str, str, str | None]]:
+    return [
+        (each.request, each.driver, each.pool, each.device, each.share_id)
+        for each in allocation.devices.results
+    ]
 
 
 def _was_refused(error: Exception) -> bool:
@@ -144,9 +162,12 @@ async def _write(
     allocation: AllocationResult | None,
     consumer: ResourceClaimConsumerReference,
     now: float,
+    tries: int,
 ) -> ResourceClaim:
-    """Finalizer, allocation and reservation; again from the latest version after a conflict."""
-    for left in range(MOST_TRIES - 1, -1, -1):
+    """Finalizer, allocation and reservation; again from the latest version after a conflict.
+
+    A pod of the same group may have written the allocation meanwhile."""
+    for left in range(tries - 1, -1, -1):
         try:
             if allocation is not None:
                 claim = await _add_finalizer(client, claim, allocation)
@@ -156,6 +177,8 @@ async def _write(
                 raise
         raw = await client.get(CLAIMS, claim.namespace, claim.name)
         claim = decode_as(raw, ResourceClaim)
+        if allocation is not None and _has_devices(claim, allocation):
+            allocation = None
         if allocation is None and _has_consumer(claim, consumer):
             return claim
     raise AssertionError("the last try raises")

@@ -20,6 +20,7 @@ from moorage.cache.podinfo import Feature
 from moorage.config.durations import Duration
 from moorage.devices.allocation import allocation_result
 from moorage.devices.allocator import INVALID_POOLS
+from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.devices.device_cache import DeviceCache, backing_class, device_cache
 from moorage.devices.feature_gates import Features, features_of
 from moorage.framework.cycle import Cycle
@@ -185,7 +186,12 @@ class DynamicResources(
         if allocation is not None:
             self._note_allocated(cycle, state, position, claim, allocation)
             return None
-        if devices.claims.pending_allocation(claim.uid) is not None:
+        pending = devices.claims.pending_allocation(claim.uid)
+        if pending is not None:
+            if claim.uid in cycle.state.get(SHARED_IN_GROUP, ()):
+                state.sharing[position] = pending
+                self._note_allocated(cycle, state, position, claim, pending)
+                return None
             return unresolvable(f"resource claim {claim.key} is in the process of being allocated")
         if claim is state.extended:
             return None
@@ -299,7 +305,10 @@ class DynamicResources(
 
     def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
         state: ClaimState | None = cycle.state.get(NAME)
-        if state is None or state.column is None:
+        if state is None:
+            return None
+        self._share(cycle, state)
+        if state.column is None:
             return None
         self._catch_up(cycle, pod, state)
         answer = state.column.answers[cycle.table.row_of[node.name]]
@@ -319,8 +328,18 @@ class DynamicResources(
             state.allocations[position] = allocation
             state.booked[position] = claim
             tracker.begin_allocation(claim, allocation)
+            if claim is not state.extended and SHARED_IN_GROUP in cycle.state:
+                cycle.state[SHARED_IN_GROUP].add(claim.uid)
         state.mappings = answer.mappings
         return None
+
+    def _share(self, cycle: Cycle, state: ClaimState) -> None:
+        """Go by what another pod of the group has booked."""
+        tracker = device_cache(cycle.cache).claims
+        for position, allocation in state.sharing.items():
+            state.allocations[position] = allocation
+            state.booked[position] = state.claims[position]
+            tracker.share_allocation(state.claims[position].uid)
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
         state: ClaimState | None = cycle.state.get(NAME)
