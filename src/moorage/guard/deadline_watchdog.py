@@ -2,7 +2,9 @@
 
 1. Whoever starts a guarded call puts a `Run` on the stack, and takes it off when the call returns.
    That is a few assignments: no system call, no lock.
-2. A thread looks at the stack every few milliseconds while there is something to look at.
+2. A thread looks at the stack every few milliseconds; where no call began since it last looked,
+   it waits for the next one. A thread that wants to run is woken whenever numpy lets go of the
+   interpreter, which costs both: looking at nothing takes a tenth of what attempts take.
 3. It sends SIGURG to the main thread when the time is over: that ends a `sleep` and a read as well
    as a loop. (Go's runtime preempts with the same signal; its default is to be ignored.)
 4. The handler runs in the main thread. It raises `Overdue`, unless the interrupted code is
@@ -24,7 +26,6 @@ SHORTEST_LOOK: Final = 0.002
 LONGEST_LOOK: Final = 0.05
 LOOKS: Final = 10
 """How often to look within the shortest deadline."""
-IDLE_SECONDS: Final = 1.0
 GRACE_SECONDS: Final = 1.0
 """How long Moorage's own code, called by a plugin, is let finish."""
 MOORAGE_PACKAGE: Final = "moorage."
@@ -63,6 +64,8 @@ class DeadlineWatchdog:
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
         self._idle = False
+        self._called = False
+        """Whether a run began since the thread last looked."""
         self._handled = False
 
     def expect(self, deadline: float) -> None:
@@ -74,6 +77,7 @@ class DeadlineWatchdog:
         run.due = due
         run.outer = self.running
         self.running = run
+        self._called = True
         if self._idle or self._thread is None:
             self._start()
 
@@ -94,20 +98,17 @@ class DeadlineWatchdog:
 
     def _watch(self) -> None:
         main = threading.main_thread()
-        seen = now()
         while main.is_alive():
-            run = self.running
-            if run is not None:
-                seen = now()
-                if self._overdue(seen) is not None and main.ident is not None:
+            if self.running is not None:
+                if self._overdue(now()) is not None and main.ident is not None:
                     signal.pthread_kill(main.ident, signal.SIGURG)
-            elif now() - seen > IDLE_SECONDS:
+            elif not self._called:
                 self._wake.clear()
                 self._idle = True
                 if self.running is None:
                     self._wake.wait()
                 self._idle = False
-                seen = now()
+            self._called = False
             time.sleep(self._look)
 
     def _overdue(self, when: float) -> TimedCall | None:

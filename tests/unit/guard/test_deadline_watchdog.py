@@ -121,10 +121,7 @@ def hang(watching: DeadlineWatchdog, run: TimedCall) -> None:
     threading.Event().wait(30)
 
 
-def test_the_thread_sleeps_when_there_is_nothing_to_watch_and_wakes_when_there_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(deadline_watchdog, "IDLE_SECONDS", 0.01)
+def test_the_thread_sleeps_when_there_is_nothing_to_watch_and_wakes_when_there_is() -> None:
     before = signal.getsignal(signal.SIGURG)
     made, run = DeadlineWatchdog(), TimedCall(__name__)
     made.expect(0.02)
@@ -137,5 +134,31 @@ def test_the_thread_sleeps_when_there_is_nothing_to_watch_and_wakes_when_there_i
         with pytest.raises(Overdue):
             hang(made, run)
         made.leave(run)
+    finally:
+        signal.signal(signal.SIGURG, before)
+
+
+def test_once_calls_are_over_the_thread_looks_twice_more_at_the_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = signal.getsignal(signal.SIGURG)
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        pause(seconds)
+
+    pause = time.sleep
+    made, run = DeadlineWatchdog(), TimedCall(__name__)
+    made.expect(0.02)
+    monkeypatch.setattr(time, "sleep", sleep)
+    try:
+        made.enter(run, time.monotonic() + 100)
+        made.leave(run)
+        looked = len(pauses)
+        deadline = time.monotonic() + 30
+        while not made._idle:
+            assert time.monotonic() < deadline
+        assert len(pauses) <= looked + 2
     finally:
         signal.signal(signal.SIGURG, before)
