@@ -1,5 +1,6 @@
 """Moorage's decisions, in this process."""
 
+import copy
 import random
 import traceback
 from collections.abc import Sequence
@@ -7,7 +8,32 @@ from collections.abc import Sequence
 from moorage.app import built_in_plugins
 from moorage.explain.evaluator import evaluate
 from moorage.framework.plugin_registry import Registry
+from tests.differential.draft import CONFIG
 from tests.differential.words import Json
+
+PLUGIN = "DynamicResources"
+
+
+def _with_gates(case: Json) -> Json:
+    """The case with its feature gates where Moorage looks for them: in the plugin's arguments."""
+    gates = case.get("featureGates")
+    if not gates:
+        return case
+    config = copy.deepcopy(case.get("config") or {**CONFIG, "profiles": []})
+    for profile in config.setdefault("profiles", []) or [_default(config)]:
+        given = profile.setdefault("pluginConfig", [])
+        entry = next((each for each in given if each["name"] == PLUGIN), None)
+        if entry is None:
+            entry = {"name": PLUGIN, "args": {}}
+            given.append(entry)
+        entry["args"] = {**(entry.get("args") or {}), "featureGates": gates}
+    return {**case, "config": config}
+
+
+def _default(config: Json) -> Json:
+    made: Json = {"schedulerName": "default-scheduler"}
+    config["profiles"].append(made)
+    return made
 
 
 class Ours:
@@ -20,7 +46,7 @@ class Ours:
         return [self._answer(case) for case in cases]
 
     def decide(self, case: Json) -> Json:
-        return evaluate(case, self.known, random.Random(0))
+        return evaluate(_with_gates(case), self.known, random.Random(0))
 
     def _answer(self, case: Json) -> Json:
         try:

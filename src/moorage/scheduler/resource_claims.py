@@ -164,5 +164,5 @@ class ResourceClaims(Feature):
         self._wake()
 
     def _free(self, claim: ResourceClaim) -> None:
-        self._devices.claims.end_allocation(claim.uid, claim.key)
+        self._devices.claims.leave_allocation(claim.uid, claim.key)
         self._wake()

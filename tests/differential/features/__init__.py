@@ -5,6 +5,7 @@ from tests.differential.features.affinity import NodeAffinity, NodeSelector
 from tests.differential.features.amounts import Extended, Quantities, Starved
 from tests.differential.features.declared import DeclaredFeatures
 from tests.differential.features.devices import Devices
+from tests.differential.features.gated_devices import GatedDevices
 from tests.differential.features.images import Images
 from tests.differential.features.limits import Disks, Limits
 from tests.differential.features.lives import Lives
@@ -48,6 +49,7 @@ FEATURES: dict[str, Feature] = {
         Disks(),
         Limits(),
         Devices(),
+        GatedDevices(),
         Priorities(),
         Budgets(),
         Nominated(),

@@ -24,6 +24,7 @@ import (
 type testCase struct {
 	ID        json.RawMessage `json:"id"`
 	Config    json.RawMessage `json:"config"`
+	Gates     map[string]bool `json:"featureGates"`
 	Pod       *v1.Pod         `json:"pod"`
 	Nodes     []*v1.Node      `json:"nodes"`
 	Pods      []*v1.Pod       `json:"pods"`

@@ -17,6 +17,11 @@ import (
 func evaluate(ctx context.Context, c *testCase) (outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	closeGates, err := openGates(c.Gates)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer closeGates()
 	cl, err := newCluster(ctx, c)
 	if err != nil {
 		return outcome{}, err
