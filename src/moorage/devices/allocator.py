@@ -9,7 +9,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from moorage.api.node import Node
 from moorage.api.quantity import Quantity
@@ -37,6 +37,11 @@ STEPS_PER_SECOND = 50_000
 INVALID_POOLS = "invalid resource pools were encountered"
 
 Undo = Callable[[], None]
+
+NOT_SELECTED: Final = 1
+SELECTED: Final = 2
+FREE_OF_ERRORS: Final = 3
+"""Selected, and of a capacity that cannot be asked for wrongly: constraints may be asked first."""
 
 
 class InvalidPoolsError(Exception):
@@ -159,10 +164,24 @@ class Allocator:
             candidate = wanted.all_devices[number]
             undo = self._take(claim, wanted, candidate, must=True)
             return undo is not None and self._go_on(undo, claim, request, choice, number, 0)
-        candidates = self._pools.candidates
+        candidates, known = self._pools.candidates, self._pools.looked_at(wanted.asked)
+        begun = [each for each in self._constraints[claim] if each.is_begun]
+        begun = [each for each in begun if each.applies(wanted.names)]
         for position in range(start, len(candidates)):
+            if known[position] == NOT_SELECTED:
+                continue
             candidate = candidates[position]
-            if not self._is_eligible(claim, wanted, candidate):
+            if known[position] == FREE_OF_ERRORS and not all(
+                constraint.would_add(candidate.device) for constraint in begun
+            ):
+                continue
+            if self._is_taken(claim, wanted, candidate.device):
+                continue
+            if not known[position]:
+                known[position] = self._look_at(claim, wanted, candidate)
+                if known[position] == NOT_SELECTED:
+                    continue
+            if not self._has_capacity(claim, wanted, candidate.device, "checking capacity"):
                 continue
             undo = self._take(claim, wanted, candidate, must=False)
             if undo is None:
@@ -183,12 +202,13 @@ class Allocator:
                 undo()
         return found
 
-    def _is_eligible(self, claim: int, wanted: Wanted, candidate: Candidate) -> bool:
-        if self._is_taken(claim, wanted, candidate.device):
-            return False
-        return self._is_selectable(
-            wanted, candidate, self._claims[claim].key
-        ) and self._has_capacity(claim, wanted, candidate.device, "checking capacity")
+    def _look_at(self, claim: int, wanted: Wanted, candidate: Candidate) -> int:
+        """What is known of a candidate from now on, whatever is taken of it."""
+        if not self._is_selectable(wanted, candidate, self._claims[claim].key):
+            return NOT_SELECTED
+        device = candidate.device
+        is_plain = device.plain_capacity and not device.is_shared and not wanted.capacity
+        return FREE_OF_ERRORS if is_plain else SELECTED
 
     def _is_taken(self, claim: int, wanted: Wanted, device: PoolDevice) -> bool:
         by = self._allocating.get(device.id)

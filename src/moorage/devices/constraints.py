@@ -34,6 +34,16 @@ class Constraint:
         self.values.append(found[0])
         return True
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether a device was added, so that not every one may be."""
+        return bool(self.values)
+
+    def would_add(self, device: PoolDevice) -> bool:
+        """Whether a device may be added, as things stand."""
+        found = attribute_of(device, self.attribute)
+        return found is not None and self.admits(found[0])
+
     def admits(self, value: Value | None) -> bool:
         raise NotImplementedError
 
@@ -76,6 +86,13 @@ class ListConstraint(Constraint):
             return False
         self.sets.append(kept)
         return True
+
+    @property
+    def is_begun(self) -> bool:
+        return bool(self.sets)
+
+    def would_add(self, device: PoolDevice) -> bool:
+        return bool(self.kept(values_of(device, self.attribute)))
 
     def kept(self, values: Values) -> Values | None:
         """What is to be remembered of a device; nothing where it may not be taken in."""

@@ -4,7 +4,7 @@ Slices of a pool's newest generation count. A pool whose slices are not all ther
 that contradicts itself is invalid; nothing is allocated from either.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from moorage.api.affinity import NodeSelector
@@ -50,7 +50,7 @@ class Candidate(NamedTuple):
 class NodePools:
     """The pools of a node in kube's order, and the devices in them that may be allocated."""
 
-    __slots__ = ("candidates", "pools")
+    __slots__ = ("_looked_at", "candidates", "pools")
 
     def __init__(self, pools: list[Pool]) -> None:
         self.pools = pools
@@ -61,6 +61,14 @@ class NodePools:
             for entry in pool.slices
             for device in entry.devices
         ]
+        self._looked_at: dict[Hashable, bytearray] = {}
+
+    def looked_at(self, asked: Hashable) -> bytearray:
+        """One byte per candidate, for whoever asks for the same to note what is known of it."""
+        found = self._looked_at.get(asked)
+        if found is None:
+            found = self._looked_at[asked] = bytearray(len(self.candidates))
+        return found
 
 
 class PoolIndex:

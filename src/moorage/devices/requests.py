@@ -30,6 +30,7 @@ class Wanted:
     __slots__ = (
         "admin_access",
         "all_devices",
+        "asked",
         "capacity",
         "class_selectors",
         "cls",
@@ -55,6 +56,8 @@ class Wanted:
         self.class_selectors = expressions(cls.spec.selectors)
         self.selectors = expressions(request.selectors)
         self.capacity = request.capacity.requests if request.capacity is not None else {}
+        self.asked = self.class_selectors, self.selectors, bool(self.capacity)
+        """What decides whether a device of a node is selected, and what can be wrong with it."""
         self.is_all = request.allocation_mode == ALL
         self.count = request.count
         self.all_devices: list[Candidate] = []
