@@ -177,13 +177,17 @@ def _page() -> list[str]:
     ]
     for table in (report.table(rows), report.small_table(rows)):
         lines += [*table, ""] if len(table) > 2 else []
+    said = report.verdict(rows)
+    lines += [said, ""] if said else []
     busy = report.carried_out(rows)
     if busy:
         lines += [
             f"{len(busy)} more workloads were carried out by both while the machine was busy with "
-            "other work; of those no figures are told.",
+            "other work. Of those only the CPU is told, where there were enough pods.",
             "",
         ]
+        table = report.busy_table(rows)
+        lines += [*table, ""] if len(table) > 2 else []
     told = report.faults(rows)
     if told:
         lines += ["Not carried out:", "", *told, ""]

@@ -6,6 +6,7 @@ Moorage's own plugin uses, and written before the next one is looked for.
 
 import random
 import uuid
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -17,6 +18,7 @@ from moorage.devices.allocation import allocation_result, as_status
 from moorage.devices.allocator import Allocator
 from moorage.devices.claim_tracker import ClaimTracker
 from moorage.devices.classes import Classes
+from moorage.devices.feature_gates import Features, features_of
 from moorage.devices.inventory import Inventory
 from moorage.devices.node_pools import PoolIndex
 from moorage.watch.api_resources import Resource
@@ -35,7 +37,8 @@ class DevicesExhausted(Exception):
 class _Devices:
     """The devices of the cluster as they are now, and what is given away from now on."""
 
-    def __init__(self) -> None:
+    def __init__(self, features: Features) -> None:
+        self._features = features
         self.nodes: list[Node] = []
         self._inventory = Inventory()
         self._classes = Classes()
@@ -57,10 +60,11 @@ class _Devices:
         for node in random.sample(self.nodes, len(self.nodes)):
             allocator = Allocator(
                 node,
-                self._pools.of(node),
+                self._pools.of(node, self._features),
                 self.claims.ledger,
                 self._classes.get,
                 float("inf"),
+                self._features,
             )
             found = allocator.allocate([claim])
             if found is not None:
@@ -71,9 +75,9 @@ class _Devices:
         raise DevicesExhausted(f"no node has the devices of claim {claim.key}")
 
 
-async def allocate_claims(client: Client, namespace: str) -> None:
+async def allocate_claims(client: Client, namespace: str, gates: Mapping[str, bool]) -> None:
     """Allocate every claim of a namespace, or of all, that is not allocated yet."""
-    devices = _Devices()
+    devices = _Devices(features_of(gates))
     await devices.read(client)
     waiting = [
         claim

@@ -266,7 +266,7 @@ class Operations:
         await asyncio.sleep(0.5)  # for the scheduler to have heard of them
 
     async def _allocate_claims(self, index: int, op: Operation) -> None:
-        await allocate_claims(self._client, op.get("namespace", ""))
+        await allocate_claims(self._client, op.get("namespace", ""), self._workload.gates)
 
     async def _update_any(self, index: int, op: Operation) -> None:
         count, rate = op.get("count", 1), op.get("updatePerSecond", 0)

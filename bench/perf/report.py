@@ -15,6 +15,7 @@ HEAD: Final = (
     "| CPU ms/pod | MB | upstream's threshold |"
 )
 SMALL_HEAD: Final = "| case | nodes, pods | pods/s of both | CPU ms/pod | MB |"
+BUSY_HEAD: Final = "| case | nodes, pods | CPU ms/pod of both | kube-scheduler's of Moorage's |"
 ENOUGH: Final = 100
 """Fewer pods than that are over before anything can be said of a ratio."""
 SCHEDULERS: Final = ("kube-scheduler", "moorage")
@@ -36,6 +37,27 @@ def small_table(rows: Iterable[Row]) -> list[str]:
     """Workloads that are over at once."""
     lines = [SMALL_HEAD, "|" + "---|" * 5]
     return lines + [_small_line(row) for row in rows if _is_told(row) and not _is_large(row)]
+
+
+def busy_table(rows: Iterable[Row]) -> list[str]:
+    """Workloads that both carried out beside other work: CPU alone, which others touch least."""
+    lines = [BUSY_HEAD, "|" + "---|" * 4]
+    told = (row for row in rows if _is_measured(row) and was_busy(row) and _is_large(row))
+    return lines + [_busy_line(row) for row in told]
+
+
+def verdict(rows: Iterable[Row]) -> str:
+    """How many of the large workloads are twice as fast, and cost half."""
+    told = [row for row in rows if _is_told(row) and _is_large(row)]
+    if not told:
+        return ""
+    twice = sum(ratio(row) >= 2 for row in told)
+    slower = sum(ratio(row) < 1 for row in told)
+    half = sum(cpu_ratio(row) >= 2 for row in told)
+    return (
+        f"Of {len(told)} workloads {twice} are at least twice as fast and {slower} slower; "
+        f"{half} cost at most half of the CPU per pod."
+    )
 
 
 def machine() -> str:
@@ -63,6 +85,12 @@ def ratio(row: Row) -> float:
     """How many times as fast Moorage is."""
     peer, ours = (row[name]["average"] for name in SCHEDULERS)
     return float(ours / peer) if peer else 0.0
+
+
+def cpu_ratio(row: Row) -> float:
+    """How many times as much CPU a pod costs kube-scheduler."""
+    peer, ours = (row[name]["cpu_per_pod"] for name in SCHEDULERS)
+    return float(peer / ours) if ours else 0.0
 
 
 def was_busy(row: Row) -> bool:
@@ -126,6 +154,11 @@ def _line(row: Row) -> str:
 def _small_line(row: Row) -> str:
     figures = (_pair(row, "average"), _pair(row, "cpu_per_pod", 1), _pair(row, "memory_mb"))
     return "| " + " | ".join((row["case"], _size(row), *figures)) + " |"
+
+
+def _busy_line(row: Row) -> str:
+    cells = (row["case"], _size(row), _pair(row, "cpu_per_pod", 2), f"{cpu_ratio(row):.1f}")
+    return "| " + " | ".join(cells) + " |"
 
 
 def write(file: Path, lines: Iterable[str]) -> None:

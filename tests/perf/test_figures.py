@@ -90,10 +90,23 @@ def test_a_workload_is_a_line_with_both_and_their_ratio() -> None:
     assert line.endswith("| 680 |")
 
 
-def test_what_was_measured_beside_other_work_is_told_without_figures() -> None:
+def test_the_verdict_counts_who_is_twice_as_fast_and_who_costs_half() -> None:
+    slow = {**ROW, "moorage": {**FIGURES, "average": 90.0, "cpu_per_pod": 1.0}}
+
+    assert report.verdict([ROW, slow]) == (
+        "Of 2 workloads 1 are at least twice as fast and 1 slower; "
+        "1 cost at most half of the CPU per pod."
+    )
+    assert report.verdict([]) == ""
+
+
+def test_of_what_was_measured_beside_other_work_only_the_cpu_is_told() -> None:
     busy = {**ROW, "moorage": {**FIGURES, "others": 0.4}}
 
     assert report.table([busy])[2:] == []
+    (line,) = report.busy_table([busy])[2:]
+    assert line == "| SchedulingBasic/5Nodes | 5,000, 11,000 | 2.00 / 2.00 | 1.0 |"
+    assert report.busy_table([ROW])[2:] == []
     assert report.carried_out([busy]) == ["SchedulingBasic/5Nodes"]
     assert report.carried_out([ROW]) == []
 
