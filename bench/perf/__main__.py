@@ -140,7 +140,7 @@ def _each(
         row[name] = figures
         if report.ran_beside_others(row, name):
             part = f"{figures['others']:.0%} of the machine"
-            _say(f"  others used {part} meanwhile: no figure of {name} will be told")
+            _say(f"  others used {part} meanwhile: of {name} only the CPU will be told")
         if not given.profile:
             kept.keep({**row, name: figures})
     print(json.dumps(row), flush=True)
