@@ -77,8 +77,9 @@ def print_comparison(found: Comparison) -> None:
         for result in outcome.seeds
         for error in result.errors
     )
+    aside = Console(stderr=True)
     for error in errors:
-        console.print(Text(f"error: {error}", style="red"), soft_wrap=True)
+        aside.print(Text(f"error: {error}", style="red"), soft_wrap=True)
 
 
 def shown_kpis(found: Comparison) -> list[tuple[str, str]]:

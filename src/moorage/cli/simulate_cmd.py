@@ -17,7 +17,7 @@ from moorage.cli.command_exit import FAILED, PENDING
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.record_options import RecordTo, record_options, recording_to
 from moorage.cli.serve_options import SERVE
-from moorage.cli.simulate_text import csv_text, print_report
+from moorage.cli.simulate_text import csv_text, print_errors, print_report
 from moorage.cli.stage_progress import StageProgress
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
@@ -138,8 +138,8 @@ def simulate_command(
       moorage simulate --nodes nodes.csv --pods pods.csv --config scheduler.yaml
       moorage simulate cluster.yaml app.yaml --serve
 
-    The exit code is 0, or 1 where a plugin raised, 2 where the input is at fault, and 3 with
-    --fail-on-pending where a pod is pending.
+    The exit code is 0, or 1 where a plugin raised or the run had to be ended, 2 where the input is
+    at fault, and 3 with --fail-on-pending where a pod is pending.
     """
     live = context is not None or kubeconfig is not None
     run = _finished_run(http_port) if serve else None
@@ -172,6 +172,7 @@ def simulate_command(
     if not told.nodes:
         click.echo("warning: there is no Node in the input, so no pod can be placed", err=True)
     _write(_selected(told, only, namespace, node), output)
+    print_errors(told, Console(stderr=True))
     if run is not None:
         run.serve(ran.scheduler, _explain(ran))
     if len(told.pods) >= _MANY_PODS:
@@ -202,7 +203,7 @@ def _explain(ran: Simulation) -> "Explain":
 
 
 def _exit_code(told: Report, fail_on_pending: bool) -> int:
-    if told.errors:
+    if told.errors or told.gave_up:
         return FAILED
     return PENDING if fail_on_pending and any(pod.is_pending for pod in told.pods) else 0
 

@@ -28,8 +28,15 @@ def print_report(report: Report, console: Console, *, wide: bool = True) -> None
         console.print()
         console.print(_node_table(report, console))
     _print_totals(report, console, wide)
-    for line in report.errors:
+
+
+def print_errors(report: Report, console: Console) -> None:
+    """Print what went wrong, a line for each thing, and why the run was ended if it was."""
+    for line in report.errors[:_MOST_LINES]:
         _say(console, f"error: {line}", "red")
+    if len(report.errors) > _MOST_LINES:
+        left = len(report.errors) - _MOST_LINES
+        _say(console, f"error: and {left} more: -o json has all of them", "red")
     if report.gave_up:
         _say(console, f"error: the run was ended: {report.gave_up}", "red")
 

@@ -1,6 +1,7 @@
-"""What the scheduler said during a run: the last attempt at each pod, and every error."""
+"""What the scheduler said during a run: the last attempt at each pod, and what went wrong."""
 
 import asyncio
+from collections import Counter
 
 from moorage.clock import Clock
 from moorage.observe.records import Attempt, Bound, Result
@@ -16,9 +17,11 @@ class AttemptLog:
 
     def __init__(self, restless: int = 1000) -> None:
         self.last: dict[str, Attempt] = {}
-        self.errors: list[str] = []
+        self.reasons: dict[str, str] = {}
+        """By uid, why the last attempt that was refused was."""
         self.attempts = 0
         self.progress = 0
+        self._failures: dict[str, Counter[str]] = {}
         self._in_flight: dict[str, float] = {}
         self._restless = restless
         self._in_vain = 0
@@ -32,8 +35,10 @@ class AttemptLog:
         elif self._in_vain % self._restless == 0 or self.attempts % (10 * self._restless) == 0:
             self._look.set()
         self.last[attempt.uid] = attempt
+        if attempt.message:
+            self.reasons[attempt.uid] = attempt.message
         if attempt.result is Result.ERROR:
-            self.errors.append(f"{attempt.pod}: {attempt.message}")
+            self._fail(attempt.pod, attempt.message)
         if attempt.result is Result.SCHEDULED:
             self._in_flight[attempt.uid] = attempt.time
         else:
@@ -44,7 +49,12 @@ class AttemptLog:
         self._in_flight.pop(bound.uid, None)
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
-        self.errors.append(f"{pod}: {error}")
+        self._fail(pod, str(error))
+
+    @property
+    def errors(self) -> list[str]:
+        """Every error once, in the order in which they first came, with whom it befell."""
+        return [_told(error, pods) for error, pods in self._failures.items()]
 
     def longest_binding(self, now: float) -> float:
         """For how long the oldest binding has been under way, in seconds."""
@@ -61,6 +71,16 @@ class AttemptLog:
             waking.cancel()
             looking.cancel()
 
+    def _fail(self, pod: str, error: str) -> None:
+        self._failures.setdefault(error, Counter())[pod] += 1
+
     def _progressed(self) -> None:
         self.progress += 1
         self._in_vain = 0
+
+
+def _told(error: str, pods: Counter[str]) -> str:
+    """An error with its first pod, how many more there were, and how often it came."""
+    others, times = len(pods) - 1, pods.total()
+    whose = next(iter(pods)) + (f" and {others} more" if others else "")
+    return f"{whose}: {error}" + (f" ({times} times)" if times > 1 else "")

@@ -255,7 +255,17 @@ async def _until_settled(
     for task in (running, *others):
         task.cancel()
     await asyncio.gather(running, *others, return_exceptions=True)
+    _forget_unbound(cluster, scheduler)
     return gave_up
+
+
+def _forget_unbound(cluster: MemoryCluster, scheduler: Scheduler) -> None:
+    """Let go of pods whose binding was under way when the run was ended: they are on no node."""
+    cache = scheduler.cache
+    for pod in pods_in(cluster):
+        held = cache.pod(pod.uid) if pod.uid in cache.assumed else None
+        if held is not None and not pod.spec.node_name:
+            cache.forget(held)
 
 
 def _is_busy(cluster: MemoryCluster, scheduler: Scheduler) -> bool:

@@ -1,7 +1,7 @@
 """What a simulation shows: where pods went, why one did not, how full nodes are."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -85,19 +85,13 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
         return data
 
 
-def folded(errors: Iterable[str]) -> tuple[str, ...]:
-    """Every error once, in the order in which they first came, and how often it came."""
-    counts = Counter(errors)
-    return tuple(text if n == 1 else f"{text} ({n} times)" for text, n in counts.items())
-
-
 def build_report(simulation: Simulation) -> Report:
     """Tell how a simulation ended."""
     return Report(
         pods=_pods(simulation),
         nodes=_nodes(simulation.scheduler.cache),
         attempts=simulation.story.attempts,
-        errors=folded(simulation.errors),
+        errors=tuple(simulation.errors),
         evictions=simulation.evictions,
         refused=tuple(_refusals(simulation)),
         notes=simulation.notes,
@@ -124,8 +118,10 @@ def _pods(simulation: Simulation) -> tuple[PodReport, ...]:
                 name=pod.name,
                 scheduler=pod.spec.scheduler_name,
                 node=pod.spec.node_name,
-                score=last.score if last and last.node and last.feasible > 1 else None,
-                message=(last.message if last else _unattempted(pod, gated))
+                score=last.score if last and pod.spec.node_name and last.feasible > 1 else None,
+                message=(
+                    simulation.story.reasons.get(pod.uid, "") if last else _unattempted(pod, gated)
+                )
                 if state == "pending"
                 else "",
                 attempts=last.attempts if last else 0,

@@ -111,6 +111,39 @@ def test_the_exit_code_is_1_where_a_plugin_raised(tmp_path: Path, hook: str, bod
     assert "Bad" in json.loads(told.stdout)["errors"][0]
 
 
+def test_what_befalls_many_pods_is_told_once_and_beside_the_tables(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(source("filter", "raise ValueError('boom')"))
+    (tmp_path / "conf.yaml").write_text(configuration("filter"))
+    (tmp_path / "all.yaml").write_text(f"{CLUSTER}---{WORKLOADS}")
+
+    told = moorage(
+        *("simulate", tmp_path / "all.yaml"),
+        *("--config", tmp_path / "conf.yaml", "--plugin", tmp_path / "bad.py"),
+    )
+
+    assert told.returncode == 1
+    assert "error:" not in told.stdout
+    lines = told.stderr.splitlines()
+    assert len(lines) < 8
+    assert "boom" in lines[0]
+    assert "times)" in lines[0]
+
+
+def test_a_pod_that_is_never_permitted_is_told_why_and_is_on_no_node(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(source("permit", "from moorage import Wait; return Wait(30)"))
+    (tmp_path / "conf.yaml").write_text(configuration("permit"))
+    given = ("--config", str(tmp_path / "conf.yaml"), "--plugin", str(tmp_path / "bad.py"))
+
+    told = simulate(tmp_path, "-o", "json", *given, text=CLUSTER)
+
+    report = json.loads(told.stdout)
+    assert told.exit_code == 1
+    assert "rejected due to timeout after waiting 30s" in report["pods"][0]["message"]
+    assert report["pods"][0]["score"] is None
+    assert [node["pods"] for node in report["nodes"]] == [0]
+    assert "the run was ended" in told.stderr
+
+
 @pytest.mark.parametrize("hook", ["pre_enqueue", "filter", "reserve", "pre_bind"])
 def test_what_a_plugin_prints_does_not_corrupt_data(tmp_path: Path, hook: str) -> None:
     (tmp_path / "bad.py").write_text("print('loaded')\n" + source(hook, "print('called')"))
