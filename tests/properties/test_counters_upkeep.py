@@ -118,3 +118,16 @@ def test_topologies_not_asked_for_longest_are_dropped(cache: Cache) -> None:
 def test_counters_belong_to_the_table(cache: Cache) -> None:
     assert PodCounters.of(cache.table) is PodCounters.of(cache.table)
     assert PodCounters.of(cache.table) is not PodCounters.of(Cache().table)
+
+
+def test_there_are_never_more_tallies_than_are_kept(cache: Cache) -> None:
+    cache.put_pod(pod("p", "n0", {"app": "a"}))
+    counters = PodCounters(cache.table, kept=40)
+    counters.catch_up()
+    kept = counters.selected(selecting(app="a"))
+    for number in range(1000):
+        counters.selected(selecting(app=f"x{number}"))
+        assert counters.selected(selecting(app="a")) is kept
+        assert len(counters._tallies) <= 40
+
+    assert kept.count[0] == 1

@@ -79,7 +79,7 @@ class World:
         self.cache: Cache = evaluator.cache_from_case(case)
         self.profile = profile
         profile.shared.clear()
-        give_handles(profile.plugins, self.cache, profile.shared)
+        profile.handles = give_handles(profile.plugins, self.cache, profile.shared)
         self.queue: SchedulingQueue = queue_for([profile], lambda: 0.0, Backoff())
         self.handler = EventHandlers(self.cache, self.queue, {NAME}, WaitingPods(), lambda: 0.0)
         self.pod = decode(case["pod"], "pods")

@@ -87,7 +87,7 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
     arriving = [workload_kinds.pod(kind, index) for index in range(pods)]
     groups = group_attempts.group_directory(profiles, arriving)
     for profile in profiles.values():
-        give_handles(profile.plugins, cache, profile.shared)
+        profile.handles = give_handles(profile.plugins, cache, profile.shared)
     queue = queue_for(profiles.values(), lambda: 0.0, Backoff(), groups.ranked_as)
     return Bench(kind, cache, queue, next(iter(profiles.values())), arriving, groups, start_s)
 

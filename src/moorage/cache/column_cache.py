@@ -33,8 +33,10 @@ Compute = Callable[[Any, Any, Nodes, NDArray[Any]], None]
 """(cycle, pod, nodes, out): a plugin's vector hook."""
 
 _BUDGET_BYTES = 96 * 1024 * 1024
+_COLUMNS_KEPT = 8_192
+"""Columns at most: on few nodes a signature takes more than its column does."""
 _KEPT_SHARE = 0.75
-"""How much of the budget is kept where it is exceeded: so it is not exceeded again at once."""
+"""How much of either is kept where it is exceeded: so it is not exceeded again at once."""
 _SEEN_ONCE_KEPT = 8_192
 _FULL_PASS_SHARE = 4
 """Where more than one row in this many changed, a pass over all rows is cheaper."""
@@ -127,15 +129,16 @@ class ColumnCache:
             self._bytes -= old.values.nbytes
         column = self._columns[key] = Column(rows, dtype)
         self._bytes += column.values.nbytes
-        if self._bytes > _BUDGET_BYTES:
+        if self._bytes > _BUDGET_BYTES or len(self._columns) > _COLUMNS_KEPT:
             column.used = self._asked + 1
             self._drop_least_used()
         return column
 
     def _drop_least_used(self) -> None:
         by_use = sorted(self._columns, key=lambda key: self._columns[key].used)
+        most = _COLUMNS_KEPT * _KEPT_SHARE
         for key in by_use[:-1]:
-            if self._bytes <= _BUDGET_BYTES * _KEPT_SHARE:
+            if self._bytes <= _BUDGET_BYTES * _KEPT_SHARE and len(self._columns) <= most:
                 break
             self._bytes -= self._columns.pop(key).values.nbytes
 

@@ -31,9 +31,10 @@ class RowLog(Generic[Entry]):
         entries = self.entries
         entries.append(entry)
         self.version += 1
-        if len(entries) > 2 * self._keep:
-            del entries[: self._keep]
-            self._base += self._keep
+        spare = len(entries) - self._keep
+        if spare > self._keep >> 2:
+            del entries[:spare]
+            self._base += spare
 
     def since(self, version: int) -> list[Entry] | None:
         start = version - self._base

@@ -17,12 +17,18 @@ class PortIndex:
 
     def count(self, row: int, ports: Iterable[HostPort], sign: int) -> None:
         for port in ports:
-            rows = self._used.setdefault((port.protocol, port.port), {}).setdefault(port.ip, {})
+            key = (port.protocol, port.port)
+            ips = self._used.setdefault(key, {})
+            rows = ips.setdefault(port.ip, {})
             left = rows.get(row, 0) + sign
             if left:
                 rows[row] = left
-            else:
-                del rows[row]
+                continue
+            del rows[row]
+            if not rows:
+                del ips[port.ip]
+                if not ips:
+                    del self._used[key]
 
     def conflicts(self, port: HostPort) -> Iterator[int]:
         """Rows where the port is taken: the same ip, or either side asking for every ip."""
@@ -36,5 +42,4 @@ class PortIndex:
             (protocol, ip, port): dict(rows)
             for (protocol, port), ips in self._used.items()
             for ip, rows in ips.items()
-            if rows
         }

@@ -25,6 +25,14 @@ class LabelColumn:
         self._show(np.zeros(capacity, dtype=np.int32))
         self._truths: dict[Hashable, NDArray[np.bool_]] = {}
 
+    def renumber(self) -> None:
+        """Number the values anew that nodes have, and forget all others."""
+        ids, before = self._ids, self.values.values
+        held, position = np.unique(ids, return_inverse=True)
+        self.values = Interner([None, *(before[each] for each in held.tolist() if each)])
+        ids[:] = position + (0 if held[0] == MISSING else 1)
+        self._truths.clear()
+
     def set(self, row: int, value: str | None) -> None:
         self._ids[row] = MISSING if value is None else self.values.intern(value)
 

@@ -5,8 +5,8 @@
 2. A rule that counts pods asks for a tally: over the pods of a selection, or over pods that carry
    certain terms. A tally is made once from the populations, and follows them from then on.
 3. Nodes that change (`table.node_log`) move between domains, and take their counts along.
-4. Tallies that have not been asked for longest are dropped when memory runs short; populations
-   without pods are swept.
+4. Tallies that have not been asked for longest are dropped when there are many, or memory runs
+   short; populations without pods are swept.
 """
 
 from collections import OrderedDict
@@ -20,6 +20,8 @@ from moorage.cache.topology_counts import Tally
 from moorage.cache.topology_domains import TopologyIndex
 
 BUDGET_BYTES = 256 * 1024 * 1024
+TALLIES_KEPT = 4096
+"""Tallies at most: on few nodes what surrounds their numbers takes more than the numbers do."""
 
 _BYTES_PER_ROW = 8 + 2 * 8
 """What a tally takes per row where every node is a domain of its own."""
@@ -32,12 +34,17 @@ class PodCounters:
     """Tallies of the pods on one table's nodes. `catch_up` before reading any."""
 
     def __init__(
-        self, table: NodeTable, budget: int = BUDGET_BYTES, sweep_after: int = SWEEP_AFTER
+        self,
+        table: NodeTable,
+        budget: int = BUDGET_BYTES,
+        sweep_after: int = SWEEP_AFTER,
+        kept: int = TALLIES_KEPT,
     ) -> None:
         self.table = table
         self.topologies = TopologyIndex(table)
         self.census = PodIndex(self._welcome, sweep_after)
         self._budget = budget
+        self._kept = kept
         self._room = 0
         """Tallies that may be started before memory is measured again."""
         self._capacity = len(table.alive)
@@ -106,18 +113,20 @@ class PodCounters:
         return tally
 
     def _make_room(self) -> None:
-        """Drop the tallies not asked for longest, where all together take too much memory."""
+        """Drop the tallies not asked for longest, where they are many or take much memory."""
         self._room -= 1
         if self._room > 0:
             return
         in_use = sum(tally.nbytes for tally in self._tallies.values())
-        while self._tallies and in_use > self._budget * 3 // 4:
+        most = self._kept * 3 // 4
+        while self._tallies and (in_use > self._budget * 3 // 4 or len(self._tallies) > most):
             key, tally = self._tallies.popitem(last=False)
             in_use -= tally.nbytes
             if isinstance(key, PodSelection):
                 self._selections.remove(key, key.requirements)
             tally.close()
-        self._room = (self._budget - in_use) // (self._capacity * _BYTES_PER_ROW)
+        fit = (self._budget - in_use) // (self._capacity * _BYTES_PER_ROW)
+        self._room = min(fit, self._kept - len(self._tallies))
 
     def _clear(self) -> None:
         """Start afresh; tallies are made again when asked for."""

@@ -1,7 +1,8 @@
 """PodInfo: a pod with what its spec means, computed once per class of equal pods."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
+from weakref import ref
 
 import msgspec
 
@@ -15,6 +16,9 @@ CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 FIRST_SCALAR = 3
 ORDINARY = 1 << 46
 """Amounts from zero up to here are exact in float64, in fractions and in percent."""
+
+SWEEP_AFTER: Final = 4096
+"""New classes, at least, after which those without pods are swept."""
 
 BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
@@ -54,6 +58,7 @@ class PodClass:
     """
 
     __slots__ = (
+        "__weakref__",
         "features",
         "id",
         "is_ordinary",
@@ -185,10 +190,15 @@ class PodError(ObjectError):
 
 
 class PodClasses:
-    """Finds the class of a pod, or starts a new one."""
+    """Finds the class of a pod, or starts a new one.
 
-    def __init__(self, resources: Interner[str]) -> None:
+    A class stays while there is a pod of it, and until some thousand others have come: workloads
+    come back, names made for one pod alone do not.
+    """
+
+    def __init__(self, resources: Interner[str], sweep_after: int = SWEEP_AFTER) -> None:
         self._resources = resources
+        self._sweep_after = self._sweep_at = sweep_after
         self._classes: dict[tuple[str, bytes, bytes], PodClass] = {}
         self._by_spec: dict[bytes, PodClass] = {}
         """One class of each spec: a pod that is bound gets labels of its node's place."""
@@ -210,9 +220,8 @@ class PodClasses:
         return info
 
     def _start(self, key: tuple[str, bytes, bytes], pod: Pod) -> PodClass:
-        if len(self._classes) >= 65_536:
-            self._classes.clear()
-            self._by_spec.clear()
+        if len(self._classes) >= self._sweep_at:
+            self._sweep()
         sample = msgspec.structs.replace(pod, status=PodStatus()) if pod.spec.node_name else pod
         like = self._by_spec.get(key[2])
         cls = self._classes[key] = PodClass(self._next, sample, self._resources, like)
@@ -220,6 +229,18 @@ class PodClasses:
         if like is None:
             self._by_spec[key[2]] = cls
         return cls
+
+    def _sweep(self) -> None:
+        """Forget classes that nobody holds; done again when as many as stay have come."""
+        held = [(key, ref(cls)) for key, cls in self._classes.items()]
+        self._by_spec.clear()
+        self._classes.clear()
+        for key, reference in held:
+            cls = reference()
+            if cls is not None:
+                self._classes[key] = cls
+                self._by_spec.setdefault(key[2], cls)
+        self._sweep_at = len(self._classes) + max(self._sweep_after, len(self._classes))
 
     def __len__(self) -> int:
         return len(self._classes)

@@ -78,6 +78,8 @@ class Columns:
     used_share: NDArray[np.float64]
 
 
+_VALUES_KEPT: Final = 1024
+"""Values of a label that no node has any more, at least, before they are forgotten."""
 POD_CHANGES_KEPT: Final = 16_384
 """Each holds a pod, a kilobyte or more, which may be long gone."""
 
@@ -316,6 +318,25 @@ class NodeTable(Columns):
         for key, column in self._labels.items():
             column.set(row, node.labels.get(key))
         self.images.put(row, node)
+        self._forget_values()
+
+    def _forget_values(self) -> None:
+        """Number taints and label values anew where most of them are no node's any more."""
+        most = _VALUES_KEPT + 2 * len(self.row_of)
+        if len(self.taint_sets) > most:
+            self._renumber_taints()
+        if len(self._label_keys) > most:
+            self._label_keys = {key for node in self.nodes if node for key in node.labels}
+            self._labels = {k: col for k, col in self._labels.items() if k in self._label_keys}
+        for column in self._labels.values():
+            if len(column.values) > most:
+                column.renumber()
+                self.node_log.restart()
+
+    def _renumber_taints(self) -> None:
+        self.taint_sets = Interner([()])
+        for row in self.row_of.values():
+            self._own.taint_set[row] = self.taint_sets.intern(self.node(row).taints)
 
     def _offer_first(self, row: int, amounts: Mapping[str, int]) -> None:
         """Write what a row offers that offered nothing: what it has no amount of is zero there."""

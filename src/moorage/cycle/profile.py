@@ -14,6 +14,7 @@ from moorage.config.durations import decode_hook
 from moorage.config.resolved_profile import ResolvedProfile
 from moorage.framework import points
 from moorage.framework.cycle import Listener
+from moorage.framework.handle import Handle
 from moorage.framework.plugin import Plugin
 from moorage.framework.plugin_guards import NO_GUARDS, PluginGuards
 from moorage.framework.points import is_vector
@@ -87,6 +88,8 @@ class Profile:
         self.plugins = dict(plugins)
         self.columns = ColumnCache()
         self.shared: dict[str, Any] = {}
+        self.handles: dict[str, Handle] = {}
+        """What plugins see of the scheduler that runs this profile, by their name."""
         self.next_start = 0
         self.runners_up_told = -math.inf
         """When the nodes beside a chosen one were last told of."""

@@ -101,7 +101,16 @@ class Handle:
     and belongs to the profile.
     """
 
-    __slots__ = ("_metrics", "_now", "_recorder", "_waiting", "cache", "plugin", "shared")
+    __slots__ = (
+        "__weakref__",
+        "_metrics",
+        "_now",
+        "_recorder",
+        "_waiting",
+        "cache",
+        "plugin",
+        "shared",
+    )
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
 """Plugin, the base class of every plugin: a struct of the plugin's arguments."""
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
+from weakref import ref
 
 import msgspec
 
@@ -48,10 +48,13 @@ class Plugin(
     """Whether a pod that I refuse may be let in when there is more room. Without that, no room is
     kept free for it, however long it waits: a quota, say, keeps it from running."""
 
-    @cached_property
+    @property
     def handle(self) -> Handle:
         """The scheduler I run in: its cache, its clock, the pods that wait on Permit, events."""
-        raise HandleError(NO_HANDLE.format(type(self).__name__))
+        given = handle_of(self)
+        if given is None:
+            raise HandleError(NO_HANDLE.format(type(self).__name__))
+        return given
 
     @classmethod
     def plugin_name(cls) -> str:
@@ -98,9 +101,22 @@ class Plugin(
         return None
 
 
+_HANDLE: Final = "handle"
+
+
+def handle_of(plugin: Plugin) -> Handle | None:
+    """What `plugin.handle` is; None where it was given none, or the scheduler is gone."""
+    reference: ref[Handle] | None = plugin.__dict__.get(_HANDLE)
+    return None if reference is None else reference()
+
+
 def give_handle(plugin: Plugin, handle: Handle) -> None:
-    """What `plugin.handle` is from now on; for whoever runs the plugin's profile."""
-    plugin.__dict__["handle"] = handle
+    """What `plugin.handle` is from now on; for whoever runs the plugin's profile, and keeps it.
+
+    A plugin holds its handle by a weak reference. Python's collector looks into no plugin whose
+    arguments are plain values: a handle that it kept alive would keep its scheduler alive.
+    """
+    plugin.__dict__[_HANDLE] = ref(handle)
 
 
 def give_handles(
@@ -108,7 +124,12 @@ def give_handles(
     cache: Cache,
     shared: dict[str, Any],
     now: Callable[[], float] = float,
-) -> None:
-    """Handles for plugins that run in no scheduler: nobody waits, and nothing is recorded."""
+) -> dict[str, Handle]:
+    """Handles for plugins that run in no scheduler: nobody waits, and nothing is recorded.
+
+    They last for as long as the caller keeps them.
+    """
+    handles = {name: Handle(name, cache, now, shared) for name in plugins}
     for name, plugin in plugins.items():
-        give_handle(plugin, Handle(name, cache, now, shared))
+        give_handle(plugin, handles[name])
+    return handles

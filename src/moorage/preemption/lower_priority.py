@@ -1,6 +1,6 @@
 """What pods below a priority use on each node: what evicting all of them would free."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,16 +15,18 @@ MOST_LEVELS: Final = 256
 
 
 class LowerUsage:
-    """Usage by priority, kept up to date pod by pod."""
+    """Usage by priority, kept up to date pod by pod; of a priority that no pod has, nothing."""
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
         self._levels: dict[int, Usage] = {}
+        self._pods: Counter[int] = Counter()
+        """Pods by priority."""
         self.rebuild()
 
     def below(self, priority: int) -> Usage:
         """What all pods of lower priority use."""
-        if len(self._levels) > MOST_LEVELS:
+        if not self._is_kept:
             return fresh(self._table, priority)
         total = Usage.none(self._table)
         for level, usage in self._levels.items():
@@ -34,16 +36,39 @@ class LowerUsage:
 
     def apply(self, changes: Sequence[PodChange]) -> None:
         """Follow pods that came and went."""
-        if self._shape != self._table.requested.shape:
+        was_kept = self._is_kept
+        self._count(changes)
+        if self._shape != self._table.requested.shape or self._is_kept > was_kept:
             self.rebuild()
-            return
-        for row, info, sign in changes:
-            self._level(info.priority).add(row, info, sign)
+        elif not self._is_kept:
+            self._levels.clear()
+        else:
+            for row, info, sign in changes:
+                if info.priority in self._pods:
+                    self._level(info.priority).add(row, info, sign)
+
+    @property
+    def _is_kept(self) -> bool:
+        return len(self._pods) <= MOST_LEVELS
+
+    def _count(self, changes: Sequence[PodChange]) -> None:
+        for _, info, sign in changes:
+            self._pods[info.priority] += sign
+        for priority in {info.priority for _, info, _ in changes}:
+            if not self._pods[priority]:
+                del self._pods[priority]
+                self._levels.pop(priority, None)
 
     def rebuild(self) -> None:
         self._shape = self._table.requested.shape
         self._levels = {}
-        for (priority, requests), rows in _groups(self._table).items():
+        groups = _groups(self._table)
+        self._pods = Counter()
+        for (priority, _), rows in groups.items():
+            self._pods[priority] += len(rows)
+        if not self._is_kept:
+            return
+        for (priority, requests), rows in groups.items():
             level, where = self._level(priority), np.asarray(rows, dtype=np.intp)
             np.add.at(level.pods, where, 1)
             for resource, amount in requests:

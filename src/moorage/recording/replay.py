@@ -219,7 +219,7 @@ class Replay:
         self.configured = entry
         for profile in self.profiles.values():
             profile.guards.attach(self._time)
-            give_handles(profile.plugins, self.cache, profile.shared, self._time)
+            profile.handles = give_handles(profile.plugins, self.cache, profile.shared, self._time)
         self._without_room = {
             key: each.without_post_filter() for key, each in self.profiles.items()
         }

@@ -8,7 +8,7 @@ from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.framework.handle import Handle
-from moorage.framework.plugin import give_handle
+from moorage.framework.plugin import give_handle, handle_of
 from moorage.framework.plugin_metrics import PluginGauge, PluginHistogram, PluginMetrics
 from moorage.guard.breaker_events import BreakerListener
 from moorage.observe.catalogue import Metric
@@ -38,9 +38,11 @@ class Handles:
         for profile in profiles:
             profile.guards.attach(self._clock.now, self._clock.sleep, self._tell)
             for name, plugin in profile.plugins.items():
-                known = plugin.__dict__.get("handle")
+                known = handle_of(plugin)
                 if known is None or known.cache is not self._cache:
-                    give_handle(plugin, self._handle(name, profile))
+                    known = self._handle(name, profile)
+                    give_handle(plugin, known)
+                profile.handles[name] = known
 
     def _handle(self, name: str, profile: Profile) -> Handle:
         now, shared = self._clock.now, profile.shared

@@ -22,6 +22,8 @@ class TenantUsage:
     def __init__(self, tenant_of: Callable[[Pod], str]) -> None:
         self._tenant_of = tenant_of
         self._used: dict[str, Amounts] = {}
+        self._counted: Counter[str] = Counter()
+        """Pods by tenant: of one that has none, nothing is kept."""
         self._of_pod: dict[str, str] = {}
         """By uid, whose a counted pod is; it may have been labelled anew when it leaves."""
         self._pods: Follower[PodChange] = Follower()
@@ -30,7 +32,7 @@ class TenantUsage:
         """Take in the pods as they are now."""
         changes = self._pods.missed(table.pod_log)
         if changes is None:
-            self._used, self._of_pod = {}, {}
+            self._used, self._counted, self._of_pod = {}, Counter(), {}
             changes = table.placed_pods()
         for change in changes:
             self._count(change.pod.pod, change.pod.requests, change.sign)
@@ -47,3 +49,6 @@ class TenantUsage:
         used = self._used.setdefault(tenant, Counter())
         for index, amount in requests:
             used[index] += sign * amount
+        self._counted[tenant] += sign
+        if not self._counted[tenant]:
+            del self._used[tenant], self._counted[tenant]

@@ -46,7 +46,9 @@ class Cluster:
         self.now = 0.0
         self.profile = profile_of(list(plugins), alone, guard)
         self.profile.guards.attach(lambda: self.now)
-        give_handles(self.profile.plugins, self.cache, self.profile.shared, lambda: self.now)
+        self.profile.handles = give_handles(
+            self.profile.plugins, self.cache, self.profile.shared, lambda: self.now
+        )
         self.random = random.Random(seed)
         for obj in objects:
             self.add(obj)

@@ -68,3 +68,11 @@ def test_what_is_skipped_was_taken_in_and_what_is_forgotten_was_not() -> None:
     follower.forget()
     assert follower.is_behind(log)
     assert follower.missed(log) is None
+
+
+def test_a_log_keeps_a_quarter_more_than_it_must() -> None:
+    log: RowLog[int] = RowLog(keep=100)
+    for entry in range(1000):
+        log.append(entry)
+        assert len(log.entries) <= 125
+        assert log.since(max(0, log.version - 100)) == list(range(max(0, entry - 99), entry + 1))

@@ -5,6 +5,8 @@ from typing import Any
 from moorage.api.decode import decode_as
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.cache.interner import Interner
+from moorage.cache.podinfo import BASE_RESOURCES, PodClasses
 from moorage.testing import node
 
 
@@ -63,3 +65,24 @@ def test_a_confirmed_pod_is_counted_once_and_read_as_it_is_now() -> None:
     assert [change.sign for change in cache.table.pod_log.entries] == [1, -1, 1]
     cache.remove_pod("a")
     assert cache.table.requested.item(0, 0) == 0
+
+
+def test_classes_of_pods_that_are_gone_are_swept_and_those_in_use_stay() -> None:
+    classes = PodClasses(Interner(BASE_RESOURCES), sweep_after=16)
+    held = classes.info(pod("held", {"app": "held"}, nodeSelector={"disk": "ssd"}))
+    for number in range(500):
+        classes.info(pod("p", {"app": f"a{number}"}, nodeSelector={"own": f"v{number}"}))
+
+    assert len(classes) <= 18
+    assert classes.info(pod("again", {"app": "held"}, nodeSelector={"disk": "ssd"})).cls is held.cls
+    other = classes.info(pod("like", {"app": "like"}, nodeSelector={"disk": "ssd"})).cls
+    assert other.requests is held.cls.requests
+
+
+def test_many_classes_in_use_are_not_swept_again_and_again() -> None:
+    classes = PodClasses(Interner(BASE_RESOURCES), sweep_after=16)
+    held = [classes.info(pod("p", {"app": f"a{number}"})) for number in range(100)]
+
+    assert len(classes) == 100
+    assert classes._sweep_at >= 128
+    assert all(classes.info(each.pod).cls is each.cls for each in held)

@@ -82,3 +82,19 @@ def test_over_the_budget_the_columns_asked_for_longest_ago_are_dropped(
 
     assert ask(4, 3, 2) == 0
     assert ask(0) == 10
+
+
+def test_there_are_never_more_columns_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = cluster_of(1)
+    monkeypatch.setattr(column_cache, "_COLUMNS_KEPT", 100)
+    columns, table = ColumnCache(), cluster.cache.table
+    rule = Rule("filled", np.int64, True, lambda cycle, pod, nodes, out: out.fill(1))
+    for sign in range(1000):
+        columns.get(rule, sign, table, None, None)
+        columns.get(rule, sign, table, None, None)
+        assert len(columns._columns) <= 100
+
+    computed = columns.rows_recomputed
+    columns.get(rule, 999, table, None, None)
+    assert columns.rows_recomputed == computed
+    assert columns._bytes == 8 * len(columns._columns)

@@ -19,6 +19,7 @@ from moorage.devices.errands import ErrandKind
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.handle import Handle
+from moorage.framework.plugin import give_handle
 from moorage.framework.verdicts import SKIP, unresolvable
 from moorage.plugins.dynamic_resources.plugin import DynamicResources
 from moorage.testing import Cluster, PodBuilder, node, pod
@@ -74,7 +75,8 @@ def cluster(*objects: Any) -> Cluster:
 def rule(made: Cluster, **gates: bool) -> DynamicResources:
     plugin = DynamicResources(feature_gates=gates)
     handle = Handle("DynamicResources", made.cache, lambda: 1_000_000.0, {})
-    plugin.__dict__["handle"] = handle
+    made.profile.handles["DynamicResources"] = handle
+    give_handle(plugin, handle)
     return plugin
 
 

@@ -93,3 +93,14 @@ def test_three_picks_in_turn_are_those_of_a_loop(
             if is_allowed and reaches(reach, {"host": host, "zone": "z"})
         ]
         assert [int(picks[row]) for picks in taken] == [*left, NO_CHOICE, NO_CHOICE, NO_CHOICE][:3]
+
+
+def test_labels_that_are_numbered_anew_are_read_anew() -> None:
+    cache = cached(["x", "b", "a"])
+    offers, allowed = ReachIndex([at("a"), at("b")]), np.ones(2, dtype=bool)
+    assert offers.best(Nodes.all(cache.table), allowed).tolist() == [NO_CHOICE, 1, 0]
+
+    cache.put_node(node("n0").labelled(host="a", zone="z").build())
+    cache.table.label("host").renumber()
+
+    assert offers.best(Nodes.all(cache.table), allowed).tolist() == [0, 1, 0]

@@ -265,7 +265,7 @@ def test_a_node_that_takes_the_pod_as_it_is_has_no_victims() -> None:
 
 def test_the_preemptor_is_kept_out_of_the_queue_while_its_victims_go() -> None:
     plugin, incoming, shared = DefaultPreemption(), pod("incoming"), dict[str, Any]()
-    give_handles({"DefaultPreemption": plugin}, Cache(), shared)
+    _kept = give_handles({"DefaultPreemption": plugin}, Cache(), shared)
     assert plugin.pre_enqueue(incoming) is None
     running = shared[RUNNING] = RunningPreemptions()
     running.begin(incoming.uid)
@@ -278,8 +278,10 @@ def test_the_preemptor_is_kept_out_of_the_queue_while_its_victims_go() -> None:
 
 def test_two_plugins_hold_their_own_preemptors() -> None:
     one, other, running = DefaultPreemption(), DefaultPreemption(), RunningPreemptions()
-    give_handles({"DefaultPreemption": one}, Cache(), {RUNNING: running})
-    give_handles({"DefaultPreemption": other}, Cache(), {RUNNING: RunningPreemptions()})
+    _kept = [
+        give_handles({"DefaultPreemption": one}, Cache(), {RUNNING: running}),
+        give_handles({"DefaultPreemption": other}, Cache(), {RUNNING: RunningPreemptions()}),
+    ]
     running.begin("incoming")
 
     assert one == other, "what is running is no argument"

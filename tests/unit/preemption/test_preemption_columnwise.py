@@ -15,6 +15,7 @@ from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.consistency import validate_cache
+from moorage.cache.follower import Follower
 from moorage.cache.node_view import Nodes
 from moorage.cycle import promised_rows
 from moorage.framework.cycle import Cycle
@@ -261,6 +262,40 @@ def test_with_very_many_priorities_sums_are_made_afresh() -> None:
         cache.put_pod(pod(f"p{priority}", "n0", priority))
 
     assert lower_priority.LowerUsage(cache.table).below(100).pods[0] == 100
+
+
+def test_sums_follow_pods_of_priorities_that_come_and_go() -> None:
+    cache = Cache()
+    cache.put_node(node("n0", cpu="999"))
+    cache.put_node(node("n1", cpu="999"))
+    cache.put_pod(pod("stays", "n0", 7))
+    sums, follower = lower_priority.LowerUsage(cache.table), Follower(cache.table.pod_log)
+    many = lower_priority.MOST_LEVELS + 50
+    for priority in range(many):
+        cache.put_pod(pod(f"p{priority}", f"n{priority % 2}", priority))
+        if priority % 3:
+            sums.apply(follower.missed(cache.table.pod_log) or ())
+            _as_fresh(cache, sums, 100)
+        cache.remove_pod(f"p{priority - 20}")
+
+    sums.apply(follower.missed(cache.table.pod_log) or ())
+    assert len(sums._levels) <= 21
+    for priority in range(many):
+        cache.put_pod(pod(f"q{priority}", "n1", priority))
+    sums.apply(follower.missed(cache.table.pod_log) or ())
+    _as_fresh(cache, sums, 100)
+    assert not sums._levels
+    for priority in range(many):
+        cache.remove_pod(f"q{priority}")
+    sums.apply(follower.missed(cache.table.pod_log) or ())
+    _as_fresh(cache, sums, many)
+    assert 0 < len(sums._levels) <= 21
+
+
+def _as_fresh(cache: Cache, sums: lower_priority.LowerUsage, priority: int) -> None:
+    found, want = sums.below(priority), lower_priority.fresh(cache.table, priority)
+    np.testing.assert_array_equal(want.pods, found.pods)
+    np.testing.assert_array_equal(want.requested, found.requested)
 
 
 def test_a_verdict_is_kept_until_its_row_changes() -> None:

@@ -153,7 +153,7 @@ def recorded(folder: Path, prepare: Callable[[Cycle, int], None], text: str = ""
     journal = Journal(SegmentWriter(folder), pytest.fail)
     recorder = Recorder(journal.write, lambda: 1000.0)
     recorder.configured(configured(bundle, known))
-    give_handles(profile.plugins, recorder.cache, profile.shared)
+    profile.handles = give_handles(profile.plugins, recorder.cache, profile.shared)
     for node in workload_kinds.nodes("basic", 9):
         recorder.cache.put_node(node)
     rng, chosen = random.Random(1), list[str]()

@@ -29,7 +29,7 @@ class Queue:
         self.cache = Cache()
         self.cache.put_node(node("a").offering(cpu="10", memory="10Gi").build())
         self.sort = FairShare(**args)
-        give_handles({"FairShare": self.sort}, self.cache, {})
+        self.handles = give_handles({"FairShare": self.sort}, self.cache, {})
         self.time = 0.0
 
     def run(self, *built: PodBuilder) -> None:
@@ -120,7 +120,7 @@ def test_pods_that_were_queued_before_nodes_were_known_of_take_turns_too() -> No
     """After a restart pods may be read first: whose share of what, is known only later."""
     profiles, cache = GangWorld(enabled=ENABLED).profiles, Cache()
     for each in profiles.values():
-        give_handles(each.plugins, cache, each.shared)
+        each.handles = give_handles(each.plugins, cache, each.shared)
     waiting = queue_for(profiles.values(), lambda: 0.0, Backoff())
     ordering = QueueOrder(profiles.values(), cache, waiting)
     for time, made in enumerate([*pods_of("red", 3), *pods_of("blue", 3)]):

@@ -124,6 +124,8 @@ class LabelReachIndex:
         self._values: list[int] = []
         self._known: Interner[str] = Interner()
         self._arrays: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._translated: list[str | None] = []
+        """The label's values, as they were numbered when they were translated."""
         self._translation: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def add(self, thing: int, values: Sequence[str]) -> None:
@@ -153,6 +155,8 @@ class LabelReachIndex:
     def _translate(self, nodes: Nodes) -> NDArray[np.int64]:
         """int64 (node): the node's value as numbered here, beyond the last where it is unknown."""
         values = nodes.table.label(self.key).values.values
+        if values is not self._translated:
+            self._translated, self._translation = values, np.zeros(0, dtype=np.int64)
         seen = len(self._translation)
         if seen < len(values):
             numbers = (self._known.find(value or "") for value in values[seen:])

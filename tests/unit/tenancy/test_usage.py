@@ -1,0 +1,23 @@
+"""What tenants use; of a tenant without pods, nothing is kept."""
+
+from moorage.cache.cache import Cache
+from moorage.tenancy.usage import TenantUsage
+from moorage.testing import node, pod
+
+
+def test_tenants_that_have_no_pods_any_more_are_forgotten() -> None:
+    cache, usage = Cache(), TenantUsage(lambda pod: pod.namespace)
+    cache.put_node(node("a").build())
+    usage.catch_up(cache.table)
+    cache.put_pod(pod("stays", "red").requesting(cpu="2").on("a").build())
+    for number in range(1000):
+        made = pod("web", f"tenant-{number}").requesting(cpu="1").on("a").build()
+        cache.put_pod(made)
+        usage.catch_up(cache.table)
+        assert usage.of(f"tenant-{number}")[0] == 1000
+        cache.remove_pod(made.uid)
+        usage.catch_up(cache.table)
+
+    assert usage.of("red")[0] == 2000
+    assert usage.of("tenant-7")[0] == 0
+    assert set(usage._used) == set(usage._counted) == {"red"}
