@@ -294,9 +294,7 @@ AnyEntry = (
 )
 Outcome = Placed | Refused | Failed
 
-_encoder: Final = msgspec.msgpack.Encoder()
-encode: Final = _encoder.encode
-encode_into: Final = _encoder.encode_into
+encode: Final = msgspec.msgpack.Encoder().encode
 _entries: Final = msgspec.msgpack.Decoder(list[AnyEntry])
 
 

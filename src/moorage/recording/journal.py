@@ -1,14 +1,15 @@
 """The journal: entries are handed over by the scheduler, and written by a thread beside it."""
 
+import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from moorage.config.field_errors import InputError
-from moorage.recording.entries import Entry, Snapshot, encode_into
+from moorage.recording.entries import Entry, Snapshot, encode
 from moorage.recording.retention import Retention, Rotation
 from moorage.recording.segments import Compressor, SegmentWriter, segments_in
 
@@ -27,14 +28,21 @@ SLOW_DISK: Final = (
     "{} entries wait for the disk: recording has ended, and scheduling goes on without it"
 )
 ALL: Final = Retention()
+THREAD: Final = "recording"
+"""The name of a journal's own thread."""
+NEW_FILE: Final = b""
+"""Among entries that wait: the next one begins another file."""
 _LOOK_SECONDS: Final = 0.05
+_ARRAY: Final = struct.Struct(">BI")
+"""The head of a MessagePack array of any length."""
 
 
 class Journal:
     """Writes what it is handed, in order; whatever goes wrong ends the recording, nothing else.
 
-    An entry is encoded by the journal's own thread, a moment after it was handed over: what it
-    holds must not be changed any more. `failed` hears why recording ended, once, on that thread.
+    An entry is encoded as it is handed over, while it is at hand; what is kept until it is written
+    are its bytes alone, and the journal's own thread does what needs no interpreter: it compresses
+    and writes them. `failed` hears why recording ended, once, on that thread.
     """
 
     def __init__(
@@ -52,20 +60,30 @@ class Journal:
         self._frame_bytes = frame_bytes
         self._compressor = Compressor()
         self._failed = failed
-        self._waiting: deque[Entry] = deque()
-        self.write: Callable[[Entry], None] = self._waiting.append
-        """Take an entry."""
+        self._waiting: deque[bytes] = deque()
         self._closing = threading.Event()
         self._flushed = time.monotonic()
         self.trouble = ""
         self.entries = 0
-        self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
         self._thread.start()
 
     @property
     def written(self) -> int:
         """Bytes on the disk."""
         return self._writer.written
+
+    def write(self, entry: Entry) -> None:
+        """Take an entry; a snapshot begins another file."""
+        if type(entry) is Snapshot:
+            self._waiting.extend((NEW_FILE, encode(entry)))  # both at once: the thread may look
+        else:
+            self._waiting.append(encode(entry))
+
+    @property
+    def waiting(self) -> int:
+        """How many entries were not taken by the thread yet."""
+        return len(self._waiting)
 
     def close(self) -> None:
         """Write everything; returns when it is on the disk."""
@@ -101,19 +119,26 @@ class Journal:
             self._write_frame()
 
     def _write_frame(self) -> None:
-        content, count = bytearray(FRAME_HEAD), 0
-        waiting = self._waiting
-        while waiting and len(content) < self._frame_bytes:
-            if type(waiting[0]) is Snapshot:
-                if count:
-                    break
-                self._begin_file()
-            encode_into(waiting.popleft(), content, -1)
-            count += 1
-        self.entries += count
-        self._writer.write(self._compressor.compress(as_frame(content, count)))
+        frame = self._take_frame()
+        self.entries += len(frame)
+        self._writer.write(self._compressor.compress(as_frame(frame)))
         if self._kept.is_due(self._writer.size, time.monotonic() - self._begun):
             self.rotation.due = True
+
+    def _take_frame(self) -> list[bytes]:
+        """Entries for one frame; before one that begins a file, another file is begun."""
+        waiting, frame, size = self._waiting, list[bytes](), 0
+        while waiting and size < self._frame_bytes:
+            entry = waiting.popleft()
+            if entry:
+                frame.append(entry)
+                size += len(entry)
+            elif frame:
+                waiting.appendleft(entry)
+                break
+            else:
+                self._begin_file()
+        return frame
 
     def _begin_file(self) -> None:
         self._begun = time.monotonic()
@@ -125,14 +150,9 @@ class Journal:
         self._failed(why)
 
 
-FRAME_HEAD: Final = b"\xdd\0\0\0\0"
-"""A MessagePack array, whose length is not known yet."""
-
-
-def as_frame(content: bytearray, count: int) -> bytearray:
-    """A MessagePack array of entries, from its head and so many entries."""
-    content[1:5] = count.to_bytes(4, "big")
-    return content
+def as_frame(entries: Sequence[bytes]) -> bytes:
+    """Entries as a MessagePack array of them."""
+    return b"".join((_ARRAY.pack(0xDD, len(entries)), *entries))
 
 
 def write_recording(folder: Path, entries: Iterable[Entry]) -> int:
@@ -140,14 +160,14 @@ def write_recording(folder: Path, entries: Iterable[Entry]) -> int:
     if folder.exists() and segments_in(folder):
         raise InputError([f"{folder}: holds a recording already; name a folder that is empty"])
     writer, compressor = SegmentWriter(folder), Compressor(level=9)
-    content, count, total = bytearray(FRAME_HEAD), 0, 0
-    for entry in entries:
-        encode_into(entry, content, -1)
-        count += 1
-        if len(content) >= COPY_FRAME_BYTES:
-            writer.write(compressor.compress(as_frame(content, count)))
-            content, count, total = bytearray(FRAME_HEAD), 0, total + count
-    if count:
-        writer.write(compressor.compress(as_frame(content, count)))
+    frame, size, total = list[bytes](), 0, 0
+    for entry in map(encode, entries):
+        frame.append(entry)
+        size, total = size + len(entry), total + 1
+        if size >= COPY_FRAME_BYTES:
+            writer.write(compressor.compress(as_frame(frame)))
+            frame, size = [], 0
+    if frame:
+        writer.write(compressor.compress(as_frame(frame)))
     writer.close()
-    return total + count
+    return total

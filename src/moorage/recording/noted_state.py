@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from moorage.api import podgroup
 from moorage.devices.claim_tracker import SHARED_IN_GROUP
-from moorage.devices.device_cache import device_cache
+from moorage.devices.device_cache import DeviceCache, device_cache
 from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import BEING_EVICTED, SPARES
 from moorage.gang import topology
@@ -244,21 +244,28 @@ STATES: Final[tuple[NotedState, ...]] = (
 )
 
 
-_USAGE, _ENERGY = node_measurements.USAGE_STORE, node_measurements.ENERGY_STORE
-_LATENCY, _PRICES = latency_measurements.LATENCY_STORE, price_table.PRICES
+_STORES: Final = frozenset(state.name for state in STATES if isinstance(state, Measured)) | {
+    Latencies.name,
+    Prices.name,
+}
+_GROUPED: Final = "recording/grouped"
 
 
-def is_quiet(cycle: Cycle) -> bool:
+def is_quiet(cycle: Cycle, devices: DeviceCache) -> bool:
     """Whether there is none of it; asked before every attempt, and so in one go."""
     shared = cycle.shared
     if shared.get(BEING_EVICTED) or shared.get(SPARES) is not None:
         return False
-    if _USAGE in shared or _ENERGY in shared or _LATENCY in shared or _PRICES in shared:
+    if devices.unlisted or not _STORES.isdisjoint(shared) or DOMAIN in cycle.state:
         return False
-    _, holds = shared.get(GANGS, NO_GROUPS)
-    if len(holds) or DOMAIN in cycle.state or device_cache(cycle.cache).unlisted:
+    view = shared.get(GANGS)
+    if view is not None and len(view.holds):
         return False
-    return not podgroup.group_names(cycle.pod)
+    memo = cycle.incoming.cls.memo
+    grouped = memo.get(_GROUPED)
+    if grouped is None:
+        grouped = memo[_GROUPED] = bool(podgroup.group_names(cycle.pod))
+    return not grouped
 
 
 def by_name(states: Iterable[NotedState] = STATES) -> Mapping[str, NotedState]:

@@ -12,9 +12,8 @@ _LATE = "took longer than its deadline"
 def outcome_of(decided: Decision | Unschedulable) -> Outcome:
     """A decision, as it is compared."""
     if isinstance(decided, Decision):
-        return Placed(
-            decided.node, decided.score, decided.feasible, decided.evaluated, decided.parts
-        )
+        node, score, feasible, evaluated, _, parts, _ = decided
+        return Placed(node, score, feasible, evaluated, parts)
     diagnosis, nominated = decided
     verdicts = _verdicts(diagnosis)
     if nominated is None:
@@ -36,15 +35,20 @@ def failure_of(error: Exception) -> Failed:
 
 
 class NotedDraws:
-    """A generator whose draws are kept."""
+    """A generator whose draws are kept; one for all attempts, since they come one by one."""
 
     __slots__ = ("_random", "drawn")
 
-    def __init__(self, random: Random) -> None:
-        self._random = random
-        self.drawn: list[int] = []
+    def __init__(self) -> None:
+        self._random: Random | None = None
+        self.drawn: tuple[int, ...] = ()
+
+    def begin(self, random: Random) -> None:
+        """Draw from another from now on; nothing is drawn yet."""
+        self._random, self.drawn = random, ()
 
     def randrange(self, stop: int, /) -> int:
+        assert self._random is not None
         found = self._random.randrange(stop)
         self.drawn += (stop, found)
         return found

@@ -4,7 +4,7 @@ What an attempt does to the cache, such as the trials of preemption, a replayed 
 by itself; so while one is made nothing is told.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -39,7 +39,8 @@ class ChangeLog:
         self.muted = False
         self._now = now
         self._told = -CLOCK_SECONDS
-        self._known: dict[str, Pod] = {}
+        self.known: dict[str, Pod] = {}
+        """Every pod that was told of and is not gone, as it was told last."""
 
     @contextmanager
     def silence(self) -> Iterator[None]:
@@ -52,24 +53,21 @@ class ChangeLog:
 
     def pod(self, pod: Pod) -> None:
         """Whatever follows refers to this version of the pod by its uid."""
-        meta, known = pod.metadata, self._known
-        if known.get(meta.uid) is not pod:
+        uid, known = pod.metadata.uid, self.known
+        if known.get(uid) is not pod:
+            known[uid] = pod
             self.clock()
-            known[meta.uid] = pod
-            self.write(entries.PodSeen(without_secrets(pod) if meta.annotations else pod))
-
-    @property
-    def known(self) -> Mapping[str, Pod]:
-        """Every pod that was told of and is not gone, as it was told last."""
-        return self._known
+            write = self.write
+            write(entries.PodSeen(without_secrets(pod) if pod.metadata.annotations else pod))
 
     def pod_gone(self, uid: str) -> None:
-        if self._known.pop(uid, None) is not None:
+        if self.known.pop(uid, None) is not None:
             self.clock()
             self.write(entries.PodGone(uid))
 
     def clock(self) -> None:
-        now = self._now()
+        tell_time = self._now
+        now = tell_time()
         if now - self._told >= CLOCK_SECONDS:
             self._told = now
             self.write(entries.Clock(now))
@@ -165,11 +163,11 @@ class RecordedCache(Cache):
         self.table.derived[DEVICES] = DeviceCache(self, partial(RecordedClaims, log))
 
     def info(self, pod: Pod) -> PodInfo:
-        found = self.classes.info(pod)
-        if not self._log.muted:
+        log, found = self._log, self.classes.info(pod)
+        if not log.muted:
             if self._rotation.due:
                 self._rotate()
-            self._log.pod(pod)
+            log.pod(pod)
         return found
 
     def put_node(self, node: Node) -> None:
@@ -184,10 +182,13 @@ class RecordedCache(Cache):
             self._log.write(entries.NodeGone(node.name))
 
     def assume(self, pod: PodInfo, node: str) -> None:
+        log, uid = self._log, pod.uid
         Cache.assume(self, pod, node)
-        if not self._log.muted:
-            self._log.pod(pod.pod)
-            self._log.write(entries.Assumed(pod.uid, node))
+        if not log.muted:
+            if log.known.get(uid) is not pod.pod:
+                log.pod(pod.pod)
+            write = log.write
+            write(entries.Assumed(uid, node))
 
     def forget(self, pod: PodInfo) -> None:
         super().forget(pod)
@@ -195,9 +196,11 @@ class RecordedCache(Cache):
             self._log.write(entries.Forgotten(pod.uid))
 
     def put_pod(self, pod: Pod) -> None:
+        log = self._log
         Cache.put_pod(self, pod)
-        if not self._log.muted:
-            self._log.write(entries.PodPut(pod.uid))
+        if not log.muted:
+            write = log.write
+            write(entries.PodPut(pod.metadata.uid))
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
         super().add_pod(pod, node)

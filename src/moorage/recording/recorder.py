@@ -16,6 +16,7 @@ from moorage.cache.podinfo import PodInfo
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
+from moorage.devices.device_cache import device_cache
 from moorage.framework.cycle import Cycle
 from moorage.recording.checkpoint import checkpoint, profile_key
 from moorage.recording.entries import (
@@ -48,10 +49,13 @@ class Recorder:
         self._now = now
         self._rotation = rotation or Rotation()
         self.cache: Cache = RecordedCache(self._log, self._rotation, self._rotate)
+        self._devices = device_cache(self.cache)
+        self._draws = NotedDraws()
         self._configured: Configured | None = None
         self.profiles: dict[str, Profile] = {}
         """Those that have decided, by name."""
         self._profile: Profile | None = None
+        self._makes_room = True
         write(Began(now()))
         self._noted: dict[str, list[tuple[Any, Any]]] = {}
         """Version and value of each state as last told, by profile."""
@@ -65,15 +69,17 @@ class Recorder:
 
     def decide(self, profile: Profile, cycle: Cycle) -> Decision | Unschedulable:
         """Decide as ever, and put down how it came out."""
-        log, dice = self._log, cycle.random
+        log, dice, draws = self._log, cycle.random, self._draws
         if self._rotation.due:
             self._rotate()
         if profile is not self._profile:
             self._met(profile)
-        log.pod(cycle.pod)
-        if self._noted or not is_quiet(cycle):
+        if log.known.get(cycle.incoming.uid) is not cycle.pod:
+            log.pod(cycle.pod)
+        if self._noted or not is_quiet(cycle, self._devices):
             self._note(profile, cycle)
-        draws = cycle.random = NotedDraws(dice)
+        draws.begin(dice)
+        cycle.random = draws
         asked = self._ask(cycle) if cycle.extenders else None
         log.muted = True
         try:
@@ -88,8 +94,8 @@ class Recorder:
         return decided
 
     def _met(self, profile: Profile) -> None:
-        self._profile = profile
-        if profile.post_filter or profile_key(profile) not in self.profiles:
+        self._profile, self._makes_room = profile, bool(profile.post_filter)
+        if self._makes_room or profile_key(profile) not in self.profiles:
             self.profiles[profile_key(profile)] = profile
 
     def _rotate(self) -> None:
@@ -122,16 +128,17 @@ class Recorder:
         outcome: Outcome,
         asked: NotedExtenders | None,
     ) -> None:
-        self._write(
+        write = self._write
+        write(
             Attempt(
                 cycle.attempt,
                 cycle.incoming.uid,
                 profile.scheduler_name,
                 profile.version,
                 cycle.now,
-                tuple(draws.drawn),
+                draws.drawn,
                 outcome,
-                bool(profile.post_filter),
+                self._makes_room,
                 asked is not None,
                 () if asked is None else tuple(asked.said),
             )
@@ -139,7 +146,7 @@ class Recorder:
 
     def _note(self, profile: Profile, cycle: Cycle) -> None:
         name = profile_key(profile)
-        if name not in self._noted and is_quiet(cycle):
+        if name not in self._noted and is_quiet(cycle, self._devices):
             return
         known = self._noted.get(name)
         if known is None:
