@@ -324,6 +324,7 @@ PLURALS = {
     "DeviceClass": "deviceclasses",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "PodGroup": "podgroups",
+    "CompositePodGroup": "compositepodgroups",
     "ElasticQuota": "elasticquotas",
 }
 

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 from tests.integration.making import Raw, node, pod, priority_class
 
 API: Final = "scheduling.k8s.io/v1beta1"
+COMPOSITE_API: Final = "scheduling.k8s.io/v1alpha3"
 SCHEDULER: Final = "default-scheduler"
 ZONE: Final = "topology.kubernetes.io/zone"
 
@@ -42,12 +43,13 @@ def nodes(count: int, zones: int = 1) -> list[Raw]:
     return [node(f"n{i}", cpu="1", labels={ZONE: f"z{i % zones}"}) for i in range(count)]
 
 
-def _case(*first: Raw | list[Raw], then: list[Raw] | None = None, placed: int) -> Case:
+def case(*first: Raw | list[Raw], then: list[Raw] | None = None, placed: int) -> Case:
+    """A case of objects that come first, and others that come then."""
     flat = [obj for part in first for obj in (part if isinstance(part, list) else [part])]
     return Case(tuple(flat), tuple(then or ()), placed)
 
 
-IN_ONE_ZONE: Final = {"schedulingConstraints": {"topology": [{"key": ZONE}]}}
+IN_ONE_ZONE: Final[dict[str, Any]] = {"schedulingConstraints": {"topology": [{"key": ZONE}]}}
 GATES: Final = {"schedulingGates": [{"name": "example.com/wait"}]}
 LOW, HIGH, POLITE = "low", "high", "polite"
 CLASSES: Final = [
@@ -61,7 +63,7 @@ def _preempted(mode: str, minimum: int) -> Case:
     """A gang of two on both nodes, and a gang of one that is more important."""
     victims = group("victims", 2, priorityClassName=LOW, disruptionMode={mode: {}})
     important = group("important", minimum, priorityClassName=HIGH)
-    return _case(
+    return case(
         *CLASSES,
         nodes(2),
         victims,
@@ -72,38 +74,38 @@ def _preempted(mode: str, minimum: int) -> Case:
 
 
 CASES: Final = {
-    "a gang that fits is placed": _case(nodes(3), group("g", 3), members("g", 3), placed=3),
-    "a gang that lacks pods waits": _case(nodes(3), group("g", 3), members("g", 2), placed=0),
-    "a gang that does not fit waits": _case(nodes(2), group("g", 3), members("g", 3), placed=0),
-    "more pods than the minimum are placed where they fit": _case(
+    "a gang that fits is placed": case(nodes(3), group("g", 3), members("g", 3), placed=3),
+    "a gang that lacks pods waits": case(nodes(3), group("g", 3), members("g", 2), placed=0),
+    "a gang that does not fit waits": case(nodes(2), group("g", 3), members("g", 3), placed=0),
+    "more pods than the minimum are placed where they fit": case(
         nodes(3), group("g", 2), members("g", 3), placed=3
     ),
-    "more pods than fit leave the minimum": _case(
+    "more pods than fit leave the minimum": case(
         nodes(2), group("g", 2), members("g", 2), then=members("late", 1, of="g"), placed=2
     ),
-    "a pod that comes later joins": _case(
+    "a pod that comes later joins": case(
         nodes(3), group("g", 2), members("g", 2), then=members("late", 1, of="g"), placed=3
     ),
-    "the basic policy places pods one by one": _case(
+    "the basic policy places pods one by one": case(
         nodes(2), group("g", None), members("g", 3), placed=2
     ),
-    "the basic policy places no pod that does not fit": _case(
+    "the basic policy places no pod that does not fit": case(
         node("small", cpu="500m"), group("g", None), members("g", 2), placed=0
     ),
-    "pods without their group wait": _case(nodes(2), members("g", 2), placed=0),
-    "a gated pod does not count": _case(
+    "pods without their group wait": case(nodes(2), members("g", 2), placed=0),
+    "a gated pod does not count": case(
         nodes(2), group("g", 2), members("g", 1), members("gated", 1, of="g", **GATES), placed=0
     ),
-    "a gang in one zone": _case(
+    "a gang in one zone": case(
         nodes(4, zones=2), group("g", 2, **IN_ONE_ZONE), members("g", 2), placed=2
     ),
-    "a gang that no zone holds waits": _case(
+    "a gang that no zone holds waits": case(
         nodes(4, zones=2), group("g", 3, **IN_ONE_ZONE), members("g", 3), placed=0
     ),
     "a group that may be disrupted pod by pod loses one": _preempted("single", 1),
     "a group that is disrupted as a whole loses all": _preempted("all", 1)._replace(placed=1),
     "a gang evicts a gang": _preempted("all", 2),
-    "a gang evicts pods": _case(
+    "a gang evicts pods": case(
         *CLASSES,
         nodes(2),
         [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
@@ -113,7 +115,7 @@ CASES: Final = {
         ],
         placed=2,
     ),
-    "a gang that may not preempt waits": _case(
+    "a gang that may not preempt waits": case(
         *CLASSES,
         nodes(2),
         [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
@@ -123,7 +125,7 @@ CASES: Final = {
         ],
         placed=2,
     ),
-    "a gang of no higher priority waits": _case(
+    "a gang of no higher priority waits": case(
         *CLASSES,
         nodes(2),
         [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
@@ -145,10 +147,10 @@ def _unlike(*cpus: str) -> list[Raw]:
 
 
 BEYOND: Final = {
-    "a small pod that comes first leaves the large node to the large pod": _case(
+    "a small pod that comes first leaves the large node to the large pod": case(
         node("large", cpu="2"), node("small", cpu="1"), group("g", 2), _unlike("1", "2"), placed=2
     ),
-    "of three sizes each finds its node": _case(
+    "of three sizes each finds its node": case(
         [node(f"n{cores}", cpu=str(cores)) for cores in (1, 2, 3)],
         group("g", 3),
         _unlike("1", "2", "3"),

@@ -1,16 +1,18 @@
-"""Kubernetes' own groups come out with Moorage as they do with kube-scheduler, gates on."""
+"""Kubernetes' own groups, and groups of groups, come out as with kube-scheduler, gates on."""
 
 import contextlib
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
 
+from tests.integration.composite_cases import COMPOSITES
 from tests.integration.control_plane import ControlPlane
-from tests.integration.group_cases import API, BEYOND, CASES, SCHEDULER, Case
+from tests.integration.group_cases import API, BEYOND, CASES, COMPOSITE_API, SCHEDULER, Case
 from tests.integration.harness import configuration, replica, scheduled_condition, wait_for
 from tests.integration.making import Raw, pod
 
@@ -18,11 +20,18 @@ pytestmark = pytest.mark.kube
 
 GATES: Final = "--feature-gates=" + ",".join(
     f"{gate}=true"
-    for gate in ("GenericWorkload", "TopologyAwareWorkloadScheduling", "PodGroupPreemptionPolicy")
+    for gate in (
+        "GenericWorkload",
+        "TopologyAwareWorkloadScheduling",
+        "PodGroupPreemptionPolicy",
+        "CompositePodGroup",
+    )
 )
-FLAGS: Final = (GATES, f"--runtime-config={API}=true")
+FLAGS: Final = (GATES, f"--runtime-config={API}=true,{COMPOSITE_API}=true")
+EVERY: Final = {**CASES, **COMPOSITES}
 PODS: Final = "/api/v1/namespaces/default/pods"
 GROUPS: Final = f"/apis/{API}/namespaces/default/podgroups"
+COMPOSITE_GROUPS: Final = f"/apis/{COMPOSITE_API}/namespaces/default/compositepodgroups"
 STEADY_SECONDS: Final = 1.5
 SILENT_SECONDS: Final = 4.0
 """A pod of which nothing was said yet is given longer."""
@@ -120,11 +129,16 @@ def _until_it_schedules(plane: ControlPlane) -> None:
 
 def _clear(plane: ControlPlane) -> None:
     plane.clear()
-    plane.request("DELETE", GROUPS)
-    for found in _listed(plane, GROUPS):
-        where = f"{GROUPS}/{found['metadata']['name']}"
-        plane.request("PATCH", where, {"metadata": {"finalizers": None}})
-    wait_for(lambda: not _listed(plane, GROUPS), "groups are not gone")
+    for groups in (GROUPS, COMPOSITE_GROUPS):
+        plane.request("DELETE", groups)
+        for found in _listed(plane, groups):
+            where = f"{groups}/{found['metadata']['name']}"
+            plane.request("PATCH", where, {"metadata": {"finalizers": None}})
+        wait_for(partial(_is_empty, plane, groups), "groups are not gone")
+
+
+def _is_empty(plane: ControlPlane, path: str) -> bool:
+    return not _listed(plane, path)
 
 
 @pytest.fixture(scope="module")
@@ -134,17 +148,17 @@ def outcomes(served: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> 
     for name in ("kube-scheduler", "moorage"):
         with scheduler(name, served, tmp_path_factory.mktemp(name)):
             _until_it_schedules(served)
-            every = {**CASES, **BEYOND}.items()
+            every = {**EVERY, **BEYOND}.items()
             found[name] = {title: play(served, case) for title, case in every}
     return found
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("title", CASES)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("title", EVERY)
 def test_groups_come_out_alike(outcomes: Outcomes, title: str) -> None:
     peer, ours = outcomes["kube-scheduler"][title], outcomes["moorage"][title]
 
-    assert len(peer["placed"]) == CASES[title].placed, f"kube-scheduler: {peer}"
+    assert len(peer["placed"]) == EVERY[title].placed, f"kube-scheduler: {peer}"
     assert ours == peer
 
 

@@ -15,7 +15,7 @@ from moorage.api.cluster_objects import (
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.api.podgroup import ElasticQuota, PodGroup
+from moorage.api.podgroup import CompositePodGroup, ElasticQuota, PodGroup
 from moorage.api.resource_claims import ResourceClaim, ResourceClaimTemplate
 from moorage.api.resource_slices import DeviceClass, DeviceTaintRule, ResourceSlice
 from moorage.api.storage import (
@@ -78,6 +78,7 @@ KINDS: Final = {
         _kind(ResourceClaim, "resource.k8s.io/v1", "resourceclaims"),
         _kind(ResourceClaimTemplate, "resource.k8s.io/v1", "resourceclaimtemplates"),
         _kind(PodGroup, "scheduling.x-k8s.io/v1alpha1", "podgroups", "scheduling.k8s.io"),
+        _kind(CompositePodGroup, "scheduling.k8s.io/v1alpha3", "compositepodgroups"),
         _kind(ElasticQuota, "scheduling.x-k8s.io/v1alpha1", "elasticquotas"),
     )
 }

@@ -1,7 +1,7 @@
 """PodGroups, which are scheduled together, and ElasticQuotas, which lend what is idle.
 
 `PodGroup` reads both dialects: `scheduling.x-k8s.io` (minMember) and `scheduling.k8s.io`
-(schedulingPolicy.gang.minCount).
+(schedulingPolicy.gang.minCount). `CompositePodGroup` is a group of groups, Kubernetes' own only.
 """
 
 import datetime
@@ -35,9 +35,10 @@ def group_key(pod: Pod) -> str | None:
 
 
 class GangSchedulingPolicy(ApiStruct):
-    """All of at least `min_count` pods, or none."""
+    """All of at least `min_count` pods, or `min_group_count` groups, or none."""
 
     min_count: int = 0
+    min_group_count: int = 0
 
 
 class BasicSchedulingPolicy(ApiStruct):
@@ -148,6 +149,23 @@ class PodGroup(KubeObject):
         if policy is not None and policy.gang is not None:
             return policy.gang.min_count
         return self.spec.min_member
+
+
+class CompositePodGroup(PodGroup):
+    """Groups that make sense only together: PodGroups and CompositePodGroups that name it as their
+    parent. It has no pods of its own, and fields as a PodGroup's."""
+
+    @property
+    def is_basic(self) -> bool:
+        """Nothing is said of it when one of its pods is scheduled: it has none."""
+        return False
+
+    @property
+    def min_count(self) -> int:
+        """How many of its children must fit at once: 1 where each goes by itself."""
+        policy = self.spec.scheduling_policy
+        gang = None if policy is None else policy.gang
+        return 1 if gang is None else gang.min_group_count
 
 
 class ElasticQuotaSpec(ApiStruct):

@@ -30,6 +30,7 @@ RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0)
 API_VERSIONS: Final = {
     "Lease": "coordination.k8s.io/v1",
     "PodGroup": "scheduling.x-k8s.io/v1alpha1",
+    "CompositePodGroup": "scheduling.k8s.io/v1alpha3",
     "ElasticQuota": "scheduling.x-k8s.io/v1alpha1",
 }
 WORKLOAD_VERSION: Final = "scheduling.k8s.io/v1beta1"
@@ -256,6 +257,6 @@ def _reference(obj: KubeObject) -> dict[str, str]:
 
 
 def _api_version(obj: KubeObject) -> str:
-    if isinstance(obj, PodGroup) and obj.spec.scheduling_policy is not None:
+    if type(obj) is PodGroup and obj.spec.scheduling_policy is not None:
         return WORKLOAD_VERSION
     return API_VERSIONS.get(type(obj).__name__, "v1")

@@ -29,13 +29,13 @@ def gang_rows(
 
 
 def _row(cache: Cache, group: Group, records: DecisionRecords) -> dict[str, Any]:
-    bound = group.scheduled(cache.assumed)
+    there = group.on_nodes(cache.assumed)
     return {
         "group": group.key,
-        "state": "bound" if bound >= max(group.minimum, 1) else group.state.value,
+        "state": "bound" if there and group.is_whole(there) else group.state.value,
         "members": group.members,
         "min_member": group.minimum,
-        "bound": bound,
+        "bound": len(there),
         "reason": (group.refusal() or _told(group, records)) if group.waiting else "",
         "refused_by": sorted(group.refused_by),
         "failures": group.failures,

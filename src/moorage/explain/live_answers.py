@@ -61,7 +61,9 @@ class LiveAnswers:
 
     def _waits_with_a_gang(self, pod: Pod) -> bool:
         group = self._scheduler.feature(Gangs).groups.of(pod) if pod.uid else None
-        return group is not None and not pod.spec.node_name and group.minimum > 1
+        if group is None or pod.spec.node_name:
+            return False
+        return group.tree is None and group.minimum > 1
 
     async def whatif(self, body: dict[str, Any]) -> Any:
         """`{"pods": [...]}`, `{"capacity": [...]}`, or changes: see `ProcessAnswers.whatif`."""

@@ -66,7 +66,7 @@ class Source(NamedTuple):
     def gang(self, pod: Pod) -> Gang | None:
         """The gang of a pending pod, if it starts together with others, all of which are there."""
         group = self.scheduler.feature(Gangs).groups.of(pod)
-        if group is None or group.is_incomplete or group.is_replacing:
+        if group is None or group.tree or group.is_incomplete or group.is_replacing:
             return None
         needed = group.minimum - group.scheduled(self.world.cache.assumed)
         if needed < 2 or pod.spec.node_name:

@@ -3,6 +3,7 @@
     feature                follows groups, ranks their pods as one, and tries them as a whole
     group                  one group: its object, its pods, and how far it has come
     group_states           the table of its states and transitions
+    hierarchy              trees of CompositePodGroups and PodGroups
     directory              every group, kept up to date change by change
     settings               how groups are treated, by the profiles in force
     lifecycle              when a group's pods are let go, when it backs off, and what is due when
@@ -10,6 +11,7 @@
     refusals               pods of groups that go back to the queue, and why
     place                  its pods are taken from the queue and tried together, domain by domain
     transaction            enough of them fit at once, or nothing is held
+    tree_placement         a tree of groups fits, or nothing is held
     topology               the zones or racks a group is to be packed in
     shortage               why a group does not run, and what is missing
     trial                  where a group would go if others were not there

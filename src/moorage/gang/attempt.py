@@ -39,7 +39,7 @@ class GangAttempt:
         try:
             outcome = self._placer.place(group, members)
             if isinstance(outcome, Whole):
-                self._begin(group, outcome)
+                self._begin(group, members, outcome)
             else:
                 self._refusals.misfit(group, members, outcome)
         except SchedulingError as error:
@@ -49,10 +49,11 @@ class GangAttempt:
         """Put back a pod that was popped though its group may not be tried any more."""
         self._refusals.pod(queued, why)
 
-    def _begin(self, group: Group, whole: Whole[Placement]) -> None:
+    def _begin(self, group: Group, members: list[QueuedPod], whole: Whole[Placement]) -> None:
         group.succeed()
         self._reservations.release(group)
         for placement in whole.placed:
             self._reporter.placed(placement)
         self._refusals.left_over(whole)
+        self._refusals.left_out(group, members, whole)
         self._bindings.begin(group, whole.placed)

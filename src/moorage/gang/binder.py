@@ -105,8 +105,8 @@ class GangBinder:
 
     def _is_enough(self) -> bool:
         """Whether the group is whole if all that are held will be bound."""
-        whole = len(self._elsewhere()) + len(self._placed) - len(self._failed)
-        return whole >= self._group.minimum
+        held = {_uid(placement) for placement in self._placed} - self._failed.keys()
+        return self._group.is_whole(self._elsewhere() | held)
 
     def _elsewhere(self) -> set[str]:
         """Pods of the group that were on a node before."""
@@ -176,8 +176,8 @@ class GangBinder:
     def _end(self) -> None:
         """Release what is not bound, tell, and let the group be tried again."""
         released = [p for p in self._placed if _uid(p) not in self._bound]
-        bound = len(self._elsewhere()) + len(self._bound)
-        whole = bound >= self._group.minimum
+        bound = self._elsewhere() | self._bound
+        whole = self._group.is_whole(bound)
         if not whole:
             self._lifecycle.back_off(self._group, retry=True)
             if bound:
@@ -188,7 +188,7 @@ class GangBinder:
             self._put_back(placement)
         self._reservations.review(self._group)
         if whole:
-            self._status.scheduled(self._group)
+            self._status.scheduled(self._group, bound)
         self._bindings.end(len(self._placed))
 
     def _put_back(self, placement: Placement) -> None:

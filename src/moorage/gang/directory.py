@@ -8,7 +8,9 @@ from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.queued_pod import QueuedPod
+from moorage.gang import hierarchy
 from moorage.gang.group import Group
+from moorage.gang.hierarchy import Forest, Home
 
 RAN: Final = frozenset({"Scheduled", "Running"})
 """Phases of a group that has been whole."""
@@ -26,6 +28,9 @@ class Directory:
         self._doomed: set[str] = set()
         self._groups: dict[str, Group] = {}
         self._group_of: dict[str, str] = {}
+        self._forest = Forest()
+        self._home: dict[str, str] = {}
+        """The group that pods of a PodGroup with a parent are in, by key of the PodGroup."""
 
     def get(self, key: str) -> Group | None:
         return self._groups.get(key)
@@ -33,7 +38,11 @@ class Directory:
     def of(self, pod: Pod) -> Group | None:
         """The group a pod belongs to, if it is known of."""
         key = podgroup.group_key(pod)
-        return None if key is None else self._groups.get(key)
+        return None if key is None else self._groups.get(self.home(key))
+
+    def home(self, key: str) -> str:
+        """The key of the group that pods of a PodGroup are in: its own, or that of its root."""
+        return self._home.get(key, key)
 
     def __iter__(self) -> Iterator[Group]:
         return iter(list(self._groups.values()))
@@ -50,13 +59,13 @@ class Directory:
             return None
         if len(found) > 1:
             return f"the pod names {len(found)} pod groups, {' and '.join(found)}: it can be in one"
-        key = f"{pod.namespace}/{found[0]}"
+        key = self.home(f"{pod.namespace}/{found[0]}")
         return (self._groups.get(key) or Group(key)).refusal()
 
     def ranked_as(self, queued: QueuedPod) -> QueuedPod:
         """The pod to be sorted in place of this one: itself, unless its group is waiting."""
         key = podgroup.group_key(queued.info.pod) if self.in_use else None
-        group = None if key is None else self._groups.get(key)
+        group = None if key is None else self._groups.get(self.home(key))
         if group is None or group.minimum < 1 or group.arrived is None or group.is_replacing:
             return queued
         info = PodInfo(queued.info.pod, queued.info.cls)
@@ -65,23 +74,107 @@ class Directory:
         stand_in.stands_for = queued
         return stand_in
 
-    def put_object(self, obj: PodGroup) -> Group:
-        """Follow a PodGroup that was added or has changed."""
+    def put_object(self, obj: PodGroup) -> list[Group]:
+        """Follow a PodGroup or a CompositePodGroup that was added or has changed; the groups that
+        are others than before."""
+        if obj in self._forest:
+            self._forest.put(obj)
+            return self._replant(obj)
         group = self._open(obj.key)
         group.put_object(obj, has_run=obj.status.phase in RAN)
-        return group
+        return [group]
 
-    def remove_object(self, obj: PodGroup) -> Group | None:
+    def remove_object(self, obj: PodGroup) -> list[Group]:
+        if obj in self._forest:
+            below = self._forest.leaves(obj)
+            self._forest.remove(obj)
+            return self._replant(obj, below)
         group = self._groups.get(obj.key)
-        if group is not None:
-            group.objects.pop(obj.uid, None)
-            self._close(group)
+        if group is None:
+            return []
+        group.objects.pop(obj.uid, None)
+        self._close(group)
+        return [group]
+
+    def composites_served(self, served: bool) -> list[Group]:
+        """Whether naming a parent means anything; the groups that are others than before."""
+        if self._forest.served == served:
+            return []
+        self._forest.served = served
+        touched = [group for obj in self._forest.composites() for group in self._replant(obj)]
+        return touched + [
+            group
+            for obj in self._forest.orphans()
+            for group in self._replant(obj)
+            if group not in touched
+        ]
+
+    def _replant(self, changed: PodGroup, below: Iterable[PodGroup] = ()) -> list[Group]:
+        """Have pods where their PodGroups belong, after one above them or they have changed."""
+        leaves = {leaf.key: leaf for leaf in (*below, *self._forest.leaves(changed))}
+        roots = {self._forest.home(changed).key, hierarchy.object_key(changed)}
+        touched: dict[str, Group] = {}
+        for key, leaf in leaves.items():
+            there = self._forest.has(leaf)
+            home = self._forest.home(leaf) if there else Home(key)
+            roots |= {self.home(key), home.key}
+            for group in self._move(key, home.key):
+                touched[group.key] = group
+            own = self._open(key) if home.key == key else self._groups.get(key)
+            if own is not None:
+                own.objects.pop(leaf.uid, None)
+                own.waits_for = home.missing
+                if there and home.key == key:
+                    own.put_object(leaf, has_run=leaf.status.phase in RAN)
+                touched[key] = own
+                self._close(own)
+        grown = [self._grow(key) for key in roots]
+        touched.update({group.key: group for group in grown if group is not None})
+        return list(touched.values())
+
+    def _move(self, key: str, home: str) -> list[Group]:
+        """Pods of a PodGroup go from the group that they are in to another."""
+        last = self.home(key)
+        if last == home:
+            return []
+        self._home[key] = home
+        if home == key:
+            del self._home[key]
+        old = self._groups.get(last)
+        if old is None:
+            return []
+        pods = [pod for pod in old.pods.values() if podgroup.group_key(pod) == key]
+        arrived = old.arrived or 0.0
+        new = self._open(home)
+        for pod in pods:
+            old.remove(pod.uid)
+            new.add(pod, arrived)
+            self._group_of[pod.uid] = home
+        self._close(old)
+        self._close(new)
+        return [old, new]
+
+    def _grow(self, key: str) -> Group | None:
+        """The group of a root, with its tree as it is now; None where the key is no root's."""
+        if not hierarchy.names_composite(key):
+            return None
+        root = self._forest.root(key)
+        if root is None:
+            group = self._groups.get(key)
+            if group is not None:
+                group.objects.clear()
+                group.tree = None
+                self._close(group)
+            return group
+        group = self._open(key)
+        group.put_object(root, has_run=False)
+        group.tree = self._forest.tree(root)
         return group
 
     def put_pod(self, pod: Pod, now: float) -> list[Group]:
         """Follow a pod that was added or has changed; the groups that have more or fewer pods."""
         key = podgroup.group_key(pod) if self._counts(pod) else None
-        group = None if key is None else self._open(key)
+        group = None if key is None else self._open(self.home(key))
         if group is not None and group.replace(pod):
             return []
         left = self.remove_pod(pod.uid)

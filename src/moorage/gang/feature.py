@@ -37,13 +37,14 @@ WORKLOAD_POD_GROUPS: Final = tuple(
 )
 """Kubernetes' own groups, in the versions we know, the one to ask for first."""
 DIALECTS: Final = (POD_GROUPS, WORKLOAD_POD_GROUPS)
+COMPOSITES: Final = (RESOURCES["compositepodgroups"],)
 
 
 class Gangs(Feature):
     """Follows groups, and tries them as a whole."""
 
-    hears = ("pods", "podgroups")
-    optional = DIALECTS
+    hears = ("pods", "podgroups", "compositepodgroups")
+    optional = (*DIALECTS, COMPOSITES)
 
     def __init__(
         self,
@@ -87,6 +88,9 @@ class Gangs(Feature):
 
     def listed(self, resource: Resource, served: bool) -> None:
         """Where there can be no groups, naming one means nothing."""
+        if resource.kind == "CompositePodGroup":
+            for group in self.groups.composites_served(served):
+                self._lifecycle.review(group)
         if resource.kind != "PodGroup":
             return
         self._served[resource.group] = served
@@ -126,11 +130,11 @@ class Gangs(Feature):
 
     def _group_written(self, obj: PodGroup, gone: bool, resource: Resource) -> list[Group]:
         if gone:
-            group = self.groups.remove_object(obj)
             self._status.forget(obj.uid)
-            return [] if group is None else [group]
-        self._status.note(obj.uid, resource)
-        return [self.groups.put_object(obj)]
+            return self.groups.remove_object(obj)
+        if resource.kind == "PodGroup":
+            self._status.note(obj.uid, resource)
+        return self.groups.put_object(obj)
 
     def _pod_gone(self, pod: Pod) -> list[Group]:
         self.groups.spare(pod.uid)
@@ -151,7 +155,7 @@ class Gangs(Feature):
         group = self.groups.of(pod)
         if group is None or group.minimum < 1 or group.is_replacing:
             return False
-        if group.scheduled(self._cache.assumed) >= group.minimum:
+        if group.tree is None and group.scheduled(self._cache.assumed) >= group.minimum:
             return False
         self._attempt.attempt(group, queued)
         return True
@@ -191,12 +195,12 @@ class Gangs(Feature):
         others: dict[str, Pod] = {}
         for victim in victims:
             group = self.groups.of(victim)
-            if group is None or group.minimum < 1 or victim_search.is_divisible(group.object):
+            if group is None or not victim_search.unit_of(self.groups, victim):
                 continue
-            there = group.on_nodes(self._cache.assumed)
+            there = victim_search.unit_pods(self.groups, victim, self._cache.assumed)
             rest = {uid: pod for uid, pod in there.items() if uid not in gone}
             lower = all(pod.priority < preemptor.priority for pod in rest.values())
-            if lower and len(rest) < group.minimum:
+            if lower and (group.tree is not None or len(rest) < group.minimum):
                 others.update(rest)
         return list(others.values())
 

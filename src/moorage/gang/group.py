@@ -1,13 +1,16 @@
 """One group: its object, its pods, and how far it has come."""
 
 import enum
-from collections.abc import Container, Iterable
+from collections import Counter
+from collections.abc import Collection, Container, Iterable
 
+from moorage.api import podgroup
 from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
-from moorage.gang import group_states
+from moorage.gang import group_states, hierarchy
 from moorage.gang.group_states import BACKS_OFF, RELEASED, WAITS_FOR_VICTIMS, GroupState
 from moorage.gang.group_states import GroupTrigger as Trigger
+from moorage.gang.hierarchy import Branch
 
 
 class Release(enum.Enum):
@@ -41,7 +44,9 @@ class Group:
         "started",
         "state",
         "timed_out",
+        "tree",
         "waiting",
+        "waits_for",
     )
 
     def __init__(self, key: str) -> None:
@@ -58,6 +63,10 @@ class Group:
         self.leaving: set[str] = set()
         """The uids of pods that are evicted to make room for this group."""
         self.timed_out = False
+        self.tree: Branch | None = None
+        """The groups below, where this is a CompositePodGroup's; its pods are theirs."""
+        self.waits_for = ""
+        """The key of a CompositePodGroup that it is below, and that is not there."""
         self._retry = False
         """Whether all of its pods are to be let go next, and not only those that are gated."""
 
@@ -68,7 +77,12 @@ class Group:
 
     @property
     def minimum(self) -> int:
-        """How many pods must be placed at once; below 1 where they are placed one by one."""
+        """How many pods must be placed at once; below 1 where they are placed one by one.
+
+        Of a tree this is the least that it takes: which pods are enough is asked of `is_whole`.
+        """
+        if self.tree is not None:
+            return max(self.tree.least, 1)
         found = self.object
         return 0 if found is None else found.min_count
 
@@ -88,7 +102,7 @@ class Group:
     @property
     def is_replacing(self) -> bool:
         """Whether pods are placed one by one because the group has been whole before."""
-        return self.started and bool(self.placed)
+        return self.tree is None and self.started and bool(self.placed)
 
     @property
     def priority(self) -> int:
@@ -102,7 +116,32 @@ class Group:
     @property
     def is_incomplete(self) -> bool:
         """Whether pods have yet to be created."""
+        if self.tree is not None:
+            return not self.tree.has(self._by_leaf(self.pods.values()))
         return self.members < self.minimum and not self.is_replacing
+
+    @property
+    def lacks_objects(self) -> bool:
+        """Whether pods have yet to be created, or the group, or one above it."""
+        return not self.objects or bool(self.waits_for) or self.is_incomplete
+
+    @property
+    def title(self) -> str:
+        """The group as users know it."""
+        return hierarchy.title(self.key)
+
+    def is_whole(self, uids: Collection[str]) -> bool:
+        """Whether these of its pods are enough of it."""
+        if self.tree is None:
+            return len(uids) >= self.minimum
+        return self.tree.has(self.by_leaf(uids))
+
+    def by_leaf(self, uids: Collection[str]) -> Counter[str]:
+        """How many of these pods are of which PodGroup."""
+        return self._by_leaf(pod for uid, pod in self.pods.items() if uid in uids)
+
+    def _by_leaf(self, pods: Iterable[Pod]) -> Counter[str]:
+        return Counter(podgroup.group_key(pod) or "" for pod in pods)
 
     def scheduled(self, assumed: Container[str]) -> int:
         """How many of its pods are on a node, or about to be: `assumed` are uids."""
@@ -154,9 +193,17 @@ class Group:
     def refusal(self) -> str | None:
         """Why no pod of the group may be attempted now; None where they may."""
         if not self.objects:
-            return f"waiting for PodGroup {self.key} to be created"
+            return f"waiting for {self.title} to be created"
+        if self.waits_for:
+            return f"waiting for {hierarchy.title(self.waits_for)} to be created"
         if self.minimum < 1:
             return None
+        if self.is_incomplete and self.tree is not None:
+            ready = self.tree.satisfied(self._by_leaf(self.pods.values()))
+            return (
+                f"waiting for pods of {self.title}: {ready} of the {self.tree.minimum} groups "
+                "needed have theirs"
+            )
         if self.is_incomplete:
             missing = self.minimum - self.members
             return (
@@ -165,9 +212,9 @@ class Group:
             )
         if self.leaving:
             count = len(self.leaving)
-            return f"waiting for {count} {_pods(count)} preempted by PodGroup {self.key} to leave"
+            return f"waiting for {count} {_pods(count)} preempted by {self.title} to leave"
         if self.backs_off:
-            return f"PodGroup {self.key} backs off after {self.failures} attempts that failed"
+            return f"{self.title} backs off after {self.failures} attempts that failed"
         return None
 
     @property

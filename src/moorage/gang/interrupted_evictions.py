@@ -74,9 +74,10 @@ class InterruptedEvictions:
         profile = first and self._profiles.by_name.get(first.spec.scheduler_name)
         if first is None or not profile or not self._evictions.preempts(profile):
             return
-        if group.minimum < 1 or victim_search.is_divisible(group.object):
+        if not victim_search.unit_of(self._groups, first):
             return
-        victims = list((group.on_nodes(self._cache.assumed) | marked).values())
+        together = victim_search.unit_pods(self._groups, first, self._cache.assumed)
+        victims = list((together | marked).values())
         self._evictions.resume(victims)
         work = self._carry_out(group, group.object or first, victims, profile)
         self._start(work, f"evict/{group.key}")

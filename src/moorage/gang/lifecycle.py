@@ -84,8 +84,7 @@ class Lifecycle:
             return
         arrived = now if group.arrived is None else group.arrived
         settings = self._settings.of(group)
-        is_waited_for = group.is_incomplete or not group.objects
-        patience = settings.incomplete_after_seconds if is_waited_for else 0.0
+        patience = settings.incomplete_after_seconds if group.lacks_objects else 0.0
         told_from = max(now, arrived + patience, self._status.review_from(group))
         self._alarms.set((TELL, group.key), told_from)
         if not group.timed_out:
@@ -125,6 +124,6 @@ class Lifecycle:
             self._alarms.set((TELL, group.key), self._status.review_from(group))
 
     def _time_out(self, group: Group) -> None:
-        if group.waiting and group.scheduled(self._cache.assumed) < group.minimum:
+        if group.waiting and not group.is_whole(group.on_nodes(self._cache.assumed)):
             group.time_out()
             self._status.timed_out(group, self._settings.patience(group))

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
+from moorage.api import podgroup
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.cycle.attempt import Unschedulable
@@ -13,9 +14,11 @@ from moorage.framework.queued_pod import QueuedPod
 from moorage.gang import shortage, topology, transaction
 from moorage.gang.foresight import Need, eligible
 from moorage.gang.group import Group
+from moorage.gang.hierarchy import Branch
 from moorage.gang.plugin import DOMAIN
 from moorage.gang.topology import Choice
-from moorage.gang.transaction import Misfit, Refused, Whole
+from moorage.gang.transaction import Misfit, Refused, Trying, Whole
+from moorage.gang.tree_placement import TreePlacement
 from moorage.gang.trial import Trial
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import SchedulingQueue
@@ -24,16 +27,6 @@ from moorage.scheduler.placement import Placement, place, unplace
 from moorage.scheduler.profiles import Profiles
 
 P = TypeVar("P")
-
-
-class Trying(Protocol[P]):
-    """A way to try pods one after the other: for real, or in imagination."""
-
-    def attempt_one(
-        self, queued: QueuedPod, nodes: frozenset[str] | None, claims: set[str]
-    ) -> P | Refused: ...
-
-    def undo(self, placed: P) -> None: ...
 
 
 class GangPlacer:
@@ -89,7 +82,7 @@ class GangPlacer:
         assumed = self._cache.assumed
         queued = (self._queue.find(uid) for uid in group.waiting if uid not in assumed)
         waiting = transaction.in_order((q for q in queued if q is not None), self._cache.table)
-        return waiting[: group.minimum - group.scheduled(assumed)]
+        return waiting[: max(group.minimum - group.scheduled(assumed), 1)]
 
     def needs(self, group: Group) -> list[Need]:
         """What the pods need that are still to be placed, class by class."""
@@ -127,6 +120,8 @@ class GangPlacer:
     def _place(
         self, group: Group, members: list[QueuedPod], trying: Trying[P]
     ) -> Whole[P] | Misfit:
+        if group.tree is not None:
+            return self._place_tree(group, group.tree, members, trying)
         needed = group.minimum - group.scheduled(self._cache.assumed)
         if len(members) < needed:
             gated = f"Only {len(members)} of its pods can be attempted, the others are gated."
@@ -139,6 +134,18 @@ class GangPlacer:
         infos = [queued.info for queued in members]
         choice = topology.choose_domains(self._cache.table, found, infos, needed, occupied)
         return self._place_in(choice, members, needed, trying)
+
+    def _place_tree(
+        self, group: Group, tree: Branch, members: list[QueuedPod], trying: Trying[P]
+    ) -> Whole[P] | Misfit:
+        waiting: dict[str, list[QueuedPod]] = {}
+        for queued in members:
+            waiting.setdefault(podgroup.group_key(queued.info.pod) or "", []).append(queued)
+        occupied: dict[str, list[str]] = {}
+        for uid, pod in group.on_nodes(self._cache.assumed).items():
+            node = pod.spec.node_name or self._cache.node_of(uid) or ""
+            occupied.setdefault(podgroup.group_key(pod) or "", []).append(node)
+        return TreePlacement(self._cache.table, waiting, occupied, trying).place(tree)
 
     def _place_in(
         self, choice: Choice, members: list[QueuedPod], needed: int, trying: Trying[P]

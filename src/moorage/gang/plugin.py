@@ -24,7 +24,7 @@ from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Reso
 from moorage.framework.points import Filter, PreEnqueue, PreFilter, QueueSort
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import SKIP, NodeNames, Rejection, Skip, unresolvable
-from moorage.gang import topology
+from moorage.gang import hierarchy, topology
 from moorage.gang.directory import Directory
 from moorage.gang.holds import Hold, Holds, total
 
@@ -120,10 +120,21 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
     def after_group_change(self, pod: Pod, old: PodGroup | None, new: PodGroup | None) -> Hint:
         """Worth a try if it is the pod's group, and more than its status has changed."""
         either = new or old
-        if either is None or podgroup.group_key(pod) != either.key:
+        if either is None or not self._concerns(either, pod):
             return Hint.SKIP
         same = old is not None and new is not None and _asked(old) == _asked(new)
         return Hint.SKIP if same else Hint.QUEUE
+
+    def _concerns(self, changed: PodGroup, pod: Pod) -> bool:
+        """Whether it is the pod's group, or one of the same tree."""
+        key = podgroup.group_key(pod)
+        if key is None or pod.namespace != changed.namespace:
+            return False
+        view: GroupView = self.handle.shared.get(NAME, NO_GROUPS)
+        group = view.directory.of(pod)
+        if group is not None and group.tree is not None:
+            return group.tree.contains(changed)
+        return key == hierarchy.object_key(changed)
 
     def after_more_room(self, pod: Pod, old: Any, new: Any) -> Hint:
         """Worth a try for the whole group, so for the first of its pods: it brings the others.

@@ -43,7 +43,7 @@ class PodReasons:
         refusal = group.refusal()
         if refusal is None:
             return True
-        to_all = group.is_incomplete or not group.objects
+        to_all = group.lacks_objects
         told = [
             self.refuse(pod, refusal)
             for pod in group.waiting.values()

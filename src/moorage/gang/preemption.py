@@ -104,7 +104,7 @@ class GangPreemption:
     def _search(
         self, group: Group, units: list[Unit], imagine: Callable[[], Trial | None]
     ) -> tuple[Found, list[Tried]] | None:
-        needs = self._placer.needs(group)
+        needs = self._placer.needs(group) if group.tree is None else []
         at_least = victim_search.least(self._cache.table, needs, units, self._cache)
         found = victim_search.search(self._cache, units, at_least, imagine)
         return None if found is None else (found[0], found[1].placed)
@@ -127,8 +127,8 @@ class GangPreemption:
         """The victims, with pods of their groups that are on nodes nobody knows."""
         victims = {pod.uid: pod for pod in found.pods}
         for unit in found.victims:
-            group = self._groups.get(unit.group)
-            victims.update({} if group is None else group.on_nodes(self._cache.assumed))
+            pod = unit.pods[0].pod
+            victims.update(victim_search.unit_pods(self._groups, pod, self._cache.assumed))
         return list(victims.values())
 
     async def _carry_out(

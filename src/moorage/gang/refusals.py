@@ -1,5 +1,7 @@
 """Pods of groups that go back to the queue: why, what is done about it, and who is told."""
 
+from typing import Final
+
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import SchedulingError, unresolvable
 from moorage.gang import shortage
@@ -15,6 +17,8 @@ from moorage.scheduler.outcome import Outcome
 from moorage.scheduler.placement import Placement
 from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.report import Reporter
+
+LEFT_OUT: Final = "{} runs without the pod's PodGroup, of which too few pods fit."
 
 
 class GangRefusals:
@@ -49,6 +53,17 @@ class GangRefusals:
         for queued, cycle, why in whole.refused:
             profile = self._profiles.by_name[cycle.pod.spec.scheduler_name]
             self._outcome.unschedulable(queued, cycle, profile, why)
+
+    def left_out(self, group: Group, members: list[QueuedPod], whole: Whole[Placement]) -> None:
+        """Pods that nobody refused: the PodGroup that they are of is not needed, and not whole."""
+        seen = {placement.queued.info.uid for placement in whole.placed}
+        seen |= {refusal.queued.info.uid for refusal in whole.refused}
+        rest = [queued for queued in members if queued.info.uid not in seen]
+        if not rest:
+            return
+        plugins = {NAME, *(name for refusal in whole.refused for name in refusal.plugins)}
+        left = [queued for queued in rest if self._outcome.put_back(queued, plugins, ())]
+        self._status.left_out(left, LEFT_OUT.format(group.title))
 
     def misfit(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
         """Not enough of a group fits: make room for it if that is possible, or let it back off."""

@@ -76,7 +76,7 @@ class Reservations:
     def _needs(self, group: Group) -> bool:
         if not group.objects or not group.waiting or group.minimum < 1 or group.is_incomplete:
             return False
-        return group.scheduled(self._cache.assumed) < group.minimum
+        return not group.is_whole(group.on_nodes(self._cache.assumed))
 
     def starve(self, group: Group) -> bool:
         """A group has waited long: keep the room it will have first, if it is its turn.

@@ -1,6 +1,7 @@
 """Why a group does not run: how many of its pods fit, which one does not, and what is missing."""
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,13 @@ from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import Rejection
+from moorage.gang import hierarchy
 from moorage.gang.group import Group
 from moorage.gang.plugin import DOMAIN
 from moorage.gang.topology import Choice
 from moorage.gang.transaction import Misfit, Refused
+
+NO_LABEL: Final = "No node has the label that it is to be packed by."
 
 
 def explain_misfit(blocker: Refused, missing: Sequence[QueuedPod]) -> str:
@@ -106,9 +110,17 @@ def _free(table: NodeTable, index: int, nodes: Collection[str] | None = None) ->
 
 def describe_misfit(group: Group, misfit: Misfit) -> str:
     """What keeps a group from running, and what of it."""
+    return describe_branch(group.key, misfit)
+
+
+def describe_branch(key: str, misfit: Misfit) -> str:
+    """What keeps a PodGroup, or a CompositePodGroup, from running; by its key."""
     where = f" in {misfit.domain}" if misfit.domain else ""
-    text = f"PodGroup {group.key}: {misfit.fitting} of the {misfit.needed} pods needed fit{where}."
-    if misfit.blocker is None:
+    composite = hierarchy.names_composite(key)
+    what = "groups" if composite else "pods"
+    text = f"{hierarchy.title(key)}: {misfit.fitting} of the {misfit.needed} {what} needed fit"
+    text += "." if composite else f"{where}."
+    if misfit.blocker is None or composite:
         return f"{text} {misfit.explanation}" if misfit.explanation else text
     return f"{text} Pod {misfit.blocker.cycle.pod.key}: {misfit.explanation}"
 
@@ -117,7 +129,7 @@ def too_small(choice: Choice, pods: list[PodInfo], table: NodeTable) -> Misfit:
     """What is to be said if no domain is tried at all."""
     needed = len(pods)
     if not choice.too_small:
-        return Misfit(0, needed, explanation="No node has the label that it is to be packed by.")
+        return Misfit(0, needed, explanation=NO_LABEL)
     largest = max(choice.too_small, key=lambda domain: domain.room)
     why = short_in(table, largest.rows, pods)
     return Misfit(min(largest.room, needed), needed, explanation=why, domain=largest.name)

@@ -1,6 +1,8 @@
 """What is said of groups: events about them, and their status; nothing twice in a row."""
 
 import math
+from collections import Counter
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -10,6 +12,7 @@ from moorage.bind.event_recorder import EventRecorder, EventType
 from moorage.clock import Clock
 from moorage.framework.queued_pod import QueuedPod
 from moorage.gang.group import Group
+from moorage.gang.hierarchy import Branch
 from moorage.gang.pod_reasons import PodReasons
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import SchedulingQueue
@@ -100,7 +103,12 @@ class GangStatus:
         if found is None:
             return
         self._say(found, "Warning", "FailedScheduling", message)
-        self._write(found, "Pending", "Unschedulable", message)
+        for obj in _pod_groups(group):
+            self._write(obj, "Pending", "Unschedulable", message)
+        self._reasons.attempted(members, message)
+
+    def left_out(self, members: list[QueuedPod], message: str) -> None:
+        """Say to pods why others of their tree were placed, and they were not."""
         self._reasons.attempted(members, message)
 
     def one_by_one(self, group: Group, scheduled: int) -> None:
@@ -122,13 +130,28 @@ class GangStatus:
             self._say(found, "Warning", "ScheduleTimeout", note)
             self._write(found, "Pending", "ScheduleTimeout", note)
 
-    def scheduled(self, group: Group) -> None:
-        """Say that a group is whole."""
+    def scheduled(self, group: Group, bound: Collection[str]) -> None:
+        """Say that a group is whole; `bound` are the uids of its pods that are."""
         found = group.object
-        if found is not None:
-            note = f"at least {group.minimum} pods of the group are bound"
-            self._say(found, "Normal", "Scheduled", note)
-            self._write(found, "Scheduled", "Scheduled", note)
+        if found is None:
+            return
+        if group.tree is not None:
+            self._tree_scheduled(found, group.tree, group.by_leaf(bound))
+            return
+        note = f"at least {group.minimum} pods of the group are bound"
+        self._say(found, "Normal", "Scheduled", note)
+        self._write(found, "Scheduled", "Scheduled", note)
+
+    def _tree_scheduled(self, root: PodGroup, tree: Branch, bound: Counter[str]) -> None:
+        """Say that enough groups of a tree are whole; and of each PodGroup whether it is."""
+        note = f"at least {tree.minimum} groups are bound"
+        self._say(root, "Normal", "Scheduled", note)
+        for leaf in tree.leaves():
+            pods = f"{bound[leaf.obj.key]} of the {leaf.minimum} pods needed are bound"
+            if leaf.has(bound):
+                self._write(leaf.obj, "Scheduled", "Scheduled", pods)
+            else:
+                self._write(leaf.obj, "Pending", "Unschedulable", pods)
 
     def _say(self, about: KubeObject, type_: EventType, reason: str, note: str) -> None:
         if self._said.get(about.uid) == note:
@@ -171,6 +194,13 @@ class GangStatus:
             return
         except ApiError as error:
             self._observers.failed(group.key, "", error)
+
+
+def _pod_groups(group: Group) -> list[PodGroup]:
+    """The PodGroups that a group is: itself, or those of its tree."""
+    if group.tree is not None:
+        return [leaf.obj for leaf in group.tree.leaves()]
+    return [] if group.object is None else [group.object]
 
 
 def _condition(type_: str, reason: str, message: str, now: float) -> dict[str, str]:

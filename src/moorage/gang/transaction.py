@@ -10,7 +10,7 @@ the other needs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from moorage.cache.table import NodeTable
 from moorage.cycle.attempt import Unschedulable
@@ -56,6 +56,16 @@ class Misfit(NamedTuple):
     refused: Sequence[Refused] = ()
     explanation: str = ""
     domain: str = ""
+
+
+class Trying(Protocol[P]):
+    """A way to try pods one after the other: for real, or in imagination."""
+
+    def attempt_one(
+        self, queued: QueuedPod, nodes: frozenset[str] | None, claims: set[str]
+    ) -> P | Refused: ...
+
+    def undo(self, placed: P) -> None: ...
 
 
 Attempt = Callable[[QueuedPod], P | Refused]

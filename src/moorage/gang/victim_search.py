@@ -7,11 +7,12 @@
 All of it on the live table inside a trial, and all of it undone.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from moorage.api import podgroup
 from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
 from moorage.cache.cache import Cache
@@ -19,7 +20,7 @@ from moorage.cache.disruption_budgets import Budgets
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
 from moorage.framework.eviction import EvictableRule, started
-from moorage.gang import foresight
+from moorage.gang import foresight, hierarchy
 from moorage.gang.directory import Directory
 from moorage.gang.foresight import Need
 from moorage.gang.group import Group
@@ -38,10 +39,12 @@ class Unit(NamedTuple):
         return max(info.priority for info in self.pods)
 
     @property
-    def importance(self) -> tuple[int, bool, int, float]:
-        """The smaller, the less important: priority, a group before a pod, size, age."""
+    def importance(self) -> tuple[int, int, int, float]:
+        """The smaller, the less important: priority, a group of groups before a group before a
+        pod, size, age."""
         age = -min(started(info.pod) for info in self.pods)
-        return self.priority, bool(self.group), len(self.pods), age
+        rank = bool(self.group) + hierarchy.names_composite(self.group)
+        return self.priority, rank, len(self.pods), age
 
 
 def line_up(
@@ -87,13 +90,39 @@ def _units(cache: Cache, groups: Directory) -> Iterable[Unit]:
     whole: dict[str, list[PodInfo]] = {}
     for pods in cache.table.pods:
         for info in pods.values():
-            group = groups.of(info.pod)
-            if group is None or group.minimum < 1 or is_divisible(group.object):
+            key = unit_of(groups, info.pod)
+            if not key:
                 yield Unit((info,))
             else:
-                whole.setdefault(group.key, []).append(info)
+                whole.setdefault(key, []).append(info)
     for key, infos in whole.items():
         yield Unit(tuple(infos), key)
+
+
+def unit_of(groups: Directory, pod: Pod) -> str:
+    """The key of the group that a pod can only be disrupted with; empty where it can be alone.
+
+    In a tree that is the highest group above the pod that is disrupted as a whole.
+    """
+    group = groups.of(pod)
+    if group is None or group.minimum < 1:
+        return ""
+    if group.tree is None:
+        return "" if is_divisible(group.object) else group.key
+    above = group.tree.path(podgroup.group_key(pod) or "")
+    whole = (branch.obj for branch in above if not is_divisible(branch.obj))
+    return next(map(hierarchy.object_key, whole), "")
+
+
+def unit_pods(groups: Directory, pod: Pod, assumed: Container[str]) -> dict[str, Pod]:
+    """The pods on nodes, or being bound to one, that can only be disrupted together with a pod."""
+    group, key = groups.of(pod), unit_of(groups, pod)
+    if group is None or not key:
+        return {}
+    there = group.on_nodes(assumed)
+    if group.key == key:
+        return there
+    return {uid: other for uid, other in there.items() if unit_of(groups, other) == key}
 
 
 def is_divisible(group: PodGroup | None) -> bool:

@@ -21,6 +21,7 @@ WITH_STATUS: Final = frozenset(
         "resourceclaims",
         "devicetaintrules",
         "podgroups",
+        "compositepodgroups",
         "elasticquotas",
         "deployments",
         "daemonsets",
@@ -55,6 +56,7 @@ WITH_GENERATION: Final = frozenset(
         "poddisruptionbudgets",
         "priorityclasses",
         "podgroups",
+        "compositepodgroups",
         "elasticquotas",
         "deployments",
         "daemonsets",
@@ -78,6 +80,7 @@ UPDATED_BY_VERSION: Final = frozenset(
         "deviceclasses",
         "devicetaintrules",
         "podgroups",
+        "compositepodgroups",
         "elasticquotas",
     )
 )

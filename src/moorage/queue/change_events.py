@@ -13,7 +13,7 @@ from moorage.api import quantity
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
-from moorage.api.podgroup import ElasticQuota, PodGroup
+from moorage.api.podgroup import CompositePodGroup, ElasticQuota, PodGroup
 from moorage.api.resource_claims import ResourceClaim
 from moorage.api.resource_requests import is_resize_infeasible, total_requests
 from moorage.api.resource_slices import DeviceClass, DeviceTaintRule, ResourceSlice
@@ -44,6 +44,7 @@ RESOURCES: Final[Mapping[type, Resource]] = {
     DeviceTaintRule: Resource.RESOURCE_SLICE,
     DeviceClass: Resource.DEVICE_CLASS,
     PodGroup: Resource.POD_GROUP,
+    CompositePodGroup: Resource.POD_GROUP,
     ElasticQuota: Resource.ELASTIC_QUOTA,
 }
 """The kinds, other than pods, whose changes are events; of the others no plugin hears."""

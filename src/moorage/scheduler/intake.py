@@ -30,7 +30,8 @@ from moorage.watch.reflector import Change, Reflector
 FOLLOWED = tuple(
     resource
     for plural, resource in RESOURCES.items()
-    if plural not in {"events", "leases", "configmaps", "podgroups", "elasticquotas"}
+    if plural not in {"events", "leases", "configmaps", "elasticquotas"}
+    and not plural.endswith("podgroups")
     and resource.group != "resource.k8s.io"
 )
 
@@ -40,7 +41,7 @@ def has_own_dice(resource: Resource) -> bool:
 
     What a seed gives must not change because one more resource is followed.
     """
-    return resource.group == "resource.k8s.io"
+    return resource.group == "resource.k8s.io" or resource.plural == "compositepodgroups"
 
 
 class KnownObjects:

@@ -84,6 +84,7 @@ _ALL: Final = (
     _resource("apps/v1", "statefulsets", "StatefulSet"),
     _resource("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget"),
     _resource("scheduling.x-k8s.io/v1alpha1", "elasticquotas", "ElasticQuota"),
+    _resource("scheduling.k8s.io/v1alpha3", "compositepodgroups", "CompositePodGroup"),
     _resource("scheduling.x-k8s.io/v1alpha1", "podgroups", "PodGroup"),
     _resource("v1", "pods", "Pod"),
     _resource("coordination.k8s.io/v1", "leases", "Lease"),
