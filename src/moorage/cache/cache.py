@@ -11,6 +11,7 @@ Pods bound to a node that is not (or no longer) known wait in `homeless` until i
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, zip_longest
 
 from moorage.api.node import Node
@@ -182,7 +183,8 @@ class Cache:
         else:
             self.table.add_pod(row, pod)
         self._where[pod.uid] = (node, pod)
-        self._on_rollback(lambda: self.displace(pod))
+        if self._undo is not None:
+            self._undo.append(partial(self.displace, pod))
 
     def _confirm(self, old: PodInfo, new: PodInfo, node: str) -> bool:
         """Believe what is new of a pod that stays where it is and uses what it used."""

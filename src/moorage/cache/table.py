@@ -266,7 +266,7 @@ class NodeTable(Columns):
             if not 0 <= total < ORDINARY:
                 total = self._note_extreme(resource, total)
             requested[resource, row] = mirror[resource, row] = total
-            self._floors[resource].sink(self._settle(resource, row))
+            self._floors[resource].sink(self._settle(resource, row, total))
         for index, amount in enumerate(pod.nonzero):
             total = own.nonzero.item(index, row) + sign * amount
             if not 0 <= total < ORDINARY:
@@ -375,18 +375,18 @@ class NodeTable(Columns):
             self.largest[resource] = max(self.largest[resource], amount)
             self._own.allocatable[resource, row] = amount
             self._own.allocatable_f8[resource, row] = amount if amount > 0 else 1
-            left = self._settle(resource, row)
+            left = self._settle(resource, row, self.requested.item(resource, row))
             if counted:
                 self._floors[resource].sink(left)
 
-    def _settle(self, resource: int, row: int) -> int:
+    def _settle(self, resource: int, row: int, requested: int) -> int:
         """Write what follows from what is offered and what is requested; return what is free."""
         own = self._own
-        left = own.allocatable.item(resource, row) - own.requested.item(resource, row)
+        left = own.allocatable.item(resource, row) - requested
         if not self.is_ordinary:
             left = int64.wrap(left)
         own.free[resource, row] = left
-        share = own.requested_f8.item(resource, row) / own.allocatable_f8.item(resource, row)
+        share = requested / own.allocatable_f8.item(resource, row)
         own.used_share[resource, row] = share if share < 1.0 else 1.0
         return left
 

@@ -35,6 +35,8 @@ from moorage.framework.verdicts import (
 
 Mask = NDArray[np.bool_]
 
+_NO_ROWS: Mask = np.zeros(0, dtype=bool)
+
 COOLDOWN = "NodeCooldown"
 COOLING_DOWN = unresolvable("node(s) had just rejected a pod").by(COOLDOWN)
 
@@ -45,7 +47,7 @@ class Filtering:
     __slots__ = ("active", "diagnosis", "feasible", "narrowed", "narrowing_plugins")
 
     def __init__(self, cycle: Cycle) -> None:
-        self.feasible: Mask = np.zeros(0, dtype=bool)
+        self.feasible = _NO_ROWS
         self.active: list[FilterEntry] = []
         self.narrowed: frozenset[str] | None = None
         self.narrowing_plugins: set[str] = set()
@@ -137,7 +139,8 @@ def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
             for row, answer in zip(rows, _ask_each(cycle, entry, rows), strict=True):
                 if answer is not None:
                     feasible[row] = False
-    _leave_to_nominated_pods(profile, cycle, outcome.active, feasible)
+    if len(cycle.cache.nominations):
+        _leave_to_nominated_pods(profile, cycle, outcome.active, feasible)
     return feasible
 
 

@@ -84,14 +84,15 @@ def _by_domain(
     counters: PodCounters, constraint: Constraint, moved: dict[int, int]
 ) -> NDArray[np.int32] | None:
     """int32 (domain): the verdict on its nodes; None where no node is refused."""
-    topology = counters.topologies.topology(constraint.topology_key)
     domains = counters.topologies.domains(constraint.topology_key, constraint.included)
     sums = counters.selected(constraint.counted).over(domains)
-    spread = _with_trial(sums, moved) if moved else PodsByDomain(sums.values, sums.least, sums.most)
+    spread = _with_trial(sums, moved) if moved else sums
     least = 0 if domains.present < constraint.min_domains else spread.least
     limit = constraint.max_skew - constraint.selects_self + least
-    if 0 <= limit >= spread.most and topology.covers_all:
-        return None
+    if 0 <= limit >= spread.most:
+        topology = counters.topologies.topology(constraint.topology_key)
+        if topology.covers_all:
+            return None
     verdicts = (spread.values > limit).astype(np.int32)
     verdicts[NO_DOMAIN] = UNLABELLED
     return verdicts
