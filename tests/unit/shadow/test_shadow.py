@@ -14,7 +14,7 @@ from moorage.memory.memory_cluster import MemoryCluster
 from moorage.shadow.process import CLUSTER, Shadow
 from moorage.shadow.summary import Findings
 from moorage.simulate.candidate import Candidate
-from moorage.watch.api_resources import NODES, PODS, PRIORITY_CLASSES
+from moorage.watch.api_resources import NODES, PODS, PRIORITY_CLASSES, Resource
 
 HIGH = {
     "apiVersion": "scheduling.k8s.io/v1",
@@ -73,8 +73,14 @@ def pod(number: int, **spec: Any) -> dict[str, Any]:
 class ReadOnly:
     """A server that only answers questions."""
 
-    def __init__(self, server: MemoryCluster) -> None:
-        self.list_page, self.watch = server.list_page, server.watch
+    def __init__(self, server: MemoryCluster, watched: list[str] | None = None) -> None:
+        self.list_page = server.list_page
+        self._server = server
+        self._watched = [] if watched is None else watched
+
+    def watch(self, resource: Resource, **asked: Any) -> Any:
+        self._watched.append(resource.plural)
+        return self._server.watch(resource, **asked)
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the shadow wants to {name}")
@@ -85,6 +91,7 @@ def shadowed(
     *candidates: Candidate,
     nodes: int = 6,
     deciding: Candidate = DEFAULT,
+    watched: list[str] | None = None,
 ) -> Findings:
     clock = VirtualClock(START)
 
@@ -100,7 +107,7 @@ def shadowed(
             clock=clock,
             rng=random.Random(2),
         )
-        shadow = Shadow(ReadOnly(cluster), candidates, clock)
+        shadow = Shadow(ReadOnly(cluster, watched), candidates, clock)
         tasks = (other.run(), shadow.run(), Kubelet(cluster).serve())
         running = [asyncio.ensure_future(each) for each in tasks]
         await clock.sleep(5)
@@ -136,6 +143,17 @@ def test_a_shadow_of_the_same_configuration_agrees_on_every_pod() -> None:
     assert tally.counts.keys() <= {"same", "tied"}
     assert found.unseen.pods == 0
     assert found.kpis("kube-default")["pods"] == found.kpis(CLUSTER)["pods"] == 40
+
+
+def test_many_configurations_go_by_one_watch() -> None:
+    alone, together = list[str](), list[str]()
+    pods = [pod(number) for number in range(5)]
+    shadowed(pods, DEFAULT, watched=alone)
+    found = shadowed(pods, DEFAULT, PACKING, Candidate("again"), watched=together)
+
+    assert [each.placed for each in found.one_step] == [5, 5, 5]
+    assert "pods" in alone
+    assert sorted(together) == sorted(alone)
 
 
 def test_a_shadow_of_another_policy_says_what_was_given_up_and_by_whom() -> None:

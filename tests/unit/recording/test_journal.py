@@ -1,0 +1,68 @@
+"""What is told is written as it was then, takes little room, and is read by later Moorages."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from moorage.api.cluster_objects import ConfigMap, Namespace
+from moorage.api.meta import ObjectMeta
+from moorage.bench import workload_kinds
+from moorage.recording.entries import Noted, ObjectPut, PodPut
+from moorage.recording.journal import Journal
+from moorage.recording.play import Player
+from moorage.recording.recorder import Recorder
+from moorage.recording.segments import Recording, SegmentWriter, segments_in
+from tests.unit.recording.mixed_cluster import node, pod, record
+
+
+def test_what_changes_after_it_was_told_is_written_as_it_was(tmp_path: Path) -> None:
+    made = Journal(SegmentWriter(tmp_path / "made"), pytest.fail)
+    value = ["a"]
+    made.write(Noted("being evicted", "default-scheduler", value))
+    value.append("b")
+    made.close()
+
+    (found,) = Recording(tmp_path / "made").entries()
+    assert found == Noted("being evicted", "default-scheduler", ["a"])
+
+
+@pytest.mark.parametrize("kind", ["basic", "varied", "spread", "antiaffinity"])
+def test_a_bound_pod_takes_less_than_a_kilobyte(tmp_path: Path, kind: str) -> None:
+    nodes = [raw("Node", workload_kinds.raw_node(kind, each)) for each in range(20)]
+    pods = [raw("Pod", workload_kinds.raw_pod(kind, each)) for each in range(100)]
+    record(tmp_path / "made", nodes + pods)
+
+    found = Recording(tmp_path / "made").entries()
+    assert sum(isinstance(each, PodPut) for each in found) == 100
+    size = sum(file.stat().st_size for file in segments_in(tmp_path / "made"))
+    assert size < 100 * 1024
+
+
+def raw(kind: str, given: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": kind, **given}
+
+
+def test_format_1_is_read_as_before(tmp_path: Path) -> None:
+    record(tmp_path / "made", [node(1), *(pod(f"web-{each}") for each in range(5))])
+    (file,) = segments_in(tmp_path / "made")
+    content = file.read_bytes()
+    assert content.startswith(b"moorage recording 2\n")
+    file.write_bytes(content.replace(b"moorage recording 2\n", b"moorage recording 1\n", 1))
+
+    played = Player(tmp_path / "made").play()
+
+    assert played.divergence is None
+    assert played.attempts == 5
+
+
+def test_config_maps_are_never_told() -> None:
+    told: list[Any] = []
+    recorder = Recorder(told.append, lambda: 1.0)
+    recorder.cache.objects.put(ConfigMap(metadata=ObjectMeta(name="passwords")))
+    recorder.cache.objects.put(Namespace(metadata=ObjectMeta(name="seen")))
+
+    (put,) = (each for each in told if isinstance(each, ObjectPut))
+    assert put.kind == "Namespace"
+    assert b"passwords" not in msgspec.msgpack.encode(told)
