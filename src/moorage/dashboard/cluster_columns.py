@@ -4,6 +4,8 @@ Nothing here runs unless somebody looks: `catch_up` follows the table's log. Eac
 gets a revision of its own, so that a viewer is described by one number, whatever he has missed.
 """
 
+import sys
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
@@ -55,7 +57,8 @@ class ClusterColumns:
         self._looks = 0
         self._devices: list[NodeDevices] = []
         self._log: Follower[int] = Follower()
-        self._stale: set[int] = set()
+        self._stale: OrderedDict[int, None] = OrderedDict()
+        """Rows to be looked at, those that changed first before the others."""
         self._nodes: list[Node | None] = []
         self.facts: list[NodeFacts] = []
         self.tenants: list[str] = []
@@ -66,13 +69,15 @@ class ClusterColumns:
         self._order: Rows | None = None
         self.label_values: dict[str, set[str]] = {}
 
-    def steps(self) -> Iterator[int]:
-        """Take in what changed, some rows at a time; yields how many."""
+    def steps(self, most: int = sys.maxsize) -> Iterator[int]:
+        """Take in so many of the rows that changed, some at a time; yields how many."""
         self._look()
-        while self._stale:
-            rows = [self._stale.pop() for _ in range(min(CHUNK, len(self._stale)))]
+        while self._stale and most > 0:
+            number = min(CHUNK, most, len(self._stale))
+            rows = [self._stale.popitem(last=False)[0] for _ in range(number)]
             self._take(np.array(rows, dtype=np.int64))
-            yield len(rows)
+            most -= number
+            yield number
         if self._looks % MEASURED_EVERY == 0:
             yield from self._measure()
         self._looks += 1
@@ -111,7 +116,7 @@ class ClusterColumns:
         table = self._cache.table
         missed = self._log.missed(table.usage_log)
         self._grow(table)
-        self._stale.update(range(table.rows) if missed is None else missed)
+        self._stale.update(dict.fromkeys(range(table.rows) if missed is None else missed))
 
     def _grow(self, table: NodeTable) -> None:
         lacking = table.rows - len(self.facts)

@@ -44,6 +44,10 @@ class ClusterView:
         """Take in what changed since somebody looked last."""
         await sliced(self._later, self.columns.steps())
 
+    async def catch_up_some(self) -> None:
+        """Take in as much of it as one delta holds, however much changes."""
+        await sliced(self._later, self.columns.steps(MOST_ROWS))
+
     async def whole(self, label: str = "", ask: AskVerdicts | None = None) -> bytes:
         """Every node; `ask` tells what each says of a pod."""
         await self.catch_up()

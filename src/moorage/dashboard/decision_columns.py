@@ -1,52 +1,39 @@
 """When attempts ended, how, and how long they took: columns over the decision records."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.observe.decision_records import DecisionRecords, Outline
+from moorage.observe.decision_records import DecisionRecords
 
-CHUNK: Final = 200
 BUCKETS: Final = 300
 RATE_SECONDS: Final = 10.0
 _MOST_MICROS: Final = 1 << 40
 
 
 class DecisionColumns:
-    """The last attempts, oldest first: numbers, times, milliseconds, whether a node was found."""
+    """The last attempts, oldest first: times, milliseconds, whether a node was found."""
 
     def __init__(self, records: DecisionRecords, most: int) -> None:
         self._records = records
         self._most = most
         self._taken = 0
-        self._numbers = np.zeros(0, dtype=np.int64)
         self._times = np.zeros(0)
         self._ms = np.zeros(0)
         self._placed = np.zeros(0, dtype=bool)
 
-    def steps(self) -> Iterator[int]:
-        """Take in what was recorded since, some records at a time; yields how many."""
-        chunk: list[Outline] = []
-        for outline in self._records.outlines(self._taken):
-            chunk.append(outline)
-            if len(chunk) >= CHUNK:
-                yield self._append(chunk)
-                chunk = []
-        if chunk:
-            yield self._append(chunk)
-
-    def _append(self, chunk: list[Outline]) -> int:
-        numbers, times, ms, placed = zip(*chunk, strict=True)
-        self._taken = numbers[-1]
-        most = self._most
-        self._numbers = np.concatenate((self._numbers, np.array(numbers, np.int64)))[-most:]
-        self._times = np.concatenate((self._times, np.array(times)))[-most:]
-        self._ms = np.concatenate((self._ms, np.array(ms)))[-most:]
-        self._placed = np.concatenate((self._placed, np.array(placed, dtype=bool)))[-most:]
-        return len(chunk)
+    def catch_up(self) -> None:
+        """Take in what was recorded since."""
+        found = self._records.outlines(self._taken)
+        if not len(found.numbers):
+            return
+        self._taken, most = int(found.numbers[-1]), self._most
+        self._times = np.concatenate((self._times, found.times))[-most:]
+        self._ms = np.concatenate((self._ms, found.ms))[-most:]
+        self._placed = np.concatenate((self._placed, found.placed))[-most:]
 
     def rates(self, now: float) -> dict[str, float | None]:
         """Attempts per second of the last seconds, and how long the last thousand took."""

@@ -58,14 +58,14 @@ class DecisionView:
         self._timings = timings
         self._columns = DecisionColumns(records, capacity)
 
-    async def catch_up(self) -> None:
+    def catch_up(self) -> None:
         """Take in what was recorded since somebody looked last."""
-        await sliced(at_once, self._columns.steps())
+        self._columns.catch_up()
 
     async def page(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Some records and where to go on, and what all of them say together."""
         asked = DecisionQuery.of(query, self.records.count)
-        await self.catch_up()
+        self.catch_up()
         found = [each for each in await sliced(at_once, self._found(asked)) if each is not None]
         limit = asked.wanted.limit
         more = len(found) > limit

@@ -145,12 +145,11 @@ class QueueView:
             yield
 
     def _takes(self, wanted: QueueFilter, pod: QueuedPod, reason: str) -> bool:
-        key = pod.info.pod.key
         return (
-            wanted.state in ("", self._state(pod))
+            (not wanted.state or wanted.state == self._state(pod))
             and wanted.namespace in ("", pod.info.cls.namespace)
             and wanted.reason in ("", reason)
-            and (not wanted.q or wanted.q in key)
+            and (not wanted.q or wanted.q in pod.info.pod.key)
         )
 
     def _state(self, pod: QueuedPod) -> str:
@@ -162,7 +161,7 @@ class QueueView:
         """Why a pod waits, in a word that many share: who keeps it back."""
         if pod.gated_by:
             return pod.gated_reason or pod.gated_by
-        return ", ".join(sorted(pod.refused_by))
+        return ", ".join(sorted(pod.refused_by)) if pod.refused_by else ""
 
     def _item(self, place: int | None, pod: QueuedPod) -> dict[str, Any]:
         info, now = pod.info, self._now()

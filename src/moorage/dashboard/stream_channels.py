@@ -28,7 +28,7 @@ class ClusterChannel:
         self._view = view
 
     async def catch_up(self) -> None:
-        await self._view.catch_up()
+        await self._view.catch_up_some()
 
     def begin(self) -> ClusterCursor:
         return self._view.cursor()
@@ -50,7 +50,7 @@ class DecisionChannel:
 
     async def catch_up(self) -> None:
         """Take in the attempts made since the last beat, or the newest of them."""
-        await self._view.catch_up()
+        self._view.catch_up()
         count = self._view.records.count
         if count > self._count:
             await sliced(at_once, self._taken(self._count))

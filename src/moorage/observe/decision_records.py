@@ -62,17 +62,16 @@ class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     trace: str = ""
 
 
-class Outline(NamedTuple):
-    """The least of a record: in virtual time, which an attempt takes none of, `ms` of its steps."""
+class Outlines(NamedTuple):
+    """The least of some records, as columns, oldest first.
 
-    number: int
-    time: float
-    ms: float
-    placed: bool
+    In virtual time, which an attempt takes none of, `ms` is that of its steps.
+    """
 
-
-_RESULT, _TIME, _MICROS, _TOOK = 4, 5, 6, 20
-"""Where a record has them."""
+    numbers: NDArray[np.int64]
+    times: NDArray[np.float64]
+    ms: NDArray[np.float64]
+    placed: NDArray[np.bool_]
 
 
 class Texts:
@@ -111,6 +110,9 @@ class DecisionRecords:
         self._bound = array("q")
         self._bind = array("q")
         """Microseconds by slot: of the attempt until it was bound, and of Bind; 0 for none yet."""
+        self._times = array("d")
+        self._took = array("q")
+        """Microseconds of the attempt; their complement, which is negative, where it failed."""
         self._nodes = Texts(NODES)
         self._by_pod: dict[int, int | tuple[int, ...]] = {}
         self._texts = Texts(TEXTS)
@@ -127,6 +129,8 @@ class DecisionRecords:
         known, further = self._texts.numbers.get, self._texts.number
         profile, names = attempt.profile, tuple(parts[::2])
         points = tuple([step[0] for step in steps])
+        took = [int(step[3] * 1e6) for step in steps]
+        micros = int(attempt.seconds * 1e6 + 0.5)
         where, result = self._nodes.numbers.get(node), attempt.result
         self._slots[slot] = _ENCODE(
             (
@@ -136,7 +140,7 @@ class DecisionRecords:
                 known(profile) or further(profile),
                 0 if result is Result.SCHEDULED else _CODES[result],
                 attempt.time,
-                int(attempt.seconds * 1e6 + 0.5),
+                micros,
                 attempt.attempts,
                 (where or self._nodes.number(node)) if node else "",
                 attempt.score,
@@ -150,11 +154,14 @@ class DecisionRecords:
                 attempt.generation,
                 attempt.trace,
                 known(points) or further(points),
-                [int(step[3] * 1e6) for step in steps],
+                took,
                 self._others(attempt) if attempt.runners_up else (),
             )
         )
         self._numbers[slot] = count
+        self._times[slot] = attempt.time
+        micros = micros or sum(took)
+        self._took[slot] = micros if result is Result.SCHEDULED else ~micros
         if self._told is not None:
             self._told.set()
 
@@ -201,8 +208,9 @@ class DecisionRecords:
     def _grow(self, owner: int) -> None:
         self._slots.append(_FREE)
         self._owners.append(owner)
-        for column in (self._numbers, self._bound, self._bind):
+        for column in (self._numbers, self._bound, self._bind, self._took):
             column.append(0)
+        self._times.append(0.0)
 
     def _forget(self, owner: int, slot: int) -> None:
         held = self._by_pod.get(owner)
@@ -221,7 +229,7 @@ class DecisionRecords:
         index = sum(
             72 + 32 + (len(h) * 40 if isinstance(h, tuple) else 32) for h in self._by_pod.values()
         )
-        return sum(len(each) + 33 + 16 for each in self._slots) + index
+        return sum(len(each) + 33 + 7 * 8 for each in self._slots) + index
 
     def of_pod(self, pod: str) -> list[DecisionRecord]:
         """The last attempts at a pod, oldest first."""
@@ -239,14 +247,14 @@ class DecisionRecords:
         """Of the last so many records those after a number, oldest first."""
         yield from self.since(max(after, self.count - most))
 
-    def outlines(self, number: int) -> Iterator["Outline"]:
-        """Of every record after that number, oldest first, when it was and how it ended."""
+    def outlines(self, number: int) -> Outlines:
+        """Of every record after that number when it was, how long it took and how it ended."""
         numbers = np.array(self._numbers)
-        for slot in _in_order(numbers, numbers > number).tolist():
-            if self._numbers[slot] == numbers[slot]:
-                raw = msgspec.msgpack.decode(self._slots[slot])
-                micros = raw[_MICROS] or sum(raw[_TOOK])
-                yield Outline(raw[0], raw[_TIME], micros / 1000, raw[_RESULT] == _PLACED)
+        slots = _in_order(numbers, numbers > number)
+        took = np.array(self._took)[slots]
+        placed = took >= 0
+        ms = np.where(placed, took, ~took) / 1000
+        return Outlines(numbers[slots], np.array(self._times)[slots], ms, placed)
 
     def before(self, number: int) -> Iterator[DecisionRecord]:
         """Every record before that number, newest first."""

@@ -12,7 +12,7 @@ from moorage.dashboard import event_stream, viewers
 from moorage.dashboard.cluster_view import MOST_ROWS, SNAPSHOT_ROWS, ClusterView
 from moorage.dashboard.dashboard import Dashboard
 from moorage.dashboard.decision_view import DecisionView
-from moorage.dashboard.stream_channels import MOST_SENT, DecisionChannel
+from moorage.dashboard.stream_channels import MOST_SENT, ClusterChannel, DecisionChannel
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.records import Attempt, Result
 from moorage.testing import node, pod
@@ -149,6 +149,25 @@ def test_what_is_kept_up_to_date_is_what_is_read_afresh() -> None:
     assert kept == afresh
 
 
+def test_a_beat_takes_in_as_many_nodes_as_a_delta_holds_however_many_changed() -> None:
+    nodes = 3 * MOST_ROWS
+    cache = cluster(nodes)
+    view = caught_up(ClusterView(cache))
+    channel, seen = ClusterChannel(view), view.cursor()
+    told: list[list[int]] = []
+
+    for number in range(nodes):
+        cache.put_pod(placed(f"p{number}", f"n{number}"))
+    for _ in range(4):
+        asyncio.run(channel.catch_up())
+        delta, seen = channel.since(seen)
+        told.append([] if delta is None else delta["rows"])
+        cache.put_pod(placed(f"more{len(told)}", "n0"))
+
+    assert [len(rows) for rows in told] == [MOST_ROWS] * 3 + [1]
+    assert len({row for rows in told for row in rows}) == nodes
+
+
 def test_decisions_are_the_newest_few_and_how_many_were_skipped() -> None:
     records = DecisionRecords()
     channel = DecisionChannel(DecisionView(records, lambda: 2000.0))
@@ -177,11 +196,11 @@ def test_what_nobody_follows_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -
     run = finished(node("a").offering(cpu="8"), pod("huge").requesting(cpu="16"), seconds=1)
     looked: list[str] = []
 
-    async def look(view: Any) -> None:
-        looked.append(type(view).__name__)
+    async def look(channel: Any) -> None:
+        looked.append(channel.name)
 
-    for view in (ClusterView, DecisionView):
-        monkeypatch.setattr(view, "catch_up", look)
+    for channel in (ClusterChannel, DecisionChannel):
+        monkeypatch.setattr(channel, "catch_up", look)
 
     async def main() -> None:
         async with serving(Dashboard(run.sources)) as asker:
@@ -194,7 +213,7 @@ def test_what_nobody_follows_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -
 
     asyncio.run(main())
 
-    assert set(looked) == {"DecisionView"}
+    assert set(looked) == {"decisions"}
 
 
 async def events(asker: Asker, views: str, wanted: int) -> list[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from moorage.observe.decision_records import DecisionRecord, DecisionRecords
@@ -126,6 +127,22 @@ def test_records_of_many_pods_stay_within_three_hundred_bytes_each() -> None:
     records = filled(5000)
 
     assert records.bytes_used / len(records) <= 300
+
+
+def test_outlines_say_what_the_records_say_and_steps_where_no_time_passed() -> None:
+    records = DecisionRecords(capacity=4)
+    for number, result in enumerate((*Result, Result.SCHEDULED), 1):
+        records.attempted(attempt(f"p{number}", number, result))
+    records.attempted(msgspec.structs.replace(attempt("virtual", 9), seconds=0.0))
+
+    found = records.outlines(records.count - 3)
+
+    kept = list(records.since(records.count - 3))
+    assert found.numbers.tolist() == [each.number for each in kept]
+    assert found.times.tolist() == [each.time for each in kept]
+    assert found.placed.tolist() == [each.result == "scheduled" for each in kept]
+    assert found.ms.tolist() == [0.25, 0.25, 0.25]
+    assert [each.ms for each in kept] == [0.25, 0.25, 0.0]
 
 
 def test_pages_go_on_where_the_last_one_ended() -> None:
