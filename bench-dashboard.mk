@@ -8,3 +8,8 @@ bench-dashboard: $(READY)
 
 bench-frames: $(READY)
 	@$(BIN)/python bench/dashboard_frames.py
+
+.PHONY: bench-dashboard-memory
+
+bench-dashboard-memory: $(READY)
+	@$(BIN)/python bench/dashboard_memory.py $(DASHBOARD)

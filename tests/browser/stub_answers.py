@@ -28,10 +28,13 @@ def cluster(nodes: int) -> Raw:
         "tenant": [HOSTILE if row % 7 == 0 else f"team-{row % 4}" for row in rows],
         "ready": [row % 500 != 3 for row in rows],
         "tainted": [row % 5 == 0 for row in rows],
+        "cores": [96.0 if row == 0 else 8.0 for row in rows],
+        "gib": [64.0 for row in rows],
         "pods": [row % 30 for row in rows],
         "gpu": [row % 9 / 8 if row % 5 == 0 else None for row in rows],
         "price": [0.4 + row % 5 for row in rows],
         "verdict": [row % 3 for row in rows],
+        "label": [f"rack-{row % 20}" for row in rows],
     }
     share = [row * 7 % 101 / 100 for row in rows]
     shares = dict.fromkeys(("allocation", "cpu", "memory", "usage", "gpu_fragmentation"), share)

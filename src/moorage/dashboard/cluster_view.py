@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.cache.cache import Cache
+from moorage.cache.podinfo import CPU, MEMORY
 from moorage.dashboard.cluster_columns import MEASURES, ClusterColumns
 from moorage.dashboard.node_measures import NO_MEASURES, NodeMeasures
 from moorage.dashboard.pod_verdicts import Verdicts
@@ -105,6 +106,8 @@ class ClusterView:
             "name": [each.name for each in facts],
             "zone": [each.zone for each in facts],
             "pool": [each.pool for each in facts],
+            "cores": self._allocatable(CPU, rows, 1000),
+            "gib": self._allocatable(MEMORY, rows, 1 << 30),
             **dict(self._changing(rows)),
         }
         if label:
@@ -112,6 +115,9 @@ class ClusterView:
             kept = (nodes[row] for row in rows.tolist())
             found["label"] = ["" if node is None else node.labels.get(label, "") for node in kept]
         return found
+
+    def _allocatable(self, resource: int, rows: NDArray[np.int64], unit: int) -> Any:
+        return (self._cache.table.allocatable[resource, rows] / unit).round(1)
 
     def _changing(self, rows: NDArray[np.int64]) -> Iterator[tuple[str, Any]]:
         columns, listed = self.columns, rows.tolist()

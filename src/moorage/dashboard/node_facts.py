@@ -25,6 +25,7 @@ class NodeFacts(NamedTuple):
     zone: str
     pool: str
     ready: bool
+    """Whether the kubelet reports it ready, and it is not cordoned."""
     tainted: bool
     """Whether it keeps off pods that tolerate nothing."""
 
@@ -34,10 +35,10 @@ NO_NODE: Final = NodeFacts("", "", "", False, False)
 
 def facts_of(node: Node) -> NodeFacts:
     """What a node's object says."""
-    repels = node.spec.unschedulable or any(
-        taint.effect != "PreferNoSchedule" for taint in node.taints
-    )
-    return NodeFacts(node.name, node.zone, pool_of(node), is_ready(node), repels)
+    cordoned = node.spec.unschedulable
+    repels = cordoned or any(taint.effect != "PreferNoSchedule" for taint in node.taints)
+    ready = is_ready(node) and not cordoned
+    return NodeFacts(node.name, node.zone, pool_of(node), ready, repels)
 
 
 def pool_of(node: Node) -> str:

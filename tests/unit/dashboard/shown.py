@@ -47,7 +47,11 @@ async def explained(pod: str) -> Any:
     return {"state": "pending", "pod": pod}
 
 
-def finished(*objects: NodeBuilder | PodBuilder | dict[str, Any], seconds: float = 30) -> Finished:
+def finished(
+    *objects: NodeBuilder | PodBuilder | dict[str, Any],
+    seconds: float = 30,
+    config: dict[str, Any] = CONFIG,
+) -> Finished:
     """Run the scheduler for a while."""
     clock = VirtualClock(1_800_000_000.0)
     cluster = MemoryCluster(clock=clock, rng=random.Random(1))
@@ -58,7 +62,7 @@ def finished(*objects: NodeBuilder | PodBuilder | dict[str, Any], seconds: float
         kind = "Node" if isinstance(obj, NodeBuilder) else "Pod"
         cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
     known = built_in_plugins.built_in()
-    loaded = load(CONFIG, known=built_in_plugins.describe_plugins(known))
+    loaded = load(config, known=built_in_plugins.describe_plugins(known))
     profiles = build_profiles(loaded.configuration, known)
     metrics, records = Metrics(sampled=1.0), DecisionRecords()
 

@@ -66,10 +66,12 @@ def test_the_cluster_has_a_column_of_everything(run: Finished) -> None:
     assert nodes["label"][rows["a"]] == "front"
     assert nodes["pods"][rows["a"]] == 1
     assert nodes["cpu"][rows["a"]] == nodes["allocation"][rows["a"]] == 0.75
+    assert (nodes["cores"][rows["a"]], nodes["gib"][rows["a"]]) == (2.0, 8.0)
     assert nodes["gpu"][rows["b"]] == 0.5
     assert nodes["gpu"][rows["a"]] is None
     assert nodes["tenant"][rows["b"]] == "default"
     assert nodes["tainted"][rows["c"]] is True
+    assert [nodes["ready"][rows[name]] for name in "abc"] == [True, True, False]
     assert "tier" in told["labels"]
 
 
@@ -198,6 +200,20 @@ def test_a_pod_that_is_placed_says_where(run: Finished) -> None:
 
     assert (told["state"], told["node"]) == ("bound", "a")
     assert told["attempts"][-1]["scores"]
+
+
+def test_a_pod_that_makes_room_says_where_and_who_leaves() -> None:
+    slow = pod("small").requesting(cpu="2").with_spec(terminationGracePeriodSeconds=600)
+    run = finished(
+        node("a").offering(cpu="2", pods="10"),
+        slow.on("a"),
+        pod("great").requesting(cpu="2").prioritised(100),
+    )
+
+    told = get(run.sources, "pod/default/great")["preemption"]
+
+    assert (told["for"], told["node"]) == ("default/great", "a")
+    assert (told["victims"], told["victim_count"]) == (["default/small"], 1)
 
 
 def test_plugins_have_points_and_costs(run: Finished) -> None:

@@ -9,7 +9,7 @@ export const WAYS = {
   memory: { label: "memory requested", column: "memory", write: percent, about: "of what is allocatable" },
   usage: { label: "usage", column: "usage", write: percent, about: "what is truly used, where it is measured" },
   gpu: { label: "GPU requested", column: "gpu", write: percent, about: "of the node's GPUs" },
-  gpu_fragmentation: { label: "GPU fragmentation", column: "gpu_fragmentation", write: percent, about: "free GPU that typical pods cannot use" },
+  gpu_fragmentation: { label: "GPU fragmentation", column: "gpu_fragmentation", write: percent, about: "of what is idle, the part on GPUs that are partly used" },
   cost: { label: "cost", column: "price", write: number, about: "price per hour", stretch: true },
   pods: { label: "pods", column: "pods", write: number, about: "pods on the node", stretch: true },
   zone: { label: "zone", column: "zone", kinds: true },

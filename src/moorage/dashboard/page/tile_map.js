@@ -44,7 +44,7 @@ export class TileMap {
     else this.#clamp();
   }
 
-  /** {palette, codes, dim(row), label(row), value(row), marks(row), chosen} to draw. */
+  /** {palette, codes, dim(row), struck(row), label(row), values(row), chosen, unit} to draw. */
   paint(scene) {
     this.#scene = scene;
     this.#bitmaps = null;
@@ -110,7 +110,7 @@ export class TileMap {
     const letter = pen.measureText("n").width;
     for (const block of this.#layout.blocks) {
       const x = block.x * this.#scale + this.#left;
-      const y = (block.y + this.#layout.head - 5) * this.#scale + this.#top;
+      const y = (block.y + this.#layout.head * 0.72) * this.#scale + this.#top;
       const wide = Math.max(20, block.width * this.#scale);
       if (y < 0 || y > this.height + 20 || x > this.width || x + wide < 0) continue;
       pen.fillStyle = this.#scene.ink;
@@ -143,7 +143,7 @@ export class TileMap {
       if (pitch >= 9) seen.push(...within(block, columns, lines));
     });
     this.#marks(seen, pitch - gap);
-    if (pitch >= NAMED) this.#words(seen, pitch - gap);
+    if (pitch >= NAMED * this.#scene.unit) this.#words(seen, pitch - gap);
   }
 
   /** Nodes that take no pods are struck through, whatever their colour. */
@@ -156,20 +156,24 @@ export class TileMap {
       pen.moveTo(left, top + side);
       pen.lineTo(left + side, top);
     }
-    pen.strokeStyle = this.#scene.strike;
-    pen.lineWidth = 1.5;
-    pen.stroke();
+    for (const [colour, thick] of [[this.#scene.ground, 3.5], [this.#scene.strike, 1.5]]) {
+      pen.strokeStyle = colour;
+      pen.lineWidth = thick * this.#scene.unit;
+      pen.stroke();
+    }
   }
 
   #words(rows, side) {
     const { pen } = this;
-    pen.font = `11px ${this.#scene.font}`;
+    const line = Math.round(14 * this.#scene.unit);
+    pen.font = `${Math.round(11 * this.#scene.unit)}px ${this.#scene.font}`;
     const letter = pen.measureText("n").width;
     for (const row of rows) {
       const [left, top] = this.corner(row);
       pen.fillStyle = this.#scene.dim(row) ? this.#scene.soft : inkOn(this.#scene.palette[this.#scene.codes[row]]);
-      [this.#scene.label(row), ...this.#scene.values(row)].forEach((text, line) => {
-        if (14 + line * 14 < side) pen.fillText(cut(text, side - 8, letter), left + 4, top + 14 + line * 14);
+      [this.#scene.label(row), ...this.#scene.values(row)].forEach((text, place) => {
+        const down = (place + 1) * line;
+        if (down < side) pen.fillText(cut(text, side - 8, letter), left + 4, top + down);
       });
     }
   }

@@ -6,21 +6,25 @@ import { count, millis } from "./words.js";
 const WIDTH = 1000;
 const HEIGHT = 84;
 
-/** `at` is the moment that is looked at, or none; `went(at)` when another is chosen. */
+/** `at` is the moment that is looked at, or none; `went(at)` when another is chosen. Slices in which nothing was attempted are not told. */
 export function timeline(buckets, at, went) {
   const most = Math.max(1, ...buckets.map((each) => each.placed + each.refused));
   const late = Math.max(1e-9, ...buckets.map((each) => each.p99_ms ?? 0));
-  const wide = WIDTH / buckets.length;
-  const length = buckets.length > 1 ? buckets[1].at - buckets[0].at : 1;
-  const bars = buckets.flatMap((each, index) => stacked(each, index * wide, wide, most));
-  const points = buckets.map((each, index) => (each.p99_ms === null || each.p99_ms === undefined ? null : `${(index + 0.5) * wide},${HEIGHT - (each.p99_ms / late) * (HEIGHT - 6)}`));
+  const first = buckets[0].at;
+  const length = Math.min(...buckets.slice(1).map((each, index) => each.at - buckets[index].at), buckets.length > 1 ? Number.POSITIVE_INFINITY : 1);
+  const whole = buckets.at(-1).at + length - first;
+  const place = (moment) => (WIDTH * (moment - first)) / whole;
+  const wide = place(first + length);
+  const bars = buckets.flatMap((each) => stacked(each, place(each.at), wide, most));
+  const points = buckets.map((each) => (each.p99_ms === null || each.p99_ms === undefined ? null : `${place(each.at) + wide / 2},${HEIGHT - (each.p99_ms / late) * (HEIGHT - 6)}`));
   const here = at ? buckets.findIndex((each) => at <= each.at + length) : -1;
   const reach = buckets.map((each, index) => {
+    const until = buckets[index + 1]?.at ?? each.at + length;
     const text = `${absolute(each.at)}: ${count(each.placed)} placed, ${count(each.refused)} refused, p99 ${millis(each.p99_ms)}`;
-    return svg("rect.reach", { x: index * wide, y: 0, width: wide, height: HEIGHT, on: { click: () => went(each.at + length) } }, svg("title", {}, text));
+    return svg("rect.reach", { x: place(each.at), y: 0, width: place(until) - place(each.at), height: HEIGHT, on: { click: () => went(each.at + length) } }, svg("title", {}, text));
   });
-  const chart = svg("svg.chart", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", height: HEIGHT, role: "img", "aria-label": `Attempts over time, from ${absolute(buckets[0].at)} to ${absolute(buckets.at(-1).at)}` },
-    bars, svg("polyline.late", { points: points.filter(Boolean).join(" ") }), here >= 0 ? svg("rect.here", { x: 0, y: 0, width: (here + 1) * wide, height: HEIGHT }) : null, reach);
+  const chart = svg("svg.chart.time", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": `Attempts over time, from ${absolute(first)} to ${absolute(buckets.at(-1).at)}` },
+    bars, svg("polyline.late", { points: points.filter(Boolean).join(" ") }), here >= 0 ? svg("rect.here", { x: 0, y: 0, width: place(buckets[here].at) + wide, height: HEIGHT }) : null, reach);
   return h("div", {}, chart, scrubber(buckets, length, here, went), feet(buckets, most, late));
 }
 

@@ -175,7 +175,7 @@ export class ClusterView {
     const anew = !this.#shape.startsWith(who);
     this.#shape = shape;
     const rows = inOrder(nodes);
-    this.map.place(laidOut(grouped(rows, this.#column()), this.map.width, this.map.height - 4, rows.length), anew);
+    this.map.place(laidOut(grouped(rows, this.#column()), this.map.width, this.map.height - 4, rows.length, unit()), anew);
   }
 
   #paint() {
@@ -201,16 +201,17 @@ export class ClusterView {
       values: (row) => [way.kinds ? this.#worded(row) : `${way.label} ${way.write(nodes[way.column][row])}`, `cpu ${percent(nodes.cpu[row])}`, `memory ${percent(nodes.memory[row])}`, many(nodes.pods[row], "pod")],
       head: (group) => [group.name, this.#about(group)],
       chosen: this.#rowOf.get(this.#query.node) ?? -1,
-      font: named("--sans"), small: Math.round(Number.parseFloat(style.fontSize) * 0.86), ink: named("--ink"), soft: named("--soft"), ground: named("--sheet"), strike: named("--bad"),
+      font: named("--sans"), unit: unit(), small: Math.round(12 * unit()), ink: named("--ink"), soft: named("--soft"), ground: named("--sheet"), strike: named("--bad"),
     });
     this.map.canvas.setAttribute("aria-label", `${many(nodes.name.length, "node")} coloured by ${way.label}`);
   }
 
   #headline(nodes) {
-    const pods = nodes.pods.reduce((sum, each) => sum + each, 0);
     const away = nodes.ready.filter((ready) => !ready).length;
-    const mean = (column) => column.reduce((sum, each) => sum + (each ?? 0), 0) / (column.length || 1);
-    const facts = [many(nodes.name.length, "node"), many(pods, "pod"), `cpu ${percent(mean(nodes.cpu))}`, `memory ${percent(mean(nodes.memory))}`, away ? `${count(away)} take no pods` : ""];
+    const total = (column) => column.reduce((sum, each) => sum + (each ?? 0), 0);
+    const pods = total(nodes.pods);
+    const asked = (shares, sizes) => total(shares.map((share, row) => (share ?? 0) * sizes[row])) / (total(sizes) || 1);
+    const facts = [many(nodes.name.length, "node"), many(pods, "pod"), `cpu ${percent(asked(nodes.cpu, nodes.cores))}`, `memory ${percent(asked(nodes.memory, nodes.gib))}`, away ? `${count(away)} take no pods` : ""];
     const [first, ...others] = facts.filter(Boolean);
     const text = others.join(" · ");
     if (this.heading.dataset.text === first + text) return;
@@ -265,3 +266,6 @@ function inOrder({ name, pool }) {
   const order = new Intl.Collator("en", { numeric: true }).compare;
   return name.map((_, row) => row).sort((a, b) => order(pool[a] ?? "", pool[b] ?? "") || order(name[a], name[b]));
 }
+
+/** How much larger than at a desk everything is: walls are looked at from afar. */
+const unit = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 14;
