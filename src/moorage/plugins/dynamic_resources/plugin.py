@@ -312,9 +312,9 @@ class DynamicResources(
             return None
         self._catch_up(cycle, pod, state)
         answer = state.column.answers[cycle.table.row_of[node.name]]
-        if answer is None or answer.code:
-            raise PluginError(NAME, "Reserve", "claim allocation not found for node")
-        if not answer.claims:
+        if answer is None or answer.code or not answer.claims:
+            if any(state.claims[position] is not state.extended for position in state.to_allocate):
+                raise PluginError(NAME, "Reserve", "claim allocation not found for node")
             return None
         tracker = device_cache(cycle.cache).claims
         positions = state.to_allocate
