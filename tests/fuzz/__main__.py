@@ -31,6 +31,8 @@ def main() -> int:
     said = began
     with multiprocessing.Pool(options.workers, maxtasksperchild=200) as pool:
         for done in pool.imap_unordered(play, jobs):
+            for key in done.found.keys() - total.found.keys():
+                print(f"found: {done.found[key]}", file=sys.stderr, flush=True)
             total.merge(done)
             now = time.monotonic()
             if now - said > REPORT_SECONDS:

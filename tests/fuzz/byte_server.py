@@ -24,7 +24,7 @@ class ByteServer:
 
     def send(self, resource: Resource, line: bytes) -> None:
         """Let the watch of a resource say this."""
-        self._lines[resource.plural].put_nowait(line)
+        self._lines[resource.qualified].put_nowait(line)
         if resource.plural == PODS.plural:
             self._remember(line)
 
@@ -46,7 +46,7 @@ class ByteServer:
         timeout_seconds: float | None = None,
         bookmarks: bool = True,
     ) -> AsyncGenerator[WatchEvent, None]:
-        decode, lines = decoder_for(resource), self._lines[resource.plural]
+        decode, lines = decoder_for(resource), self._lines[resource.qualified]
         while True:
             event = decode_watch_event(resource, decode, await lines.get())
             if event is not None:
