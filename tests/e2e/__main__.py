@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tests.e2e import report
 from tests.e2e.cluster import GATES, SCHEDULERS, cluster
-from tests.e2e.groups import GROUPS, SHORT, Group
-from tests.e2e.specs import Spec, run
+from tests.e2e.groups import GROUPS, SHORT, UNCARRIED, VOLUMES, Group
+from tests.e2e.specs import Spec, names, run
 from tests.integration.control_plane import MISSING, ROOT, assets
 
 KEPT = ROOT / "build" / "e2e"
@@ -37,7 +37,7 @@ def main() -> int:
         print(f"{group.title}: {report.summary(results)}")
         print("".join(f"  only kube-scheduler passes: {spec}\n" for spec in missing), end="")
     if given.write:
-        report.write(PAGE, _page(version))
+        report.write(PAGE, _page(version, programs / VOLUMES))
     return 1 if failed else 0
 
 
@@ -54,8 +54,8 @@ def _arguments() -> argparse.Namespace:
 
 def _chosen(given: argparse.Namespace) -> dict[str, Group]:
     if given.focus:
-        title = GROUPS[given.group].title if given.group in GROUPS else given.focus
-        return {given.group: Group(title, given.focus)}
+        of = GROUPS.get(given.group, Group(given.focus, ""))
+        return {given.group: of._replace(focus=given.focus)}
     if given.group == "short":
         return {"short": SHORT}
     return {n: g for n, g in GROUPS.items() if given.group in ("all", n)}
@@ -64,11 +64,11 @@ def _chosen(given: argparse.Namespace) -> dict[str, Group]:
 def _run(programs: Path, scheduler: str, version: str, group: Group) -> list[Spec]:
     """What became of a group; logs stay where a spec fails."""
     home = Path(tempfile.mkdtemp(prefix=f"e2e-{scheduler}-"))
-    with cluster(programs, home, scheduler, version) as plane:
-        found = run(plane, programs / "e2e.test", group)
+    with cluster(programs, home, scheduler, version, provision=group.provision) as plane:
+        found = run(plane, programs / group.binary, group)
     for spec in found:
         print(f"  {scheduler}: {spec.state} in {spec.seconds:.0f} s: {spec.name}", flush=True)
-    if all(spec.passed for spec in found):
+    if found and all(spec.passed for spec in found):
         shutil.rmtree(home)
     else:
         print(f"  logs: {home}")
@@ -94,7 +94,7 @@ def _remembered(group: str) -> dict[str, dict[str, Spec]]:
     return found
 
 
-def _page(version: str) -> list[str]:
+def _page(version: str, volumes: Path) -> list[str]:
     """What docs/parity.md says of the last runs."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     gates = ", ".join(GATES)
@@ -104,7 +104,9 @@ def _page(version: str) -> list[str]:
         if len(results) == len(SCHEDULERS):
             title = f"**{group.title}**: {report.summary(results)}."
             lines += [title, "", *report.table(results), ""]
-    return lines
+    with tempfile.TemporaryDirectory() as home:
+        known = names(volumes, Path(home))
+    return [*lines, "**Not run**, of storage and node:", "", *report.uncarried(known, UNCARRIED)]
 
 
 if __name__ == "__main__":

@@ -20,15 +20,18 @@ GATES: Final = (
 """Those of groups, which are off by default in v1.37."""
 FEATURE_GATES: Final = "--feature-gates=" + ",".join(f"{gate}=true" for gate in GATES)
 RUNTIME: Final = "--runtime-config=scheduling.k8s.io/v1beta1=true,scheduling.k8s.io/v1alpha3=true"
+KUBELETS: Final = "--kubelet-preferred-address-types=InternalIP"
 SCHEDULERS: Final = ("kube-scheduler", "moorage")
 PROFILE: Final = {"schedulerName": "default-scheduler"}
 
 
 @contextlib.contextmanager
-def cluster(programs: Path, home: Path, scheduler: str, version: str) -> Iterator[ControlPlane]:
+def cluster(
+    programs: Path, home: Path, scheduler: str, version: str, *, provision: bool = False
+) -> Iterator[ControlPlane]:
     """Everything but the specs, with one of `SCHEDULERS` as default-scheduler."""
     home.mkdir(parents=True, exist_ok=True)
-    flags = (FEATURE_GATES, RUNTIME, "--allow-privileged=true")
+    flags = (FEATURE_GATES, RUNTIME, "--allow-privileged=true", KUBELETS)
     with contextlib.ExitStack() as running:
         plane = running.enter_context(ControlPlane(programs, home, *flags, without=()))
         _controllers(plane)
@@ -38,6 +41,7 @@ def cluster(programs: Path, home: Path, scheduler: str, version: str) -> Iterato
             f"--nodes={NODES}",
             f"--zones={ZONES}",
             f"--version={version}",
+            f"--provision={str(provision).lower()}",
         )
         if scheduler == "moorage":
             file = plane.kubeconfig_of("moorage")

@@ -14,6 +14,16 @@ Results = Mapping[str, Mapping[str, Spec]]
 """By scheduler, by name."""
 
 
+def uncarried(names: Iterable[str], reasons: Mapping[str, str]) -> list[str]:
+    """A table of specs that are not run: how many a pattern names, and why."""
+    known = list(names)
+    lines = ["| specs | how many | why they are not run |", "|---|---|---|"]
+    for pattern, why in reasons.items():
+        count = sum(bool(re.search(pattern, name)) for name in known)
+        lines.append(f"| {pattern.replace(chr(92), '').replace('|', ', ')} | {count} | {why} |")
+    return lines
+
+
 def regressions(results: Results) -> list[str]:
     """The specs that kube-scheduler passes and Moorage does not."""
     peer, ours = results.get("kube-scheduler", {}), results.get("moorage", {})
@@ -37,7 +47,7 @@ def summary(results: Results) -> str:
     """How many specs each passes, in one line."""
     passed = {who: sum(spec.passed for spec in specs.values()) for who, specs in results.items()}
     return ", ".join(
-        f"{who} passes {count} of {len(results[who])}" for who, count in passed.items()
+        f"{TITLES[who]} passes {count} of {len(results[who])}" for who, count in passed.items()
     )
 
 

@@ -51,6 +51,15 @@ def run(plane: ControlPlane, binary: Path, group: Group, timeout: str = "60m") -
     return read(json.loads(report.read_text()))
 
 
+def names(binary: Path, home: Path) -> list[str]:
+    """The names of all specs of a binary; none is run."""
+    report = home / "names.json"
+    command = [str(binary), "--provider=skeleton", "--ginkgo.dry-run"]
+    subprocess.run([*command, f"--ginkgo.json-report={report}"], check=False, capture_output=True)
+    found = (s for suite in json.loads(report.read_text()) for s in suite["SpecReports"] or ())
+    return sorted(_spec(raw).name for raw in found if raw["LeafNodeType"] == "It")
+
+
 def read(report: list[dict[str, Any]]) -> list[Spec]:
     """The specs of a report of ginkgo, sorted by name."""
     found = (spec for suite in report for spec in suite["SpecReports"] or ())

@@ -10,7 +10,7 @@ from tests.e2e.groups import SHORT
 from tests.e2e.specs import run
 from tests.integration.control_plane import MISSING, assets
 
-PROGRAMS = ("kube-controller-manager", "fake-kubelet", "e2e.test")
+PROGRAMS = ("kube-controller-manager", "fake-kubelet", SHORT.binary)
 EXPECTED = 14
 """At least so many specs are selected; fewer means that upstream has renamed them."""
 
@@ -32,7 +32,7 @@ def test_specs_of_each_kind_pass(tmp_path: Path) -> None:
     programs = _programs()
 
     with cluster(programs, tmp_path / "moorage", "moorage", "v1.37.1") as plane:
-        found = run(plane, programs / "e2e.test", SHORT, timeout="12m")
+        found = run(plane, programs / SHORT.binary, SHORT, timeout="12m")
 
     failed = [f"{spec.name}: {spec.message}" for spec in found if not spec.passed]
     assert failed == [], f"logs are in {tmp_path}"

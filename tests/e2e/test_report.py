@@ -34,6 +34,14 @@ def test_what_neither_passes_is_not_in_the_table() -> None:
     assert lines[2:] == ["| A passes | 3 s | 3 s |"]
 
 
+def test_specs_that_are_not_run_are_counted_by_their_reason() -> None:
+    lines = report.uncarried(
+        ["[sig-x] A 1", "[sig-x] A 2", "B"], {r"\[sig-x\] (A|C)": "why", "D": "no"}
+    )
+
+    assert lines[2:] == ["| [sig-x] (A, C) | 2 | why |", "| D | 0 | no |"]
+
+
 def test_the_table_stands_between_the_markers(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")

@@ -5,7 +5,7 @@
 #   oracle      kube-scheduler's decisions on conformance cases
 #   bench-peer  kube-scheduler's throughput in process
 #   kubectl     to check manifests with, where none is installed
-#   e2e         kube-controller-manager, a fake kubelet, and Kubernetes' end-to-end specs about scheduling
+#   e2e         kube-controller-manager, a fake kubelet, and Kubernetes' end-to-end specs about scheduling, volumes and nodes
 # The release is the one go.mod requires. Where it cannot be had, that is one line and not a failure, unless
 # REQUIRE_KUBE=1.
 set -euo pipefail
@@ -90,13 +90,14 @@ kubectl() { program kubectl tests/kube k8s.io/kubernetes/cmd/kubectl; }
 e2e() {
 	local made_of
 	made_of="$version $(cd "$root/tests/e2e" && cat go.mod ./*/*.go | sha256sum)"
-	if holds "$bin" kube-controller-manager fake-kubelet e2e.test && [[ $(cat "$bin/.e2e-stamp" 2>/dev/null) == "$made_of" ]]; then
+	if holds "$bin" kube-controller-manager fake-kubelet e2e.test e2e-volumes.test && [[ $(cat "$bin/.e2e-stamp" 2>/dev/null) == "$made_of" ]]; then
 		return
 	fi
-	echo "building kube-controller-manager, a fake kubelet and the specs of $version: about five minutes on two cores"
+	echo "building kube-controller-manager, a fake kubelet and the specs of $version: about ten minutes on two cores"
 	program kube-controller-manager tests/e2e k8s.io/kubernetes/cmd/kube-controller-manager
 	program fake-kubelet tests/e2e ./kubelet
 	how="test -c -vet=off" program e2e.test tests/e2e ./suite
+	how="test -c -vet=off" program e2e-volumes.test tests/e2e ./volumes
 	echo "$made_of" >"$bin/.e2e-stamp"
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 )
 
@@ -26,6 +27,7 @@ type machine struct {
 	zone    string
 	version string
 	index   int
+	port    int32
 	pods    int
 	known   v1.ResourceList
 }
@@ -40,7 +42,8 @@ func newMachine(client kubernetes.Interface, name, zone, version string, index i
 	return &machine{client: client, name: name, zone: zone, version: version, index: index, known: known}
 }
 
-func (m *machine) address() string { return fmt.Sprintf("10.1.0.%d", m.index+1) }
+// address is one of this machine's own, where the API server asks for what runs in containers.
+func (m *machine) address() string { return fmt.Sprintf("127.1.0.%d", m.index+1) }
 
 // podAddress is one that no pod of this node had before, for the first 62,000 of them.
 func (m *machine) podAddress() string {
@@ -61,11 +64,10 @@ func (m *machine) register(ctx context.Context) error {
 			v1.LabelInstanceTypeStable: "fake",
 		},
 	}}
-	created, err := m.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
-	if err != nil {
+	if _, err := m.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	created.Status = v1.NodeStatus{
+	status := v1.NodeStatus{
 		Capacity:    maps.Clone(m.known),
 		Allocatable: maps.Clone(m.known),
 		Conditions:  m.conditions(),
@@ -73,6 +75,7 @@ func (m *machine) register(ctx context.Context) error {
 			{Type: v1.NodeInternalIP, Address: m.address()},
 			{Type: v1.NodeHostName, Address: m.name},
 		},
+		DaemonEndpoints: v1.NodeDaemonEndpoints{KubeletEndpoint: v1.DaemonEndpoint{Port: m.port}},
 		NodeInfo: v1.NodeSystemInfo{
 			KubeletVersion:          m.version,
 			OperatingSystem:         "linux",
@@ -80,8 +83,15 @@ func (m *machine) register(ctx context.Context) error {
 			ContainerRuntimeVersion: "fake://1.0",
 		},
 	}
-	_, err = m.client.CoreV1().Nodes().UpdateStatus(ctx, created, metav1.UpdateOptions{})
-	return err
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // controllers write to new nodes, too
+		created, err := m.client.CoreV1().Nodes().Get(ctx, m.name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		created.Status = status
+		_, err = m.client.CoreV1().Nodes().UpdateStatus(ctx, created, metav1.UpdateOptions{})
+		return err
+	})
 }
 
 func (m *machine) conditions() []v1.NodeCondition {

@@ -2,7 +2,8 @@
 //
 // It registers nodes and keeps their leases, admits pods by kubelet's own check (a pod that does not fit is rejected, so
 // that a scheduler which overcommits is found out), reports those admitted as running, resizes them in place and ends
-// those that are deleted. KWOK does the reporting and the ending; what it cannot do is refuse a pod that does not fit
+// those that are deleted. It answers the commands by which specs read the limits of a container, and makes volumes if it is
+// told to. KWOK does the reporting and the ending; what it cannot do is refuse a pod that does not fit
 // beside the others, carry out or defer a resize, and offer extended resources as kubelet does.
 package main
 
@@ -25,16 +26,17 @@ func main() {
 	nodes := flag.Int("nodes", 4, "how many nodes to be")
 	zones := flag.Int("zones", 2, "over how many zones to spread them")
 	version := flag.String("version", "", "the version of kubelet to report")
+	provision := flag.Bool("provision", false, "have a default storage class, and make volumes of it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *kubeconfig, *version, *nodes, *zones); err != nil {
+	if err := run(ctx, *kubeconfig, *version, *nodes, *zones, *provision); err != nil {
 		fmt.Fprintln(os.Stderr, "fake-kubelet:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, kubeconfig, version string, count, zones int) error {
+func run(ctx context.Context, kubeconfig, version string, count, zones int, provision bool) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -45,8 +47,17 @@ func run(ctx context.Context, kubeconfig, version string, count, zones int) erro
 		return err
 	}
 	machines := map[string]*machine{}
+	carried := newPods(client, machines)
+	if provision {
+		if err := (&provisioner{client}).run(ctx, carried.factory); err != nil {
+			return err
+		}
+	}
 	for i := range count {
 		m := newMachine(client, fmt.Sprintf("node-%d", i+1), fmt.Sprintf("zone-%d", i%zones+1), version, i)
+		if m.port, err = (&commands{carried.lister}).serve(m.address()); err != nil {
+			return err
+		}
 		if err := m.register(ctx); err != nil {
 			return err
 		}
@@ -54,7 +65,7 @@ func run(ctx context.Context, kubeconfig, version string, count, zones int) erro
 	}
 	klog.InfoS("Registered", "nodes", count, "zones", zones)
 	go heartbeats(ctx, machines)
-	return newPods(client, machines).run(ctx)
+	return carried.run(ctx)
 }
 
 func heartbeats(ctx context.Context, machines map[string]*machine) {
