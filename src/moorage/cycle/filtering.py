@@ -22,7 +22,7 @@ from moorage.cycle.profile import POINT_DISABLED, FilterEntry, Profile
 from moorage.cycle.promised_rows import Rows, Usage
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import NARROWED_OUT, Diagnosis
-from moorage.framework.plugin_errors import as_plugin_error, attempt_error
+from moorage.framework.plugin_errors import as_plugin_error, end_attempt
 from moorage.framework.points import POINTS
 from moorage.framework.verdicts import (
     SKIP,
@@ -88,7 +88,7 @@ def pre_filter(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
             else:
                 raise PluginError(name, "PreFilter", f"answered {answer!r}")
     except Exception as error:
-        raise attempt_error(name, "PreFilter", error) from error
+        end_attempt(name, "PreFilter", error)
     outcome.active = [entry for entry in plan.filter if entry.name not in skipped]
     if plan.listeners:
         cycle.listeners = [named for named in plan.listeners if named[0] not in skipped]
@@ -230,7 +230,7 @@ def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int3
         out = np.zeros(table.rows, dtype=np.int32)
         plugin.filter_all(cycle, cycle.pod, Nodes.all(table), out)
     except Exception as error:
-        raise attempt_error(entry.name, "Filter", error) from error
+        end_attempt(entry.name, "Filter", error)
     return out if out.any() else None
 
 
@@ -267,7 +267,7 @@ def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection 
         try:
             entry.plugin.filter_all(cycle, cycle.pod, nodes, out)
         except Exception as error:
-            raise attempt_error(entry.name, "Filter", error) from error
+            end_attempt(entry.name, "Filter", error)
         if out[0]:
             return _decoder(cycle, entry)(int(out[0]))
     return None

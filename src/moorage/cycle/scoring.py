@@ -11,7 +11,7 @@ from moorage.cache.column_cache import Column, Rule
 from moorage.cache.node_view import Nodes
 from moorage.cycle.profile import POINT_DISABLED, Profile, ScoreEntry
 from moorage.framework.cycle import Cycle, Random
-from moorage.framework.plugin_errors import as_plugin_error, attempt_error
+from moorage.framework.plugin_errors import as_plugin_error, end_attempt
 from moorage.framework.verdicts import (
     MAX_SCORE,
     MIN_SCORE,
@@ -139,7 +139,7 @@ def _column(profile: Profile, cycle: Cycle, entry: ScoreEntry, rule: Rule) -> Co
             return None
         return profile.columns.get(rule, sign, cycle.table, cycle, cycle.pod)
     except Exception as error:
-        raise attempt_error(entry.name, "Score", error) from error
+        end_attempt(entry.name, "Score", error)
 
 
 def _view(cycle: Cycle, feasible: NDArray[np.bool_], found: int | None) -> Nodes:
@@ -166,7 +166,7 @@ def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
             elif isinstance(answer, Rejection):
                 raise PluginError(name, "PreScore", answer.message)
     except Exception as error:
-        raise attempt_error(name, "PreScore", error) from error
+        end_attempt(name, "PreScore", error)
     return [entry for entry in plan.score if entry.name not in skipped]
 
 
@@ -214,7 +214,7 @@ def _raw(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Sco
     try:
         entry.plugin.score_all(cycle, cycle.pod, nodes, out)
     except Exception as error:
-        raise attempt_error(entry.name, "Score", error) from error
+        end_attempt(entry.name, "Score", error)
     return out
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from types import TracebackType
+from typing import NoReturn
 
 from moorage.framework.verdicts import PluginError, SchedulingError
 
@@ -40,12 +41,15 @@ class as_plugin_error:
         traceback: TracebackType | None,
     ) -> None:
         if isinstance(error, Exception):
-            raise attempt_error(self.plugin, self.point, error) from error
+            end_attempt(self.plugin, self.point, error)
 
 
-def attempt_error(plugin: str, point: str, error: Exception) -> SchedulingError:
-    """The error of an attempt that a plugin's exception ends. For loops, where `guard` is slow."""
+def end_attempt(plugin: str, point: str, error: Exception) -> NoReturn:
+    """Raise what a plugin's exception ends an attempt with. For loops, where `guard` is slow.
+
+    What names its plugin already stays as it is.
+    """
     if isinstance(error, SchedulingError):
-        return error
+        raise error
     detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return PluginError(plugin, point, detail)
+    raise PluginError(plugin, point, detail) from error
