@@ -1,10 +1,20 @@
 """Host ports in use, indexed by port."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Protocol
 
 from moorage.cache.podinfo import HostPort
 
 ANY = "0.0.0.0"
+
+
+class UsedPorts(Protocol):
+    """Who can tell where a port is taken."""
+
+    def conflicts(self, port: HostPort) -> Iterator[int]:
+        """Rows where the port is taken: the same ip, or either side asking for every ip."""
+        ...
 
 
 class PortIndex:
@@ -43,3 +53,16 @@ class PortIndex:
             for (protocol, port), ips in self._used.items()
             for ip, rows in ips.items()
         }
+
+
+class JoinedPorts:
+    """The ports in use in either of two indexes."""
+
+    __slots__ = ("_either", "_other")
+
+    def __init__(self, either: UsedPorts, other: UsedPorts) -> None:
+        self._either = either
+        self._other = other
+
+    def conflicts(self, port: HostPort) -> Iterator[int]:
+        return chain(self._either.conflicts(port), self._other.conflicts(port))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.node import Node
+from moorage.cache.host_ports import UsedPorts
 from moorage.cache.table import NodeTable
 
 Rows = slice | NDArray[np.intp]
@@ -89,6 +90,11 @@ class Nodes:
         return self.table.node(
             rows.start + position if isinstance(rows, slice) else int(rows[position])
         )
+
+    @property
+    def ports(self) -> UsedPorts:
+        """The host ports in use, by row of the table."""
+        return self.table.ports
 
     @property
     def alive(self) -> NDArray[np.bool_]:

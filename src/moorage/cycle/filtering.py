@@ -19,7 +19,7 @@ from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import PodInfo
 from moorage.cycle import promised_rows
 from moorage.cycle.profile import POINT_DISABLED, FilterEntry, Profile
-from moorage.cycle.promised_rows import Rows, Usage
+from moorage.cycle.promised_rows import Promised, Rows
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import NARROWED_OUT, Diagnosis
 from moorage.framework.plugin_errors import as_plugin_error, end_attempt
@@ -157,14 +157,15 @@ def _crowded_refusals(
 ) -> Iterator[tuple[Callable[[int], Rejection], Rows, NDArray[np.int32]]]:
     """Rows refused once the pods are counted that were promised them, by the first to do so.
 
-    As far as rules read sums only, many rows are looked at at once; the rest is tried row by row.
+    As far as rules read sums and ports only, many rows are looked at at once; the rest is tried row
+    by row.
     """
-    others = promised_rows.promised(cycle)
+    others = promised_rows.promised_to_others(cycle)
     if others is None:
         return
-    rows = np.flatnonzero((others.pods[: len(among)] > 0) & among)
+    rows = np.flatnonzero((others.usage.pods[: len(among)] > 0) & among)
     for entry in active:
-        if not len(rows) or not _reads_sums_at_most(entry):
+        if not len(rows) or not _needs_no_trial(entry):
             break
         written = _crowded_codes(profile, cycle, entry, rows, others)
         refused = written != 0
@@ -179,14 +180,18 @@ def _crowded_refusals(
             yield _saying(found), np.array([row], dtype=np.intp), np.ones(1, dtype=np.int32)
 
 
-def _reads_sums_at_most(entry: FilterEntry) -> bool:
+def _needs_no_trial(entry: FilterEntry) -> bool:
     plugin = entry.plugin
-    known = promised_rows.reads_the_node(plugin) or promised_rows.reads_sums(plugin)
+    known = (
+        promised_rows.reads_the_node(plugin)
+        or promised_rows.reads_sums(plugin)
+        or promised_rows.reads_ports(plugin)
+    )
     return known and not entry.unprepared
 
 
 def _crowded_codes(
-    profile: Profile, cycle: Cycle, entry: FilterEntry, rows: Rows, others: Usage
+    profile: Profile, cycle: Cycle, entry: FilterEntry, rows: Rows, others: Promised
 ) -> NDArray[np.int32]:
     if promised_rows.reads_the_node(entry.plugin):
         written = codes(profile, cycle, entry)

@@ -1,8 +1,8 @@
 """Rows that other pods were promised: what filters say with those pods counted.
 
-NodeResourcesFit reads a node's usage from the view it is handed. Handed a view with other sums in
-it, the rule itself says what it would say if pods had come or gone, for many rows at once and
-without a trial; nothing of the rule is written twice.
+NodeResourcesFit reads a node's usage from the view it is handed, NodePorts the ports in use. Handed
+a view with other sums or ports in it, the rule itself says what it would say if pods had come or
+gone, for many rows at once and without a trial; nothing of the rule is written twice.
 """
 
 from collections import defaultdict
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from moorage.api import int64
 from moorage.cache.column_cache import Depends
+from moorage.cache.host_ports import JoinedPorts, PortIndex, UsedPorts
 from moorage.cache.node_view import Nodes
-from moorage.cache.podinfo import PodInfo
+from moorage.cache.podinfo import HostPort, PodInfo
 from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Filter, is_vector
@@ -22,7 +23,8 @@ from moorage.framework.points import Filter, is_vector
 Amounts = NDArray[np.int64]
 Rows = NDArray[np.intp]
 Codes = NDArray[np.int32]
-Requests = tuple[tuple[int, int], ...]
+Asked = tuple[tuple[tuple[int, int], ...], tuple[HostPort, ...]]
+"""Resources, and host ports."""
 
 KEY: Final = "promised rows"
 """Where a cycle keeps what was promised to others."""
@@ -69,16 +71,32 @@ _READS_THE_NODE = frozenset(
     }
 )
 _READS_SUMS = "NodeResourcesFit"
+_READS_PORTS = "NodePorts"
+
+
+class Promised(NamedTuple):
+    """What pods were promised, by row."""
+
+    usage: Usage
+    ports: PortIndex
 
 
 class Imagined(Nodes):
-    """Some rows with sums other than the table's."""
+    """Some rows with sums other than the table's, and with ports in use besides."""
 
-    __slots__ = ("_usage",)
+    __slots__ = ("_ports", "_usage")
 
-    def __init__(self, table: NodeTable, rows: Rows, usage: Usage) -> None:
+    def __init__(
+        self, table: NodeTable, rows: Rows, usage: Usage, ports: PortIndex | None = None
+    ) -> None:
         super().__init__(table, rows)
         self._usage = usage
+        self._ports = ports
+
+    @property
+    def ports(self) -> UsedPorts:
+        used = self.table.ports
+        return used if self._ports is None else JoinedPorts(used, self._ports)
 
     @property
     def requested(self) -> Amounts:
@@ -105,8 +123,20 @@ def reads_sums(plugin: Filter) -> bool:
     return known and is_vector(plugin, "filter_all")
 
 
+def reads_ports(plugin: Filter) -> bool:
+    """Whether of the pods on a node the rule reads their host ports only."""
+    known = plugin.plugin_name() == _READS_PORTS and plugin.depends is Depends.USAGE
+    return known and is_vector(plugin, "filter_all")
+
+
 def promised(cycle: Cycle) -> Usage | None:
-    """What other pods were promised on each row, as far as the pod must yield to them.
+    """What other pods were promised on each row, as far as the pod must yield to them."""
+    found = promised_to_others(cycle)
+    return None if found is None else found.usage
+
+
+def promised_to_others(cycle: Cycle) -> Promised | None:
+    """The same, with their host ports.
 
     Nobody may write to it: it is kept until pods are nominated, placed or displaced.
     """
@@ -114,16 +144,16 @@ def promised(cycle: Cycle) -> Usage | None:
     if not len(cache.nominations):
         return None
     now = cache.nominations.version, table.pod_log.version, table.node_log.version
-    kept: tuple[tuple[int, int, int], Usage | None] | None = cycle.state.get(KEY)
+    kept: tuple[tuple[int, int, int], Promised | None] | None = cycle.state.get(KEY)
     if kept is None or kept[0] != now:
         kept = cycle.state[KEY] = (now, _count(table, _promises(cycle)))
     return kept[1]
 
 
-def _promises(cycle: Cycle) -> dict[Requests, list[int]]:
+def _promises(cycle: Cycle) -> dict[Asked, list[int]]:
     """The row of each pod that the pod must yield to, by what it asks for."""
     cache, row_of, incoming = cycle.cache, cycle.table.row_of, cycle.incoming
-    found: dict[Requests, list[int]] = defaultdict(list)
+    found: dict[Asked, list[int]] = defaultdict(list)
     for name, pods in cache.nominations.by_node():
         row = row_of.get(name)
         if row is not None:
@@ -133,20 +163,22 @@ def _promises(cycle: Cycle) -> dict[Requests, list[int]]:
                     and uid != incoming.uid
                     and cache.node_of(uid) is None
                 ):
-                    found[info.requests].append(row)
+                    found[info.requests, info.cls.ports].append(row)
     return found
 
 
-def _count(table: NodeTable, promises: dict[Requests, list[int]]) -> Usage | None:
+def _count(table: NodeTable, promises: dict[Asked, list[int]]) -> Promised | None:
     if not promises:
         return None
-    usage = Usage.none(table)
-    for requests, rows in promises.items():
+    usage, used = Usage.none(table), PortIndex()
+    for (requests, ports), rows in promises.items():
         where = np.asarray(rows, dtype=np.intp)
         np.add.at(usage.pods, where, 1)
         for resource, amount in requests:
             np.add.at(usage.requested[resource], where, amount)
-    return usage
+        for row in rows if ports else ():
+            used.count(row, ports, 1)
+    return Promised(usage, used)
 
 
 def codes(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage, others: Usage | None) -> Codes:
@@ -158,18 +190,20 @@ def codes(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage, others: Usage 
     return np.where(crowded != 0, crowded, alone)
 
 
-def crowded_codes(cycle: Cycle, plugin: Filter, rows: Rows, others: Usage) -> Codes:
+def crowded_codes(cycle: Cycle, plugin: Filter, rows: Rows, others: Promised) -> Codes:
     """What a rule writes for rows as they are, with the promised pods besides."""
     table = cycle.table
     in_use = Usage(table.pod_count[rows], table.requested[:, rows])
-    return _ask(cycle, plugin, rows, in_use.plus(others.at(rows)))
+    return _ask(cycle, plugin, rows, in_use.plus(others.usage.at(rows)), others.ports)
 
 
-def _ask(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage) -> Codes:
+def _ask(
+    cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage, ports: PortIndex | None = None
+) -> Codes:
     """Two rows or more: of a single one a rule may read the table itself, where nothing moved."""
     if len(rows) == 1:
         twice = np.zeros(2, dtype=np.intp)
-        return _ask(cycle, plugin, rows[twice], usage.at(twice))[:1]
+        return _ask(cycle, plugin, rows[twice], usage.at(twice), ports)[:1]
     out = np.zeros(len(rows), dtype=np.int32)
-    plugin.filter_all(cycle, cycle.pod, Imagined(cycle.table, rows, usage), out)
+    plugin.filter_all(cycle, cycle.pod, Imagined(cycle.table, rows, usage, ports), out)
     return out

@@ -146,9 +146,11 @@ class EventHint(NamedTuple):
     """An event that may undo a plugin's refusal; without a function it always may.
 
     `per_class` promises that the function reads of the refused pod nothing but its spec, labels
-    and namespace: equal pods then share one answer, however many of them wait.
+    and namespace: equal pods then share one answer, however many of them wait. A `class_hint` reads
+    no more than that, too, and is asked first: where it skips, the function would skip all of them.
     """
 
     event: ClusterEvent
     hint: HintFunction | None = None
     per_class: bool = False
+    class_hint: HintFunction | None = None

@@ -113,8 +113,8 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         return (
             EventHint(named),
             EventHint(written, self.after_group_change),
-            EventHint(room, self.after_more_room),
-            EventHint(nodes, self.after_more_room),
+            EventHint(room, self.after_more_room, class_hint=self.may_use_room),
+            EventHint(nodes, self.after_more_room, class_hint=self.may_use_room),
         )
 
     def after_group_change(self, pod: Pod, old: PodGroup | None, new: PodGroup | None) -> Hint:
@@ -137,18 +137,26 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         return key == hierarchy.object_key(changed)
 
     def after_more_room(self, pod: Pod, old: Any, new: Any) -> Hint:
-        """Worth a try for the whole group, so for the first of its pods: it brings the others.
+        """Worth a try for the whole group, so for the first of its pods: it brings the others."""
+        if self.may_use_room(pod, old, new) is Hint.SKIP:
+            return Hint.SKIP
+        groups, _ = self.handle.shared.get(NAME, NO_GROUPS)
+        group = groups.of(pod)
+        first = pod.uid if group is None else next(iter(group.waiting), pod.uid)
+        return Hint.QUEUE if first == pod.uid else Hint.SKIP
 
-        While the group backs off the pod is gated, and let go when that ends. A pod of no group was
-        kept off a held room, of which there may be less now.
+    def may_use_room(self, pod: Pod, old: Any, new: Any) -> Hint:
+        """Worth a try for some pod of a class: all of them are of one group, or of none.
+
+        While the group backs off its pods are gated, and let go when that ends. A pod of no group
+        was kept off a held room, of which there may be less now.
         """
         groups, _ = self.handle.shared.get(NAME, NO_GROUPS)
         group = groups.of(pod)
         if group is None:
             return Hint.SKIP if groups.refusal(pod) else Hint.QUEUE
-        if group.refusal() is not None and not group.backs_off:
-            return Hint.SKIP
-        return Hint.QUEUE if next(iter(group.waiting), pod.uid) == pod.uid else Hint.SKIP
+        waits = group.refusal() is not None and not group.backs_off
+        return Hint.SKIP if waits else Hint.QUEUE
 
 
 def _asked(group: PodGroup) -> tuple[object, ...]:

@@ -34,7 +34,7 @@ class NodePorts(PreFilter, Filter, frozen=True):
         return None if cycle.incoming.cls.ports else SKIP
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        used = cycle.table.ports
+        used = nodes.ports
         for port in cycle.incoming.cls.ports:
             rows = np.fromiter(used.conflicts(port), dtype=np.intp)
             out[nodes.positions(rows)] = 1

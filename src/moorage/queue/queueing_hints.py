@@ -73,9 +73,7 @@ class QueueingHints:
     def may_wake(self, hints: Sequence[EventHint], sample: Pod, old: Any, new: Any) -> bool:
         """Whether an event may move pods of the sample's class that one plugin refused."""
         try:
-            return any(
-                not entry.per_class or _says_queue(entry, sample, old, new) for entry in hints
-            )
+            return any(_may_wake(entry, sample, old, new) for entry in hints)
         except Exception:  # whoever asks for the single pod will report it
             return True
 
@@ -125,6 +123,11 @@ class QueueingHints:
 
 
 _NOBODY: Final[dict[str, tuple[EventHint, ...]]] = {}
+
+
+def _may_wake(entry: EventHint, sample: Pod, old: Any, new: Any) -> bool:
+    asked = entry.hint if entry.per_class else entry.class_hint
+    return asked is None or asked(sample, old, new) is Hint.QUEUE
 
 
 def _says_queue(entry: EventHint, pod: Pod, old: Any, new: Any) -> bool:

@@ -19,14 +19,14 @@ class NoCrowds(Filter, frozen=True):
         return unschedulable("node(s) were crowded") if many else None
 
 
-def _cluster(seed: int, *plugins: Filter) -> Cluster:
+def _cluster(seed: int, *plugins: Filter, ports: bool = False) -> Cluster:
     rng = random.Random(seed)
     cluster = Cluster(plugins=plugins, seed=seed)
     for number in range(NODES):
         made = node(f"n{number}").offering(cpu=str(rng.randint(1, 4)), pods=str(rng.randint(1, 4)))
         cluster.add((made.cordoned() if rng.random() < 0.2 else made).build())
     for number in range(2 * NODES):
-        info = cluster.cache.info(_pod(f"p{number}", rng))
+        info = cluster.cache.info(_pod(f"p{number}", rng, ports))
         where = f"n{rng.randrange(NODES)}"
         if rng.random() < 0.5:
             cluster.cache.assume(info, where)
@@ -35,18 +35,22 @@ def _cluster(seed: int, *plugins: Filter) -> Cluster:
     return cluster
 
 
-def _pod(name: str, rng: random.Random) -> Pod:
+def _pod(name: str, rng: random.Random, ports: bool = False) -> Pod:
     asked = {"cpu": f"{rng.choice([100, 500, 900])}m"}
-    return pod(name).requesting(**asked).prioritised(rng.choice([0, 5, 9])).build()
+    made = pod(name).requesting(**asked).prioritised(rng.choice([0, 5, 9]))
+    if ports:
+        made = made.listening(rng.choice([80, 81]), ip=rng.choice(["", "10.0.0.1", "10.0.0.2"]))
+    return made.build()
 
 
+@pytest.mark.parametrize("ports", [False, True], ids=["without ports", "with host ports"])
 @pytest.mark.parametrize("plugins", [(), (NoCrowds(),)], ids=["sums only", "a rule to be tried"])
 @pytest.mark.parametrize("seed", range(25))
 def test_many_promised_rows_at_once_are_judged_as_a_trial_of_each(
-    seed: int, plugins: tuple[Filter, ...]
+    seed: int, plugins: tuple[Filter, ...], ports: bool
 ) -> None:
-    cluster = _cluster(seed, *plugins)
-    incoming = cluster.cache.info(_pod("incoming", random.Random(seed)))
+    cluster = _cluster(seed, *plugins, ports=ports)
+    incoming = cluster.cache.info(_pod("incoming", random.Random(seed), ports))
     cycle = Cycle(cluster.cache, incoming, random=cluster.random, shared=cluster.profile.shared)
 
     found = filtering.run(cluster.profile, cycle)
@@ -56,6 +60,20 @@ def test_many_promised_rows_at_once_are_judged_as_a_trial_of_each(
         want = filtering.refusal_with_nominated_pods(cycle, found.active, row)
         assert found.feasible[row] == (want is None)
         assert diagnosis.rejection(row) == want
+
+
+@pytest.mark.parametrize("ports", [False, True], ids=["without ports", "with host ports"])
+def test_no_promised_row_costs_a_trial(ports: bool) -> None:
+    cluster = _cluster(1, ports=ports)
+    incoming = cluster.cache.info(_pod("incoming", random.Random(1), ports))
+    cycle = Cycle(cluster.cache, incoming, random=cluster.random, shared=cluster.profile.shared)
+    before = cluster.cache.table.pod_log.version
+
+    found = filtering.run(cluster.profile, cycle)
+    filtering.diagnose(cluster.profile, cycle, found)
+
+    assert promised_rows.promised(cycle) is not None
+    assert cluster.cache.table.pod_log.version == before
 
 
 def test_what_was_promised_is_counted_anew_when_pods_are_nominated_or_placed() -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from moorage.api.pod import Pod
 from moorage.bind.status_patches import disruption_target_patch
+from moorage.framework.events import Hint
+from moorage.gang.plugin import GangScheduling
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_errors import Forbidden, Unauthorized
@@ -53,6 +55,26 @@ def test_a_group_evicts_pods_of_lower_priority_and_takes_their_place() -> None:
         "4 pods are evicted to make room for it, 0 groups among them" in attempt.message
         for attempt in world.attempts
     )
+
+
+def test_pods_that_wait_for_victims_are_not_asked_one_by_one_as_each_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    hint = GangScheduling.after_more_room
+
+    def counted(self: GangScheduling, pod: Pod, old: Any, new: Any) -> Hint:
+        asked.append(pod.name)
+        return hint(self, pod, old, new)
+
+    monkeypatch.setattr(GangScheduling, "after_more_room", counted)
+    lows = [low(f"low-{i}", "a", "500m") for i in range(8)]
+    world = GangWorld(node("a"), *lows, group("vip", 4), *vips(4))
+
+    world.run()
+
+    assert len(world.bound("vip")) == 4
+    assert len(asked) < len(lows)
 
 
 def test_no_more_are_evicted_than_needed() -> None:

@@ -207,6 +207,13 @@ def test_an_event_of_interest_is(reported: list[Told], event: ClusterEvent, want
         pytest.param([EventHint(NODE_ADD, no)], True, id="without the promise each pod is asked"),
         pytest.param([EventHint(NODE_ADD, broken, per_class=True)], True, id="raising is no Skip"),
         pytest.param(
+            [EventHint(NODE_ADD, yes, class_hint=no)], False, id="Skip of its own hint is, too"
+        ),
+        pytest.param(
+            [EventHint(NODE_ADD, no, class_hint=yes)], True, id="Queue of its own has each asked"
+        ),
+        pytest.param([EventHint(NODE_ADD, no, class_hint=broken)], True, id="nor there a Skip"),
+        pytest.param(
             [EventHint(NODE_ADD, no, per_class=True), EventHint(NODE_ADD)],
             True,
             id="all hints of the plugin count",
