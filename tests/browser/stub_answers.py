@@ -120,8 +120,17 @@ def pod(asked: Mapping[str, str]) -> Raw:
     return {
         "pod": key, "state": "unschedulable", "node": "", "explanation": told,
         "attempts": [_attempt(key, NOW - 60, placed=False), _attempt(key, NOW - 5)],
-        "preemption": {"for": key, "victims": ["batch/report-7"]},
+        "preemption": {"for": key, "node": "node-0007", "victims": ["batch/report-7"]},
+        "victims": [_left(HOSTILE, HOSTILE)],
+        "left_for": [_left(f"shop/{HOSTILE}", "node-0003")],
         "events": [{"type": "Warning", "reason": "Failed", "message": HOSTILE, "age_s": 5}],
+    }  # fmt: skip
+
+
+def _left(other: str, node: str) -> Raw:
+    return {
+        "pod": other, "by": other, "what": "pod", "node": node, "room_on": HOSTILE, "priority": 0,
+        "by_priority": 100, "time": NOW - 70, "way": "deletion", "why": HOSTILE, "earlier": True,
     }  # fmt: skip
 
 
@@ -187,7 +196,9 @@ def _health(_: object) -> Raw:
     return {
         "checks": [{"name": "watches", "ok": True, "text": ""},
                    {"name": "loop", "ok": False, "text": HOSTILE}],
-        "leader": {"holder": HOSTILE}, "alerts": [alert],
+        "leader": {"identity": "sched-1", "leading": True, "holder": HOSTILE,
+                   "lease": "kube-system/moorage", "left_s": 13.0},
+        "alerts": [alert],
         "watches": [{"resource": "pods", "state": "watching", "age_s": 2.0, "relists": 0}],
         "feeds": [{"name": "prices", "age_s": 4000.0, "ok": False}],
         "api": {"p50_ms": 4.1, "p99_ms": 22.0, "errors_per_s": 0.0},

@@ -47,6 +47,21 @@ def test_a_lost_connection_is_told_and_found_again(stub: StubDashboard, visit: V
     expect(page.get_by_role("row", name="node-0042")).to_contain_text("77")
 
 
+def test_health_names_the_leader_and_when_its_lease_ends(stub: StubDashboard, visit: Visit) -> None:
+    visit.page.goto(f"{stub.url}#/health")
+    leader = visit.page.get_by_role("region", name="Leader")
+
+    expect(leader.locator("dt")).to_have_count(5)
+    facts = zip(leader.locator("dt").all(), leader.locator("dd").all(), strict=True)
+    assert {name.inner_text(): value.inner_text() for name, value in facts} == {
+        "this process": "sched-1",
+        "leads": "yes",
+        "holder of the lease": HOSTILE,
+        "lease": "kube-system/moorage",
+        "lease ends in": "13s",
+    }
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_names_that_mean_harm_are_text(stub: StubDashboard, visit: Visit, view: str) -> None:
     page = visit.page

@@ -1,4 +1,4 @@
-"""Gangs, tenants and a moment of the past, as commands that were run show them."""
+"""Gangs, tenants, preemption and a moment of the past, as commands that were run show them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +57,10 @@ def gangs(tmp_path_factory: pytest.TempPathFactory, recorded: Path) -> Iterator[
         yield url
 
 
-def test_gangs_show_their_progress_and_tenants_what_they_borrow(gangs: str, visit: Visit) -> None:
+def test_gangs_show_their_progress_and_tenants_their_shares_and_what_they_borrow(
+    gangs: str, visit: Visit
+) -> None:
+    """A share is that of the resource a tenant has most of: ml has 32 of 40 GPUs, others CPU."""
     page = visit.page
     page.goto(f"{gangs}#/queue")
     groups, tenants = (page.get_by_role("region", name=each) for each in ("Gangs", "Tenants"))
@@ -68,6 +71,9 @@ def test_gangs_show_their_progress_and_tenants_what_they_borrow(gangs: str, visi
     expect(groups.get_by_text("4 of the 12 pods needed fit")).to_be_visible()
     expect(tenants).to_contain_text("borrowed")
     expect(tenants.get_by_role("img", name="cpu: 20 of 40, 12 borrowed")).to_be_visible()
+    for tenant, part in (("ml", 32 / 40), ("web", 20 / 320), ("batch", 16 / 320)):
+        row = tenants.locator(".inside").filter(has_text=tenant)
+        expect(row).to_contain_text(f"share {part:.0%}")
     visit.picture("queue-gangs")
     page.goto(f"{gangs}#/cluster?colour=gpu&by=label:example.com/rack")
     expect(page.get_by_text("GPU requested").first).to_be_attached()
@@ -105,5 +111,71 @@ def test_a_recording_shows_its_decisions_and_the_cluster_of_a_moment(
         visit.picture("queue-replay")
         page.goto(f"{url}#/compare")
         visit.picture("compare-replay")
+
+    assert visit.complaints == []
+
+
+def _preempting() -> list[dict[str, Any]]:
+    """Two nodes that are full, and a pod that matters more than what is there."""
+    nodes = [
+        {
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+            "status": {"allocatable": {"cpu": "8", "memory": "32Gi", "pods": "20"}},
+        }
+        for name in ("node-a", "node-b")
+    ]  # fmt: skip
+    high = {
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": "serving"}, "value": 1000,
+    }  # fmt: skip
+    running = [_pod("batch", number) for number in range(4)]
+    for number, each in enumerate(running):
+        each["spec"]["nodeName"] = f"node-{'aabb'[number]}"
+        each["status"] = {"phase": "Running"}
+    urgent = _pod("web", 0)
+    urgent["spec"] |= {"priorityClassName": "serving"}
+    urgent["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "6"}
+    return [high, *nodes, *running, urgent]
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crowded")
+    (folder / "cluster.yaml").write_text(yaml.safe_dump_all(_preempting()))
+    return folder
+
+
+def test_a_preemptor_names_its_victims_and_they_say_for_whom_they_left(
+    crowded: Path, visit: Visit
+) -> None:
+    page, recording = visit.page, str(crowded / "run")
+    preemption = page.get_by_role("region", name="Preemption")
+    given = ["simulate", str(crowded / "cluster.yaml"), "--record", recording, "--serve"]
+    with served(*given) as url:
+        page.goto(f"{url}#/pod/web/web-0")
+        expect(page.get_by_role("heading", level=1)).to_have_text("web/web-0")
+        expect(preemption).to_contain_text("2 victims for it")
+        rows = preemption.get_by_role("listitem")
+        expect(rows).to_have_count(2)
+        visit.picture("pod-preemptor")
+        victim = rows.first.get_by_role("link").first
+        name = victim.inner_text()
+        victim.click()
+
+        expect(page.get_by_role("heading", level=1)).to_have_text(name)
+        expect(page.get_by_text("gone", exact=True)).to_be_visible()
+        expect(preemption).to_contain_text("It left node-")
+        expect(preemption).to_contain_text("for web/web-0")
+        expect(preemption).to_contain_text("to accommodate a higher priority pod")
+        expect(preemption).to_contain_text("Its priority is 0, the other's 1,000.")
+        expect(preemption.locator("time")).to_have_count(1)
+        visit.picture("pod-victim")
+        assert visit.complaints == []
+        page.goto("about:blank")
+    with served("replay", recording, "--dashboard") as url:
+        page.goto(f"{url}#/pod/{name}")
+        expect(preemption).to_contain_text("It was chosen to leave node-")
+        preemption.get_by_role("link", name="web/web-0").click()
+        expect(preemption.get_by_role("listitem").filter(has_text=name)).to_contain_text("chosen")
 
     assert visit.complaints == []

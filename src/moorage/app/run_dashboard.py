@@ -10,6 +10,7 @@ from moorage.dashboard.dashboard import Dashboard
 from moorage.dashboard.health_view import ApiAnswers, HealthSource
 from moorage.dashboard.sources import Explain
 from moorage.feeds.feeds import Feed
+from moorage.kube.leader_election import LeaderElector
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve.health import Check, Health
@@ -39,7 +40,7 @@ def run_dashboard(
         timings=metrics.timings,
         health=HealthSource(
             checks=lambda: _checks(health),
-            leader=lambda: _leader(process),
+            leader=lambda: leader_facts(process.elector),
             watches=lambda: _watches(process),
             feeds=feeds,
             api=lambda: ApiAnswers(
@@ -59,12 +60,12 @@ def _checks(health: Health) -> list[Check]:
     return list(by_name.values())
 
 
-def _leader(process: RunProcess) -> dict[str, Any]:
-    elector = process.elector
+def leader_facts(elector: LeaderElector | None) -> dict[str, Any]:
+    """Who leads, by which lease, and for how many seconds more; nothing without election."""
     if elector is None:
         return {}
     return {
-        "identity": process.identity,
+        "identity": elector.identity,
         "leading": elector.leading,
         "holder": elector.holder,
         "lease": f"{elector.terms.namespace}/{elector.terms.name}",

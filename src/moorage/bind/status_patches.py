@@ -25,9 +25,14 @@ def disruption_target_patch(
     pod: Pod, scheduler: str, now: float, preemptor: str = "pod"
 ) -> dict[str, Any]:
     """A patch that marks a victim of preemption."""
-    message = f"{scheduler}: preempting to accommodate a higher priority {preemptor}"
+    message = preemption_message(scheduler, preemptor)
     marked = _condition("DisruptionTarget", "True", PREEMPTED, message, pod, now)
     return _status(conditions=[marked])
+
+
+def preemption_message(scheduler: str, preemptor: str) -> str:
+    """Why a victim of preemption has to leave."""
+    return f"{scheduler}: preempting to accommodate a higher priority {preemptor}"
 
 
 def is_preempted(pod: Pod) -> bool:

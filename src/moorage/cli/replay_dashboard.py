@@ -1,5 +1,6 @@
 """A recording on a dashboard: the cluster where a replay stands, and the decisions up to it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from moorage import __version__
@@ -12,8 +13,10 @@ from moorage.dashboard.node_measures import ProfileMeasures
 from moorage.dashboard.plugin_rows import plugin_rows
 from moorage.dashboard.pod_verdicts import PodVerdicts
 from moorage.dashboard.sources import About, ClusterSource, QueueSource, Sources
+from moorage.framework.eviction import BEING_EVICTED
+from moorage.framework.verdicts import Nominated
 from moorage.observe.decision_records import DecisionRecords
-from moorage.observe.records import Attempt, Result
+from moorage.observe.records import Attempt, Evicted, Result
 from moorage.queue.backoff import Backoff
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.recording.replay import Made, Replay
@@ -43,6 +46,31 @@ class ReplayedRecords:
                 **_came_out(made),
             )
         )
+        if isinstance(made.decided, Unschedulable) and made.decided.nominated is not None:
+            for chosen in _chosen(made, made.decided.nominated):
+                self.records.evicted(chosen)
+
+
+def _chosen(made: Made, nominated: Nominated) -> Iterator[Evicted]:
+    """Who was to leave from then on; what the API server said to that is in no recording."""
+    preemptor, leaving = made.info, made.cycle.shared.get(BEING_EVICTED, ())
+    for victim in nominated.victims:
+        if victim.is_terminating or victim.uid in leaving:
+            continue
+        yield Evicted(
+            pod=victim.key,
+            uid=victim.uid,
+            node=nominated.node,
+            priority=victim.spec.priority or 0,
+            by=preemptor.pod.key,
+            by_uid=preemptor.uid,
+            by_priority=preemptor.priority,
+            what="pod",
+            room_on=nominated.node,
+            profile=made.entry.profile,
+            way="chosen",
+            time=made.entry.now,
+        )
 
 
 def _came_out(made: Made) -> dict[str, Any]:
@@ -58,7 +86,13 @@ def _came_out(made: Made) -> dict[str, Any]:
             "runners_up": decided.runners_up,
         }
     if isinstance(decided, Unschedulable):
-        return {"result": Result.UNSCHEDULABLE, "message": decided.message}
+        nominated = decided.nominated
+        return {
+            "result": Result.UNSCHEDULABLE,
+            "message": decided.message,
+            "nominated": "" if nominated is None else nominated.node,
+            "victims": 0 if nominated is None else len(nominated.victims),
+        }
     return {"result": Result.ERROR, "message": str(made.outcome)}
 
 

@@ -10,6 +10,7 @@
     node_view          one node as JSON
     pod_verdicts       what nodes say of a pod as things stand
     pod_view           one pod as JSON
+    eviction_rows      who had to leave for whom, as JSON
     gang_rows          gangs as JSON
     tenant_rows        tenants, their quotas and shares, as JSON
     plugin_rows        plugins, their costs and breakers, as JSON

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from moorage.api import podgroup
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
+from moorage.dashboard.eviction_rows import left_for, victims_of
 from moorage.dashboard.node_view import requests_of
 from moorage.dashboard.queue_view import QueueView
 from moorage.dashboard.slices import Later, between_attempts
@@ -74,9 +76,13 @@ class PodView:
     def _pod(self, key: str) -> dict[str, Any]:
         attempts = self._records.of_pod(key)
         known = self._known(key)
-        if known is None and not attempts:
-            raise LookupError(f"there is no pod {key}, and no record of one")
         uid = "" if known is None else known.uid
+        evictions = self._records.evictions
+        left = left_for(evictions, key, uid)
+        group = "" if known is None else podgroup.group_key(known) or ""
+        victims = victims_of(evictions, key, uid, group)
+        if known is None and not (attempts or left or victims):
+            raise LookupError(f"there is no pod {key}, and no record of one")
         info = None if known is None else self._cache.pod(uid) or self._cache.info(known)
         entry = self._waiting.item_of(uid)
         return {
@@ -89,6 +95,8 @@ class PodView:
             "queue": entry,
             "attempts": attempts,
             "preemption": self._preemption(info, attempts),
+            "victims": victims,
+            "left_for": left,
             "events": self._story(uid),
         }
 

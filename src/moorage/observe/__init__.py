@@ -1,6 +1,6 @@
 """Observers of a scheduler: decision records, metrics and logs.
 
-    records              what observers are told: attempts, bindings, reloads
+    records              what observers are told: attempts, bindings, evictions, reloads
     observers            the observer hooks, and who calls them
     catalogue            every metric: its name, kind, labels and buckets
     logs                 logging setup: verbosity, format, and one line per message with its fields
@@ -11,6 +11,7 @@
     client_metrics       requests to the API server, counted under client-go's names
     decision_records     a compact record of every attempt, in bounded memory
     decision_log         one line per attempt and binding
+    eviction_records     who had to leave for whom, in bounded memory
     metric_families      cheap counters and histograms
     metric_filter        which metrics are shown, and which values of their labels
     namespace_costs      what the pods of each namespace cost per hour

@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.observe.records import Attempt, Bound, Result
+from moorage.observe.eviction_records import EvictionRecords
+from moorage.observe.records import Attempt, Bound, Evicted, Result
 
 Parts = tuple[tuple[str, int], ...]
 
@@ -98,7 +99,10 @@ class Texts:
 
 
 class DecisionRecords:
-    """An observer that keeps the last attempts; whoever reads them decodes them."""
+    """An observer that keeps the last attempts; whoever reads them decodes them.
+
+    A record has the number of victims; who they are is in `evictions`, which are few.
+    """
 
     def __init__(self, capacity: int = CAPACITY, per_pod: int = PER_POD) -> None:
         self._capacity = capacity
@@ -119,6 +123,7 @@ class DecisionRecords:
         self._next = 0
         self.count = 0
         self._told: asyncio.Event | None = None
+        self.evictions = EvictionRecords()
 
     def attempted(self, attempt: Attempt) -> None:
         """Keep one attempt."""
@@ -182,6 +187,10 @@ class DecisionRecords:
             if step[0] == _BIND:
                 self._bind[slot] = int(step[3] * 1e6)
                 break
+
+    def evicted(self, evicted: Evicted) -> None:
+        """A pod had to leave for another."""
+        self.evictions.evicted(evicted)
 
     def _slot(self, owner: int) -> int:
         """Where the next record of a pod goes: the oldest of its own, if it has its share."""

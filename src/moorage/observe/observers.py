@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from moorage.framework.cycle import NO_TIMER, Timer
-from moorage.observe.records import Attempt, Bound, Compared, Reloaded, RolledBack
+from moorage.observe.records import Attempt, Bound, Compared, Evicted, Reloaded, RolledBack
 
 
 class Observer(Protocol):
@@ -18,6 +18,9 @@ class Observer(Protocol):
 
     def bound(self, bound: Bound) -> None:
         """The API server has taken the binding."""
+
+    def evicted(self, evicted: Evicted) -> None:
+        """A pod has to leave so that there is room for another."""
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         """Something went wrong that was not the pod's fault."""
@@ -45,6 +48,7 @@ HOOKS = (
     "timer",
     "attempted",
     "bound",
+    "evicted",
     "failed",
     "called",
     "reloaded",
@@ -86,6 +90,9 @@ class Observers:
 
     def bound(self, bound: Bound) -> None:
         self._call("bound", bound)
+
+    def evicted(self, evicted: Evicted) -> None:
+        self._call("evicted", evicted)
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         self._call("failed", pod, attempt, error)

@@ -1,4 +1,4 @@
-"""Records that observers receive: attempts, bindings, reloads and canary rollbacks."""
+"""Records that observers receive: attempts, bindings, evictions, reloads and canary rollbacks."""
 
 import enum
 from collections.abc import Sequence
@@ -75,6 +75,29 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
     generation: int = 0
     version: str = ""
     steps: Sequence[tuple[str, str, float, float]] = ()
+
+
+class Evicted(msgspec.Struct, frozen=True, gc=False):
+    """A pod had to leave `node`, since `by` needed room.
+
+    `what` is kube's word for the kind of `by`, `room_on` the node where the room is: for a pod
+    that leaves with its group it is another than `node`; where a group makes room it is "cluster".
+    `way` tells how: its deletion or eviction was asked for; it waited for permission and was sent
+    back, in memory; or it was chosen, and nobody tells what came of that.
+    """
+
+    pod: str
+    uid: str
+    node: str
+    priority: int
+    by: str
+    by_uid: str
+    by_priority: int | None
+    what: str
+    room_on: str
+    profile: str
+    way: Literal["deletion", "eviction", "memory", "chosen"]
+    time: float
 
 
 Outcome = Literal["success", "refused", "unchanged"]

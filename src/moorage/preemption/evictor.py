@@ -21,12 +21,14 @@ from moorage.bind.event_recorder import EventRecorder
 from moorage.bind.permits import PodsInPreBind, WaitingPods
 from moorage.clock import Clock
 from moorage.observe.observers import Observers
+from moorage.observe.records import Evicted
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import PODS
 from moorage.watch.api_server import ApiServer
 
 IN_MEMORY = " (in scheduler memory)."
 Result = Literal["evicted", "gone", "failed"]
+Way = Literal["deletion", "eviction", "memory"]
 
 
 class Order(NamedTuple):
@@ -97,18 +99,17 @@ class Evictor:
     async def _evict(self, order: Order, victim: Pod) -> bool:
         """Delete one victim, and say so; False where the API server refuses."""
         note = f"Preempted by {order.what} {order.preemptor.uid} on node {order.node}"
+        way: Way = "eviction" if order.by_api else "deletion"
         if self._calls_back(victim):
             way, result, note = "memory", "evicted", note + IN_MEMORY
         else:
-            way, result = (
-                "eviction" if order.by_api else "deletion",
-                await self._remove(order, victim),
-            )
+            result = await self._remove(order, victim)
         self.counts[way, result] += 1
         if result == "evicted":
             self._recorder.record(
                 order.scheduler, victim, "Normal", "Preempted", "Preempting", note, order.preemptor
             )
+            self._observers.evicted(_evicted(order, victim, way, self._clock.now()))
         return result != "failed"
 
     def _calls_back(self, victim: Pod) -> bool:
@@ -132,3 +133,22 @@ class Evictor:
             self._observers.failed(victim.key, "", error)
             return "failed"
         return "evicted"
+
+
+def _evicted(order: Order, victim: Pod, way: Way, now: float) -> Evicted:
+    """What observers are told; one that has no node yet was to have the one that is wanted."""
+    preemptor = order.preemptor
+    return Evicted(
+        pod=victim.key,
+        uid=victim.uid,
+        node=victim.spec.node_name or (order.node if order.what == "pod" else ""),
+        priority=victim.spec.priority or 0,
+        by=preemptor.key,
+        by_uid=preemptor.uid,
+        by_priority=(preemptor.spec.priority or 0) if isinstance(preemptor, Pod) else None,
+        what=order.what,
+        room_on=order.node,
+        profile=order.scheduler,
+        way=way,
+        time=now,
+    )

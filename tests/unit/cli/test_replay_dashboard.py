@@ -28,3 +28,23 @@ def test_the_cluster_of_a_moment_and_the_decisions_up_to_it(tmp_path: Path) -> N
     waiting = queue["items"][0]["pod"]
     assert get(sources, f"pod/{waiting}")["pod"] == waiting
     assert get(sources, f"cluster?pod={waiting}")["verdicts"]
+
+
+def test_who_was_chosen_to_leave_for_whom_is_told_of_pods_that_are_gone(tmp_path: Path) -> None:
+    recorded = record(tmp_path / "mixed")
+    kept = ReplayedRecords()
+    player = Player(recorded.folder, heard=kept.made)
+    player.play()
+
+    sources = replay_sources(player.replay, kept.records)
+
+    left = recorded.simulation.evictions
+    assert left
+    for each in left:
+        told = get(sources, f"pod/{each.namespace}/{each.name}")["left_for"]
+        assert [(f"Pod {row['by']}", row["node"], row["way"]) for row in told] == [
+            (each.by, each.node, "chosen")
+        ]
+    urgent = get(sources, f"pod/{left[0].by.removeprefix('Pod ')}")
+    assert f"{left[0].namespace}/{left[0].name}" in [each["pod"] for each in urgent["victims"]]
+    assert urgent["attempts"][0]["victims"] == len(urgent["victims"])

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from moorage.testing import node, pod
+from moorage.testing import PodBuilder, node, pod
 from tests.unit.dashboard.shown import Finished, asking, finished, get
 
 EVIL = "<img onerror=alert(1)>"
@@ -119,6 +120,7 @@ def test_the_queue_tells_who_waits_where_and_why(run: Finished) -> None:
     assert (gang["members"], gang["min_member"], gang["bound"]) == (1, 3, 0)
     assert "waiting for 2 more pods" in gang["reason"]
     tenant, idle = told["tenants"]
+    assert (tenant["fair_share"], idle["fair_share"]) == (0.5, 0.0)
     assert idle["borrowed"] == {}
     assert tenant["quota"]["cpu"] == {"min": 1.0, "max": 100.0, "used": 2.5}
     assert tenant["borrowed"] == {"cpu": 1.5}
@@ -214,6 +216,78 @@ def test_a_pod_that_makes_room_says_where_and_who_leaves() -> None:
 
     assert (told["for"], told["node"]) == ("default/great", "a")
     assert (told["victims"], told["victim_count"]) == (["default/small"], 1)
+
+
+def fleeting(name: str, cpu: str) -> PodBuilder:
+    """A pod on node a that is gone at once when it is deleted."""
+    return pod(name).requesting(cpu=cpu).on("a").with_spec(terminationGracePeriodSeconds=0)
+
+
+def test_once_victims_are_gone_their_pages_and_the_preemptors_tell_who_left_for_whom() -> None:
+    run = finished(
+        node("a").offering(cpu="2", pods="10"),
+        *(fleeting(name, "1") for name in ("small", "slim")),
+        pod("great").requesting(cpu="2").prioritised(100),
+    )
+
+    great, small = get(run.sources, "pod/default/great"), get(run.sources, "pod/default/small")
+
+    assert (great["state"], great["node"]) == ("bound", "a")
+    assert sorted((each["pod"], each["node"]) for each in great["victims"]) == [
+        ("default/slim", "a"),
+        ("default/small", "a"),
+    ]
+    assert great["left_for"] == small["victims"] == []
+    assert (small["state"], small["attempts"]) == ("gone", [])
+    (told,) = small["left_for"]
+    when = great["attempts"][0]["time"]
+    assert when <= told.pop("time") <= when + 1
+    assert told == {
+        "by": "default/great", "what": "pod", "node": "a", "room_on": "a", "priority": 0,
+        "by_priority": 100, "way": "deletion", "earlier": False,
+        "why": "default-scheduler: preempting to accommodate a higher priority pod",
+    }  # fmt: skip
+
+
+def test_what_befell_an_earlier_pod_of_the_same_name_is_told_as_such() -> None:
+    run = finished(
+        node("a").offering(cpu="2", pods="10"),
+        fleeting("small", "2"),
+        pod("great").requesting(cpu="2").prioritised(100),
+    )
+    (left,) = run.records.evictions.of_victim("default/small")
+    run.records.evicted(msgspec.structs.replace(left, pod="default/great", uid="before", by="a/b"))
+    run.records.evicted(msgspec.structs.replace(left, pod="default/slim", by_uid="before"))
+
+    great = get(run.sources, "pod/default/great")
+
+    assert [each["earlier"] for each in great["left_for"]] == [True]
+    assert [(each["pod"], each["earlier"]) for each in great["victims"]] == [
+        ("default/slim", True),
+        ("default/small", False),
+    ]
+
+
+def test_a_pod_of_a_gang_names_the_victims_of_its_gang() -> None:
+    labels = {"scheduling.x-k8s.io/pod-group": "train"}
+    run = finished(
+        node("a").offering(cpu="3", pods="10"),
+        GANG,
+        fleeting("small", "1"),
+        *(
+            pod(f"t{each}").requesting(cpu="1").prioritised(100).labelled(labels)
+            for each in range(3)
+        ),
+    )
+
+    told, left = get(run.sources, "pod/default/t1"), get(run.sources, "pod/default/small")
+
+    assert [(each["pod"], each["what"]) for each in told["victims"]] == [
+        ("default/small", "podgroup")
+    ]
+    assert [(each["by"], each["by_priority"]) for each in left["left_for"]] == [
+        ("default/train", None)
+    ]
 
 
 def test_plugins_have_points_and_costs(run: Finished) -> None:

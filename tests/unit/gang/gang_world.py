@@ -17,7 +17,7 @@ from moorage.framework.plugin import Plugin
 from moorage.gang.feature import Gangs
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.observe.records import Attempt, Result
+from moorage.observe.records import Attempt, Evicted, Result
 from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import NodeBuilder, PodBuilder, pod
 from moorage.watch.api_resources import EVENTS, PODS, RESOURCES
@@ -73,6 +73,7 @@ class GangWorld:
         self.kubelet = Kubelet(self.cluster)
         self.attempts: list[Attempt] = []
         self.failures: list[str] = []
+        self.evictions: list[Evicted] = []
         self._seed, self._backoff, self._stopping = seed, backoff, stopping
         self.apply(*objects)
         known = built_in_plugins.built_in()
@@ -97,6 +98,9 @@ class GangWorld:
 
     def attempted(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
+
+    def evicted(self, evicted: Evicted) -> None:
+        self.evictions.append(evicted)
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         self.failures.append(f"{pod}: {error}")

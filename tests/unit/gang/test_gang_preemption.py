@@ -55,6 +55,8 @@ def test_a_group_evicts_pods_of_lower_priority_and_takes_their_place() -> None:
         "4 pods are evicted to make room for it, 0 groups among them" in attempt.message
         for attempt in world.attempts
     )
+    assert {each.pod for each in world.evictions} == {f"default/low-{i}" for i in range(4)}
+    assert {(e.by, e.what, e.node) for e in world.evictions} == {("default/vip", "podgroup", "a")}
 
 
 def test_pods_that_wait_for_victims_are_not_asked_one_by_one_as_each_leaves(

@@ -38,6 +38,10 @@ def test_a_victim_is_marked_told_and_deleted_and_the_preemptor_takes_its_place()
 
     assert world.events("victim", "Preempted") == ["Preempted by pod default/vip on node a"]
     assert world.bound() == {"vip": "a"}
+    (told,) = world.evictions
+    assert (told.pod, told.node, told.priority) == ("default/victim", "a", 0)
+    assert (told.by, told.what, told.by_priority) == ("default/vip", "pod", 100)
+    assert (told.way, told.time) == ("deletion", 1000.0)
 
 
 def test_the_preemptor_is_promised_its_node_on_the_api_server() -> None:
@@ -190,6 +194,7 @@ def test_a_pod_that_waits_for_permission_is_sent_back_and_not_deleted() -> None:
     assert world.events("patient", "Preempted") == [
         "Preempted by pod default/vip on node a (in scheduler memory)."
     ]
+    assert [(e.pod, e.node, e.way) for e in world.evictions] == [("default/patient", "a", "memory")]
     assert world.scheduler.feature(Preemption).counts().evictions == {("memory", "evicted"): 1}
     assert len({a.id for a in world.attempts if a.pod == "default/patient"}) == 2, "tried again"
 

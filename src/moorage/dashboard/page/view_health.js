@@ -5,9 +5,10 @@ import { h, region } from "./dom.js";
 import { chip, failure, inside, sheet, stats } from "./parts.js";
 import { copyJson } from "./copy.js";
 import { plainTable } from "./table.js";
-import { count, millis, number } from "./words.js";
+import { count, millis, number, span } from "./words.js";
 
 const EACH = 5000;
+const LEADER = { identity: "this process", leading: "leads", holder: "holder of the lease", left_s: "lease ends in" };
 
 export class HealthView {
   follows = ["health"];
@@ -75,7 +76,7 @@ function api(found) {
 function leader(found) {
   const facts = Object.entries(found ?? {}).filter(([, value]) => value !== null && value !== "");
   if (!facts.length) return null;
-  return sheet("Leader", inside(h("dl.facts", {}, facts.flatMap(([name, value]) => [h("dt", {}, name.replace(/_s$/, "").replaceAll("_", " ")), h("dd", {}, name.endsWith("_s") ? aged(value) : typeof value === "boolean" ? (value ? "yes" : "no") : String(value))]))));
+  return sheet("Leader", inside(h("dl.facts", {}, facts.flatMap(([name, value]) => [h("dt", {}, LEADER[name] ?? name), h("dd", {}, name === "left_s" ? span(value) : typeof value === "boolean" ? (value ? "yes" : "no") : String(value))]))));
 }
 
 function watches(list) {

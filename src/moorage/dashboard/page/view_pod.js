@@ -5,6 +5,7 @@ import { aged, ago } from "./clock.js";
 import { changeCommand, copyCommand, copyJson, describePod, explainPod } from "./copy.js";
 import { h, region } from "./dom.js";
 import { chip, failure, inside, nodeAnchor, podAnchor, refusals, sheet } from "./parts.js";
+import { preemption } from "./preemption.js";
 import { link } from "./route.js";
 import { count, many, millis, number, took } from "./words.js";
 
@@ -52,9 +53,9 @@ export class PodView {
 
   /** First what is known at once; then, as it takes longer, the explanation. */
   #answered(data) {
-    if (!this.#data) this.body.show({ ...data, asking: !data.explain_off });
+    if (!this.#data) this.body.show({ ...data, asking: asks(data) });
     this.#data ??= data;
-    if (!data.explain_off) this.explained.run();
+    if (asks(data)) this.explained.run();
     else this.#told(data);
   }
 
@@ -65,8 +66,8 @@ export class PodView {
 
   #build(data) {
     const told = data.explanation;
-    const left = [words(data, told), told?.changes?.length ? helps(data.pod, told.changes) : null, scores(data, told), told?.refusals?.length ? refused(data.pod, told.refusals) : null];
-    const right = [story(data.attempts ?? []), preemption(data.preemption), events(data.events ?? [])];
+    const left = [data.state === "gone" ? gone(data) : words(data, told), told?.changes?.length ? helps(data.pod, told.changes) : null, scores(data, told), told?.refusals?.length ? refused(data.pod, told.refusals) : null];
+    const right = [story(data.attempts ?? []), data.state === "gone" ? null : preemption(data), events(data.events ?? [])];
     return [
       h("div.title", {}, h("h1.mono", {}, data.pod), chip(data.state, TONES[data.state]), data.node ? h("span", {}, "on ", nodeAnchor(data.node)) : null,
         h("span.push", {}, copyCommand(explainPod(data.pod), "Copy explain"), copyCommand(describePod(data.pod)), copyJson(() => this.#data))),
@@ -77,6 +78,14 @@ export class PodView {
 
 function failed(pod, error) {
   return [h("h1.mono", {}, pod), failure(new Error(error)), h("p", {}, h("a", { href: link("decisions", [], { pod }) }, "What was decided for it"))];
+}
+
+/** Nothing is explained of a pod that is no more. */
+const asks = (data) => !data.explain_off && data.state !== "gone";
+
+/** Why it is no more, where that is known: it had to leave. */
+function gone(data) {
+  return preemption(data) ?? sheet("Why", inside(h("p.soft", {}, "It is gone, and was not made to leave as far as is remembered.")));
 }
 
 /** Why it is where it is, or why it waits: as `moorage explain` says it. */
@@ -130,13 +139,6 @@ function story(attempts) {
 function facts(each) {
   const told = [`attempt ${count(each.attempts ?? 1)}`, each.profile, each.score ? `score ${number(each.score)}` : "", each.evaluated ? `${count(each.feasible ?? 0)} of ${count(each.evaluated)} nodes feasible` : "", each.bound_ms ? `bound after ${millis(each.bound_ms)}` : ""];
   return told.filter(Boolean).join(" · ");
-}
-
-function preemption(found) {
-  const victims = found?.victims ?? [];
-  if (!found || (!found.for && !victims.length)) return null;
-  const made = victims.length ? [h("p", {}, many(victims.length, "victim"), " for ", found.for ? podAnchor(found.for) : "it"), h("div.stack.tight", {}, victims.map((each) => podAnchor(typeof each === "string" ? each : each.pod)))] : [h("p", {}, "It made room for ", podAnchor(found.for))];
-  return sheet("Preemption", inside(...made, found.node ? h("p", {}, "on ", nodeAnchor(found.node)) : null));
 }
 
 function events(list) {

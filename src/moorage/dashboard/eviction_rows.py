@@ -1,0 +1,47 @@
+"""Evictions as JSON: whom a pod has preempted, and for whom it had to leave; newest first."""
+
+from typing import Any
+
+from moorage.bind.status_patches import preemption_message
+from moorage.observe.eviction_records import EvictionRecords
+
+
+def victims_of(
+    evictions: EvictionRecords, pod: str, uid: str, group: str = ""
+) -> list[dict[str, Any]]:
+    """Who had to leave for a pod or its group; `earlier` for one that had the same name."""
+    return [
+        {
+            "pod": each.pod,
+            "node": each.node,
+            "priority": each.priority,
+            "time": each.time,
+            "way": each.way,
+            "what": each.what,
+            "earlier": each.by == pod and _is_another(uid, each.by_uid),
+        }
+        for each in reversed(evictions.of_preemptor(pod, group))
+    ]
+
+
+def left_for(evictions: EvictionRecords, pod: str, uid: str) -> list[dict[str, Any]]:
+    """For whom a pod, or an `earlier` one of the same name, had to leave, and why."""
+    return [
+        {
+            "by": each.by,
+            "what": each.what,
+            "node": each.node,
+            "room_on": each.room_on,
+            "priority": each.priority,
+            "by_priority": each.by_priority,
+            "time": each.time,
+            "way": each.way,
+            "why": preemption_message(each.profile, each.what),
+            "earlier": _is_another(uid, each.uid),
+        }
+        for each in reversed(evictions.of_victim(pod))
+    ]
+
+
+def _is_another(known: str, uid: str) -> bool:
+    return bool(known) and known != uid
