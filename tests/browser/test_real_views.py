@@ -154,7 +154,7 @@ def test_a_preemptor_names_its_victims_and_they_say_for_whom_they_left(
     with served(*given) as url:
         page.goto(f"{url}#/pod/web/web-0")
         expect(page.get_by_role("heading", level=1)).to_have_text("web/web-0")
-        expect(preemption).to_contain_text("2 victims for it")
+        expect(preemption).to_contain_text("2 victims for it, of priority 0")
         rows = preemption.get_by_role("listitem")
         expect(rows).to_have_count(2)
         visit.picture("pod-preemptor")

@@ -4,6 +4,7 @@ from typing import Any
 
 from moorage.bind.status_patches import preemption_message
 from moorage.observe.eviction_records import EvictionRecords
+from moorage.observe.records import Evicted
 
 
 def victims_of(
@@ -14,13 +15,14 @@ def victims_of(
         {
             "pod": each.pod,
             "node": each.node,
+            "room_on": each.room_on,
             "priority": each.priority,
             "time": each.time,
             "way": each.way,
             "what": each.what,
             "earlier": each.by == pod and _is_another(uid, each.by_uid),
         }
-        for each in reversed(evictions.of_preemptor(pod, group))
+        for each in _newest_first(evictions.of_preemptor(pod, group))
     ]
 
 
@@ -39,8 +41,13 @@ def left_for(evictions: EvictionRecords, pod: str, uid: str) -> list[dict[str, A
             "why": preemption_message(each.profile, each.what),
             "earlier": _is_another(uid, each.uid),
         }
-        for each in reversed(evictions.of_victim(pod))
+        for each in _newest_first(evictions.of_victim(pod))
     ]
+
+
+def _newest_first(found: list[Evicted]) -> list[Evicted]:
+    """Those of one moment in the order in which they left."""
+    return sorted(found, key=lambda each: -each.time)
 
 
 def _is_another(known: str, uid: str) -> bool:

@@ -257,14 +257,15 @@ def test_what_befell_an_earlier_pod_of_the_same_name_is_told_as_such() -> None:
     )
     (left,) = run.records.evictions.of_victim("default/small")
     run.records.evicted(msgspec.structs.replace(left, pod="default/great", uid="before", by="a/b"))
-    run.records.evicted(msgspec.structs.replace(left, pod="default/slim", by_uid="before"))
+    before = {"by_uid": "before", "time": left.time - 60}
+    run.records.evicted(msgspec.structs.replace(left, pod="default/slim", **before))
 
     great = get(run.sources, "pod/default/great")
 
     assert [each["earlier"] for each in great["left_for"]] == [True]
     assert [(each["pod"], each["earlier"]) for each in great["victims"]] == [
-        ("default/slim", True),
         ("default/small", False),
+        ("default/slim", True),
     ]
 
 
@@ -288,6 +289,28 @@ def test_a_pod_of_a_gang_names_the_victims_of_its_gang() -> None:
     assert [(each["by"], each["by_priority"]) for each in left["left_for"]] == [
         ("default/train", None)
     ]
+
+
+def test_who_leaves_with_its_gang_says_where_the_room_is() -> None:
+    labels = {"scheduling.x-k8s.io/pod-group": "train"}
+    gang = [fleeting(f"t{each}", "1").labelled(labels) for each in range(3)]
+    run = finished(
+        node("a").offering(cpu="2", pods="10"),
+        node("b").offering(cpu="1", pods="10"),
+        GANG,
+        *gang[:2],
+        gang[2].on("b"),
+        pod("great").requesting(cpu="2").prioritised(100),
+    )
+
+    told = get(run.sources, "pod/default/great")["victims"]
+
+    assert sorted((each["pod"], each["node"], each["room_on"]) for each in told) == [
+        ("default/t0", "a", "a"),
+        ("default/t1", "a", "a"),
+        ("default/t2", "b", "a"),
+    ]
+    assert get(run.sources, "pod/default/t2")["left_for"][0]["room_on"] == "a"
 
 
 def test_plugins_have_points_and_costs(run: Finished) -> None:

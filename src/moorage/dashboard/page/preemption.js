@@ -1,7 +1,7 @@
 // Preemption, as a pod's page tells of it: for whom it had to leave, who left for it, and which node is promised to it.
 import { ago } from "./clock.js";
 import { h } from "./dom.js";
-import { chip, inside, nodeAnchor, podAnchor, sheet } from "./parts.js";
+import { inside, nodeAnchor, podAnchor, sheet } from "./parts.js";
 import { many, number } from "./words.js";
 
 /** A sheet of it, or nothing where nobody made room for anybody. */
@@ -41,18 +41,30 @@ function preemptor(each) {
 
 function ranks(each) {
   const other = each.by_priority === null || each.by_priority === undefined ? "" : `, the other's ${number(each.by_priority)}`;
-  const elsewhere = each.what === "pod" && each.room_on && each.room_on !== each.node ? `; the room is on ${each.room_on}` : "";
-  return `Its priority is ${number(each.priority ?? 0)}${other}${elsewhere}.`;
+  const others = withGang(each) ? ` It left with others of its gang: the room is on ${each.room_on}.` : "";
+  return `Its priority is ${number(each.priority ?? 0)}${other}.${others}`;
 }
+
+/** Where one pod makes room for itself, who leaves another node leaves with its gang. */
+const withGang = (each) => each.what === "pod" && Boolean(each.room_on) && each.room_on !== each.node;
 
 function room(victims, leaving) {
   const gang = victims.some((each) => each.what === "podgroup");
+  const ranks = new Set(victims.map((each) => each.priority));
+  const alike = ranks.size === 1 && !ranks.has(undefined);
   const rows = victims.map((each) => h("li.title", {},
     h("span", {}, podAnchor(each.pod), each.node ? [" on ", nodeAnchor(each.node)] : null),
-    leaving.has(each.pod) ? chip("leaving", "warn") : null,
-    each.way === "chosen" ? chip("chosen") : null,
-    each.way === "memory" ? chip("sent back to the queue") : null,
-    each.earlier ? chip("for an earlier pod of this name") : null,
-    h("span.push.soft", {}, each.priority === undefined ? null : `priority ${number(each.priority)} · `, each.time ? ago(each.time) : null)));
-  return inside(h("p", {}, `${many(victims.length, "victim")} for ${gang ? "its gang" : "it"}`), h("ul.plain", {}, rows));
+    h("span.push.soft", {}, h("span", {}, notes(each, leaving, alike).join(" · ")), each.time ? ago(each.time) : null)));
+  return inside(h("p", {}, `${many(victims.length, "victim")} for ${gang ? "its gang" : "it"}${alike ? `, of priority ${number([...ranks][0])}` : ""}`), h("ul.plain", {}, rows));
+}
+
+function notes(each, leaving, alike) {
+  return [
+    alike || each.priority === undefined ? "" : `priority ${number(each.priority)}`,
+    leaving.has(each.pod) ? "leaving" : "",
+    withGang(each) ? "with its gang" : "",
+    each.way === "chosen" ? "chosen" : "",
+    each.way === "memory" ? "sent back to the queue" : "",
+    each.earlier ? "for an earlier pod of this name" : "",
+  ].filter(Boolean);
 }
