@@ -16,6 +16,7 @@ import yaml
 from tests.integration.control_plane import LOOPBACK, ControlPlane, free_ports
 from tests.integration.harness import wait_for
 from tests.integration.making import node, pod
+from tests.integration.test_preemption import priority
 from tests.integration.test_running_moorage import request
 from tests.integration.test_serving import get, placed, serving
 
@@ -141,3 +142,33 @@ def test_who_may_see_it_sees_it_and_nothing_is_written(
     assert all(each["ok"] for each in health["checks"])
     assert health["api"]["p50_ms"] > 0
     assert {name: versions(plane).get(name) for name in untouched} == untouched
+
+
+def test_a_running_scheduler_tells_who_left_for_whom_and_who_leads(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    plane.create(node("n1", cpu="2"), priority("high", 1000))
+    plane.create(pod("small", cpu="2", scheduler="nobody", nodeName="n1"))
+    (plain,) = free_ports(1)
+    election = {"leaderElect": True, "resourceNamespace": "default", "resourceName": "shown"}
+    flags = ("--dashboard", f"--http-port={plain}")
+    with serving(tmp_path, plane.kubeconfig, *flags, leaderElection=election) as (one, _):
+
+        def view(path: str) -> Any:
+            url = f"http://{LOOPBACK}:{plain}/dashboard/api/{path}"
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                return json.loads(answer.read())
+
+        plane.create(pod("vip", cpu="2", priorityClassName="high"))
+        wait_for(lambda: placed(plane) == {"vip"}, f"not bound; see {one.log}")
+        vip, small, leader = view("pod/default/vip"), view("pod/default/small"), view("health")
+
+    assert [(each["pod"], each["node"]) for each in vip["victims"]] == [("default/small", "n1")]
+    assert small["state"] == "gone"
+    assert [(each["by"], each["by_priority"], each["way"]) for each in small["left_for"]] == [
+        ("default/vip", 1000, "deletion")
+    ]
+    assert leader["leader"]["leading"] is True
+    assert leader["leader"]["holder"] == leader["leader"]["identity"]
+    assert leader["leader"]["lease"] == "default/shown"
+    assert 0 < leader["leader"]["left_s"] <= 15
