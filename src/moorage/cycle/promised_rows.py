@@ -6,12 +6,14 @@ gone, for many rows at once and without a trial; nothing of the rule is written 
 """
 
 from collections import defaultdict
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api import int64
+from moorage.cache.cache import Cache
 from moorage.cache.column_cache import Depends
 from moorage.cache.host_ports import JoinedPorts, PortIndex, UsedPorts
 from moorage.cache.node_view import Nodes
@@ -146,23 +148,27 @@ def promised_to_others(cycle: Cycle) -> Promised | None:
     now = cache.nominations.version, table.pod_log.version, table.node_log.version
     kept: tuple[tuple[int, int, int], Promised | None] | None = cycle.state.get(KEY)
     if kept is None or kept[0] != now:
-        kept = cycle.state[KEY] = (now, _count(table, _promises(cycle)))
+        incoming = cycle.incoming
+        found = _promises(cache, incoming.priority, (incoming.uid,))
+        kept = cycle.state[KEY] = (now, _count(table, found))
     return kept[1]
 
 
-def _promises(cycle: Cycle) -> dict[Asked, list[int]]:
-    """The row of each pod that the pod must yield to, by what it asks for."""
-    cache, row_of, incoming = cycle.cache, cycle.table.row_of, cycle.incoming
+def promised_besides(cache: Cache, priority: int, own: Container[str]) -> Usage | None:
+    """What pods other than `own` were promised, as far as a pod of that priority must yield."""
+    found = _count(cache.table, _promises(cache, priority, own)) if cache.nominations else None
+    return None if found is None else found.usage
+
+
+def _promises(cache: Cache, priority: int, own: Container[str]) -> dict[Asked, list[int]]:
+    """The row of each pod that is to be yielded to, by what it asks for."""
+    row_of = cache.table.row_of
     found: dict[Asked, list[int]] = defaultdict(list)
     for name, pods in cache.nominations.by_node():
         row = row_of.get(name)
         if row is not None:
             for uid, info in pods.items():
-                if (
-                    info.priority >= incoming.priority
-                    and uid != incoming.uid
-                    and cache.node_of(uid) is None
-                ):
+                if info.priority >= priority and uid not in own and cache.node_of(uid) is None:
                     found[info.requests, info.cls.ports].append(row)
     return found
 

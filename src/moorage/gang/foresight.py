@@ -23,6 +23,7 @@ from moorage.cache.table import NodeTable
 from moorage.cycle import filtering
 from moorage.cycle.filtering import Filtering, Mask
 from moorage.cycle.profile import Profile
+from moorage.cycle.promised_rows import Usage
 from moorage.framework.cycle import Cycle
 from moorage.gang.holds import Hold, Room, total
 
@@ -102,12 +103,19 @@ def foresee(
     return Foresight(held, UNKNOWN if start == math.inf else start)
 
 
-def walk(table: NodeTable, need: Need, leaving: Sequence[Sequence[tuple[int, PodInfo]]]) -> int:
+def walk(
+    table: NodeTable,
+    need: Need,
+    leaving: Sequence[Sequence[tuple[int, PodInfo]]],
+    promised: Usage | None = None,
+) -> int:
     """After how many departures, at least, there is room; more than there are where there is not.
 
-    Each departure is of some pods from their rows.
+    Each departure is of some pods from their rows; what was `promised` to others is no room.
     """
     free, slots = _left(table, [])
+    if promised is not None:
+        free, slots = free - promised.requested, slots - promised.pods
     if any(index >= len(free) for index in need.asked):
         return len(leaving) + 1
     rooms = {row: _room(free, slots, need, row) for row in np.flatnonzero(need.rows).tolist()}

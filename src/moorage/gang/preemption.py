@@ -4,14 +4,14 @@ Every pod of the group is promised the node that the trial put it on, so that no
 a lower priority takes the room while victims are leaving.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from moorage.api.cluster_objects import PodDisruptionBudget
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.disruption_budgets import Budgets
-from moorage.cycle import filtering
+from moorage.cycle import filtering, promised_rows
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import Profile
 from moorage.framework import eviction
@@ -24,7 +24,7 @@ from moorage.gang.group import Group
 from moorage.gang.leaving_victims import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.place import GangPlacer
-from moorage.gang.trial import Trial, Tried
+from moorage.gang.trial import Tried
 from moorage.gang.victim_search import Found, Unit
 from moorage.scheduler.attempt import Cycles
 from moorage.scheduler.ports import Evictions
@@ -78,11 +78,14 @@ class GangPreemption:
         if not units:
             return ""
         by_quota = eviction.evictable(cycle) is not None
-        found = self._search(group, units, lambda: self._placer.imagine(group, members, by_quota))
+        at_least = self._at_least(group, members, units)
+        found = victim_search.search(
+            self._cache, units, at_least, lambda: self._placer.imagine(group, members, by_quota)
+        )
         if found is None:
             return NOT_HELPFUL
-        victims, placed = found
-        self._act(group, first.info.pod, profile, victims, placed)
+        victims, trial = found
+        self._act(group, first.info.pod, profile, victims, trial.placed)
         groups = sum(bool(unit.group) for unit in victims.victims)
         return EVICTING.format(len(victims.pods), groups)
 
@@ -101,13 +104,15 @@ class GangPreemption:
             self._cache, self._groups, group, group.priority, budgets, spared, named
         )
 
-    def _search(
-        self, group: Group, units: list[Unit], imagine: Callable[[], Trial | None]
-    ) -> tuple[Found, list[Tried]] | None:
-        needs = self._placer.needs(group) if group.tree is None else []
-        at_least = victim_search.least(self._cache.table, needs, units, self._cache)
-        found = victim_search.search(self._cache, units, at_least, imagine)
-        return None if found is None else (found[0], found[1].placed)
+    def _at_least(self, group: Group, members: list[QueuedPod], units: list[Unit]) -> int:
+        """How many units must leave, by arithmetic."""
+        if group.tree is not None:
+            return 0
+        needs, promised = self._placer.needs(group), None
+        if _are_those(members, self._placer.missing(group)):
+            highest = max(queued.info.priority for queued in members)
+            promised = promised_rows.promised_besides(self._cache, highest, group.waiting)
+        return victim_search.least(self._cache, needs, units, promised)
 
     def _act(
         self, group: Group, pod: Pod, profile: Profile, found: Found, placed: list[Tried]
@@ -145,3 +150,10 @@ def _never(group: Group) -> bool:
     if found is not None and found.spec.preemption_policy == "Never":
         return True
     return any(pod.spec.preemption_policy == "Never" for pod in group.waiting.values())
+
+
+def _are_those(members: list[QueuedPod], missing: list[QueuedPod]) -> bool:
+    """Whether the group is placed only if pods like the missing are: there are no others."""
+    if len({queued.info.cls for queued in (*members, *missing)}) == 1:
+        return True
+    return {queued.info.uid for queued in members} == {queued.info.uid for queued in missing}

@@ -19,6 +19,7 @@ from moorage.cache.cache import Cache
 from moorage.cache.disruption_budgets import Budgets
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
+from moorage.cycle.promised_rows import Usage
 from moorage.framework.eviction import EvictableRule, started
 from moorage.gang import foresight, hierarchy
 from moorage.gang.directory import Directory
@@ -168,45 +169,52 @@ class Found(NamedTuple):
         return [info.pod for unit in self.victims for info in unit.pods]
 
 
-def least(table: NodeTable, needs: Sequence[Need], units: Sequence[Unit], cache: Cache) -> int:
+def least(
+    cache: Cache, needs: Sequence[Need], units: Sequence[Unit], promised: Usage | None = None
+) -> int:
     """How many units must leave at least; more than there are where that would not help."""
     homes = [[(_row(cache, info), info) for info in unit.pods] for unit in units]
-    return max((foresight.walk(table, need, homes) for need in needs), default=0)
+    counts = (foresight.walk(cache.table, need, homes, promised) for need in needs)
+    return max(counts, default=0)
 
 
 def search(
     cache: Cache, units: Sequence[Unit], at_least: int, place: Callable[[], P | None]
 ) -> tuple[Found, P] | None:
     """Find victims among the units; `place` tries the gang, and leaves it in place if it fits."""
-    count = _shortest(cache, units, at_least, place)
-    if count is None:
+    if at_least > len(units):
         return None
+    found = _evict(cache, units[:at_least], place)
+    if found is None:
+        count = _shortest(cache, units, at_least, place)
+        found = None if count is None else _evict(cache, units[:count], place)
+    return found if found is not None and found[0].victims else None
+
+
+def _evict(
+    cache: Cache, front: Sequence[Unit], place: Callable[[], P | None]
+) -> tuple[Found, P] | None:
+    """Who of a front of the line may not come back; None where all of it is not enough."""
     with cache.trial():
-        homes = {info.uid: _row(cache, info) for unit in units[:count] for info in unit.pods}
-        _remove(cache, units[:count])
+        homes = {info.uid: _row(cache, info) for unit in front for info in unit.pods}
+        _remove(cache, front)
         plan = place()
         if plan is None:
             return None
-        victims = [
-            unit for unit in reversed(units[:count]) if not _may_stay(cache, unit, homes, plan)
-        ]
-    return (Found(victims), plan) if victims else None
+        victims = [unit for unit in reversed(front) if not _may_stay(cache, unit, homes, plan)]
+    return Found(victims), plan
 
 
 def _shortest(
-    cache: Cache, units: Sequence[Unit], at_least: int, place: Callable[[], P | None]
+    cache: Cache, units: Sequence[Unit], too_few: int, place: Callable[[], P | None]
 ) -> int | None:
-    """The shortest front of the line that is enough.
+    """The shortest front of the line that is enough, beyond one that is not.
 
     Who is known not to be enough stays away while others are tried on top of them.
     """
-    if at_least > len(units):
-        return None
     with cache.trial():
-        if _enough(cache, units[:at_least], place):
-            return at_least
-        _remove(cache, units[:at_least])
-        too_few, step = at_least, 1
+        _remove(cache, units[:too_few])
+        step = 1
         while too_few < len(units):
             more = units[too_few : too_few + step]
             if _enough(cache, more, place):

@@ -7,7 +7,11 @@ import pytest
 from moorage.api.pod import Pod
 from moorage.bind.status_patches import disruption_target_patch
 from moorage.framework.events import Hint
+from moorage.framework.queued_pod import QueuedPod
+from moorage.gang.group import Group
+from moorage.gang.place import GangPlacer
 from moorage.gang.plugin import GangScheduling
+from moorage.gang.trial import Trial
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_errors import Forbidden, Unauthorized
@@ -77,6 +81,52 @@ def test_pods_that_wait_for_victims_are_not_asked_one_by_one_as_each_leaves(
 
     assert len(world.bound("vip")) == 4
     assert len(asked) < len(lows)
+
+
+def test_each_of_many_groups_looks_for_victims_once_though_nodes_are_promised_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[str] = []
+    imagine = GangPlacer.imagine
+
+    def counted(self: GangPlacer, of: Group, pods: list[QueuedPod], by_quota: bool) -> Trial | None:
+        tried.append(of.key)
+        return imagine(self, of, pods, by_quota)
+
+    monkeypatch.setattr(GangPlacer, "imagine", counted)
+    nodes = [node(f"n{i}").offering(cpu="1") for i in range(12)]
+    lows = [low(f"low-{i}", f"n{i}", grace=30) for i in range(12)]
+    gangs = [f"vip{i}" for i in range(4)]
+    groups = [group(of, 3) for of in gangs]
+    world = GangWorld(
+        *nodes, *lows, *groups, *[p for of in gangs for p in vips(3, of=of)], stopping=10.0
+    )
+
+    world.run()
+
+    assert len(world.bound("vip")) == 12
+    assert sorted(tried) == [f"default/{of}" for of in gangs]
+
+
+def test_whom_a_group_can_do_without_makes_nobody_leave_beside_promised_nodes() -> None:
+    world = GangWorld(
+        *[node(name).offering(cpu="1") for name in "ab"],
+        low("first", "a", "400m"),
+        low("second", "b").prioritised(1),
+    )
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(1)
+        cache = world.scheduler.cache
+        awaited = pod("awaited").requesting(cpu="200m").prioritised(100).build()
+        cache.nominations.put(cache.info(awaited), "a")
+        small = member("small", "vip", "700m").prioritised(100)
+        world.apply(*vips(1, "900m"), small, group("vip", 1))
+        await settle(world)
+
+    world.run(story)
+
+    assert world.bound() == {"small": "a", "second": "b"}
 
 
 def test_no_more_are_evicted_than_needed() -> None:

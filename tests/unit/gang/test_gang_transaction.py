@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from moorage.cache.cache import Cache
 from moorage.cache.disruption_budgets import Budgets
 from moorage.cache.podinfo import PodInfo
+from moorage.cycle import promised_rows
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import unschedulable
 from moorage.gang import foresight, topology, transaction, victim_search
@@ -201,6 +202,20 @@ class TestForesight:
         need = Need(pods, {CPU: 1000}, everywhere(cache))
 
         assert foresight.walk(cache.table, need, leaving) == leave
+
+    def test_what_was_promised_to_others_is_no_room(self) -> None:
+        running = [pod(f"p{i}").requesting(cpu="1").on("a") for i in range(3)]
+        cache = cluster(node("a").offering(cpu="3"), *running)
+        cache.nominations.put(cache.info(pod("first").requesting(cpu="1").build()), "a")
+        own = cache.info(pod("own").requesting(cpu="1").build())
+        cache.nominations.put(own, "a")
+        leaving = [[(cache.table.row_of["a"], info)] for _, info in cache.pods()]
+        need = Need(1, {CPU: 1000}, everywhere(cache))
+
+        promised = promised_rows.promised_besides(cache, 0, {own.uid})
+
+        assert foresight.walk(cache.table, need, leaving, promised) == 2
+        assert promised_rows.promised_besides(cache, 1, ()) is None
 
     def test_more_than_there_are_where_that_does_not_help(self) -> None:
         cache = cluster(node("a").offering(cpu="1"))
