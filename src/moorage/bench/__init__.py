@@ -1,7 +1,8 @@
 """Throughput of the decision itself: pop, filter, score, choose, assume, for every pod.
 
     device_workloads  workloads with claims for devices
-    group_attempts    attempts at whole groups of pods, for the gang workload
+    group_attempts    attempts at whole groups of pods, for the workloads of gangs
+    group_preemption  room for whole groups, for the workload of gangs that preempt
     surroundings      what happens beside attempts: volumes, gated pods, storms of updates
     startup           from the first byte of the lists to the first decision
     throughput        the loop, timed

@@ -1,4 +1,4 @@
-"""Attempts at whole groups of pods, for the gang workload."""
+"""Attempts at whole groups of pods, for the workloads of gangs."""
 
 import random
 from collections import Counter
@@ -8,6 +8,7 @@ from moorage.api.decode import decode_as
 from moorage.api.pod import Pod
 from moorage.api.podgroup import POD_GROUP_LABEL, PodGroup
 from moorage.bench import workload_kinds
+from moorage.bench.group_preemption import GroupPreemption
 from moorage.cache.cache import Cache
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Unschedulable
@@ -16,6 +17,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
 from moorage.gang import shortage, transaction
 from moorage.gang.directory import Directory
+from moorage.gang.group import Group
 from moorage.gang.holds import Holds
 from moorage.gang.plugin import NAME, GangScheduling, GroupView
 from moorage.gang.transaction import Misfit, Refused
@@ -41,12 +43,18 @@ class GroupAttempts:
     """Tries one group after the other, as the scheduler does."""
 
     def __init__(
-        self, cache: Cache, queue: SchedulingQueue, profile: Profile, groups: Directory
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        profile: Profile,
+        groups: Directory,
+        preemption: GroupPreemption | None = None,
     ) -> None:
         self._cache = cache
         self._queue = queue
         self._profile = profile.without_post_filter()
         self._groups = groups
+        self._preemption = preemption
 
     def decide(self, rng: random.Random) -> list[str]:
         """One attempt at one group: the node of each of its pods, or nothing for each."""
@@ -65,12 +73,22 @@ class GroupAttempts:
             shortage.explain_misfit,
         )
         if isinstance(outcome, Misfit):
+            if self._preemption is not None:
+                return self._make_room(self._preemption, group, ordered)
             for queued in members:
                 self._queue.put_back(queued, {GangScheduling.plugin_name()}, (), False, 0.0)
             return [""] * len(members)
         for placement in outcome.placed:
             self._queue.done(placement.queued.info.uid)
         return [placement.node.name for placement in outcome.placed]
+
+    def _make_room(
+        self, preemption: GroupPreemption, group: Group, members: list[QueuedPod]
+    ) -> list[str]:
+        nodes = preemption.make_room(group, members)
+        for queued in members:
+            self._queue.done(queued.info.uid)
+        return nodes or [""] * len(members)
 
     def _one(self, queued: QueuedPod, rng: random.Random) -> Placement | Refused:
         cycle = Cycle(self._cache, queued.info, random=rng, shared=self._profile.shared)

@@ -15,6 +15,7 @@ from moorage.api.pod import Pod
 from moorage.bench import group_attempts, surroundings, workload_kinds
 from moorage.bench.device_workloads import DEVICE_KINDS, complete_claims, device_objects
 from moorage.bench.group_attempts import GroupAttempts
+from moorage.bench.group_preemption import GroupPreemption
 from moorage.cache.cache import Cache
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision
@@ -100,7 +101,7 @@ def measure_throughput(
     rng = random.Random(seed)
     placed: Counter[str] = Counter()
     times: list[float] = []
-    gangs = GroupAttempts(bench.cache, bench.queue, bench.profile, bench.groups)
+    gangs = _group_attempts(bench, rng)
     whole = decided = 0
     surroundings.crowd(kind, bench.cache, bench.queue, pods)
     enqueued = _enqueue(bench)
@@ -139,6 +140,12 @@ def measure_throughput(
         gangs_scheduled=whole if groups else 0,
         gangs_per_s=round(groups / elapsed, 1) if groups else None,
     )
+
+
+def _group_attempts(bench: Bench, rng: random.Random) -> GroupAttempts:
+    where = bench.cache, bench.queue, bench.profile, bench.groups
+    preempts = bench.kind == workload_kinds.GANG_PREEMPTION
+    return GroupAttempts(*where, GroupPreemption(*where, rng) if preempts else None)
 
 
 def _enqueue(bench: Bench) -> float:

@@ -22,7 +22,8 @@ NAMESPACE: Final = "default"
 GROUP_SIZE: Final = 8
 LOW, HIGH = 0, 1000
 NOMINATED: Final = "nominated"
-PREEMPTION_KINDS: Final = ("preemption", NOMINATED)
+GANG_PREEMPTION: Final = "gangpreemption"
+PREEMPTION_KINDS: Final = ("preemption", NOMINATED, GANG_PREEMPTION)
 """On a cluster full of pods of low priority, four to a node."""
 
 
@@ -166,6 +167,16 @@ def _member(index: int) -> Raw:
     return raw
 
 
+def _preempting_member(index: int) -> Raw:
+    """Eight pods in a row are a group; each needs a node to itself, and a port that they share."""
+    number = index // GROUP_SIZE
+    raw = _raw(index, {"cpu": "28", "memory": "10Gi"}, {"priority": HIGH})
+    raw["metadata"]["labels"][POD_GROUP_LABEL] = f"gang-{number}"
+    port = {"containerPort": 80, "hostPort": 9000 + number % 1000}
+    raw["spec"]["containers"][0]["ports"] = [port]
+    return raw
+
+
 def raw_group(name: str, members: int) -> Raw:
     """A group that needs all of its pods, as an API server sends it."""
     return {
@@ -201,6 +212,7 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "daemonset": _pinned,
     "hostports": _with_port,
     "gang": _member,
+    GANG_PREEMPTION: _preempting_member,
     "churn": _varied,
     "gpu": _gpu,
     "unschedulable": _never_fits,

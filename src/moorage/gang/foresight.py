@@ -78,6 +78,16 @@ def eligible(profile: Profile, cycle: Cycle) -> Mask:
     return rows
 
 
+def joined(needs: Sequence[Need]) -> list[Need]:
+    """The same, with those as one that ask for the same on the same nodes."""
+    found: dict[tuple[tuple[tuple[int, int], ...], bytes], Need] = {}
+    for need in needs:
+        key = tuple(sorted(need.asked.items())), need.rows.tobytes()
+        known = found.get(key)
+        found[key] = need if known is None else need._replace(pods=known.pods + need.pods)
+    return list(found.values())
+
+
 def foresee(
     table: NodeTable, needs: Sequence[Need], ends: Ends, now: float, others: list[Hold]
 ) -> Foresight | None:

@@ -18,13 +18,13 @@ from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import PLACED_TOGETHER
 from moorage.framework.queued_pod import QueuedPod
-from moorage.gang import victim_search
+from moorage.gang import foresight, victim_search
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
 from moorage.gang.leaving_victims import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.place import GangPlacer
-from moorage.gang.trial import Tried
+from moorage.gang.trial import Trial, Tried
 from moorage.gang.victim_search import Found, Unit
 from moorage.scheduler.attempt import Cycles
 from moorage.scheduler.ports import Evictions
@@ -78,10 +78,7 @@ class GangPreemption:
         if not units:
             return ""
         by_quota = eviction.evictable(cycle) is not None
-        at_least = self._at_least(group, members, units)
-        found = victim_search.search(
-            self._cache, units, at_least, lambda: self._placer.imagine(group, members, by_quota)
-        )
+        found = find_victims(self._cache, self._placer, group, members, units, by_quota)
         if found is None:
             return NOT_HELPFUL
         victims, trial = found
@@ -103,16 +100,6 @@ class GangPreemption:
         return victim_search.line_up(
             self._cache, self._groups, group, group.priority, budgets, spared, named
         )
-
-    def _at_least(self, group: Group, members: list[QueuedPod], units: list[Unit]) -> int:
-        """How many units must leave, by arithmetic."""
-        if group.tree is not None:
-            return 0
-        needs, promised = self._placer.needs(group), None
-        if _are_those(members, self._placer.missing(group)):
-            highest = max(queued.info.priority for queued in members)
-            promised = promised_rows.promised_besides(self._cache, highest, group.waiting)
-        return victim_search.least(self._cache, needs, units, promised)
 
     def _act(
         self, group: Group, pod: Pod, profile: Profile, found: Found, placed: list[Tried]
@@ -150,6 +137,35 @@ def _never(group: Group) -> bool:
     if found is not None and found.spec.preemption_policy == "Never":
         return True
     return any(pod.spec.preemption_policy == "Never" for pod in group.waiting.values())
+
+
+def find_victims(
+    cache: Cache,
+    placer: GangPlacer,
+    group: Group,
+    members: list[QueuedPod],
+    units: list[Unit],
+    by_quota: bool = False,
+) -> tuple[Found, Trial] | None:
+    """Who of the units has to leave for a group, and where its pods would go then."""
+    at_least = _at_least(cache, placer, group, members, units)
+    return victim_search.search(
+        cache, units, at_least, lambda: placer.imagine(group, members, by_quota)
+    )
+
+
+def _at_least(
+    cache: Cache, placer: GangPlacer, group: Group, members: list[QueuedPod], units: list[Unit]
+) -> int:
+    """How many units must leave, by arithmetic."""
+    if group.tree is not None:
+        return 0
+    needs = placer.needs(group)
+    if not _are_those(members, placer.missing(group)):
+        return victim_search.least(cache, needs, units)
+    highest = max(queued.info.priority for queued in members)
+    promised = promised_rows.promised_besides(cache, highest, group.waiting)
+    return victim_search.least(cache, foresight.joined(needs), units, promised)
 
 
 def _are_those(members: list[QueuedPod], missing: list[QueuedPod]) -> bool:

@@ -54,7 +54,7 @@ class Cycles:
         clock: Clock,
         random: Random,
         profiles: Profiles,
-        client: Client,
+        client: Client | None,
         observers: Observers,
         extenders: Extenders,
         decide: Decide = attempt.run,

@@ -98,9 +98,8 @@ def test_each_of_many_groups_looks_for_victims_once_though_nodes_are_promised_to
     lows = [low(f"low-{i}", f"n{i}", grace=30) for i in range(12)]
     gangs = [f"vip{i}" for i in range(4)]
     groups = [group(of, 3) for of in gangs]
-    world = GangWorld(
-        *nodes, *lows, *groups, *[p for of in gangs for p in vips(3, of=of)], stopping=10.0
-    )
+    unlike = [p.labelled({"index": str(i)}) for of in gangs for i, p in enumerate(vips(3, of=of))]
+    world = GangWorld(*nodes, *lows, *groups, *unlike, stopping=10.0)
 
     world.run()
 

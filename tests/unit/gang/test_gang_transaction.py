@@ -203,6 +203,16 @@ class TestForesight:
 
         assert foresight.walk(cache.table, need, leaving) == leave
 
+    def test_needs_of_the_same_on_the_same_nodes_are_one(self) -> None:
+        cache = cluster(node("a").offering(cpu="3"), node("b").offering(cpu="3"))
+        rows, first = everywhere(cache), everywhere(cache)
+        first[1:] = False
+        needs = [Need(n, {CPU: 1000}, on) for n, on in ((1, rows), (2, rows.copy()), (4, first))]
+
+        found = foresight.joined([*needs, Need(8, {CPU: 500}, rows)])
+
+        assert [need.pods for need in found] == [3, 4, 8]
+
     def test_what_was_promised_to_others_is_no_room(self) -> None:
         running = [pod(f"p{i}").requesting(cpu="1").on("a") for i in range(3)]
         cache = cluster(node("a").offering(cpu="3"), *running)
