@@ -21,7 +21,7 @@ from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.explain import evaluator
 from moorage.framework.cycle import Cycle
-from tests.differential.ours import Ours
+from tests.differential.ours import Ours, with_gates
 from tests.differential.words import Json
 
 ROUNDS = 3
@@ -45,7 +45,7 @@ class Kept(Ours):
 
     def _profile(self, case: Json, pod: Pod) -> Profile:
         name = pod.spec.scheduler_name or SCHEDULER_NAME
-        return evaluator._profile(case.get("config"), self.known, name)
+        return evaluator._profile(with_gates(case).get("config"), self.known, name)
 
 
 def cycle_of(cache: Cache, pod: Pod, profile: Profile, dice: random.Random) -> Cycle:

@@ -14,7 +14,7 @@ from tests.differential.words import Json
 PLUGIN = "DynamicResources"
 
 
-def _with_gates(case: Json) -> Json:
+def with_gates(case: Json) -> Json:
     """The case with its feature gates where Moorage looks for them: in the plugin's arguments."""
     gates = case.get("featureGates")
     if not gates:
@@ -46,7 +46,7 @@ class Ours:
         return [self._answer(case) for case in cases]
 
     def decide(self, case: Json) -> Json:
-        return evaluate(_with_gates(case), self.known, random.Random(0))
+        return evaluate(with_gates(case), self.known, random.Random(0))
 
     def _answer(self, case: Json) -> Json:
         try:
