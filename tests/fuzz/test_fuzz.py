@@ -39,11 +39,11 @@ def test_a_check_that_is_left_out_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     response_decoder.decoder_for.cache_clear()
     monkeypatch.setattr(response_decoder, "refuse_bad_quantities", unchecked)
     try:
-        found = cluster_batch.run(1, 0, OBJECTS)
+        batches = [cluster_batch.run(1, batch, OBJECTS) for batch in range(4)]
     finally:
         response_decoder.decoder_for.cache_clear()
 
-    assert any("QuantityError" in line for line in found.lines())
+    assert any("QuantityError" in line for found in batches for line in found.lines())
 
 
 def test_a_hang_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def decoder_for(resource: Resource) -> Decode:
     """The function that decodes a resource's objects; of a kind nobody reads, only metadata.
 
     The API server has checked what it stores. What would break us all the same, should it not have
-    been, is checked again: quantities.
+    been, is checked again: that there is a name, and quantities.
     """
     struct = KINDS[resource.kind].struct if resource.kind in KINDS else KubeObject
     fast = msgspec.json.Decoder(struct).decode
@@ -95,7 +95,9 @@ def decoder_for(resource: Resource) -> Decode:
         try:
             obj = fast(raw)
         except UNREADABLE:
-            return decode_as(raw, struct)
+            obj = decode_as(raw, struct)
+        if not obj.metadata.name:
+            raise DecodeError(resource.kind, "", "metadata.name", "there is none")
         refuse_bad_quantities(obj)
         return obj
 

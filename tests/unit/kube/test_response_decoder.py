@@ -81,6 +81,14 @@ def test_an_object_that_cannot_be_read_hides_no_other(caplog: pytest.LogCaptureF
     assert "Pod d/odd" in caplog.text
 
 
+def test_an_object_without_a_name_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        found = event("ADDED", {"metadata": {"namespace": "d", "uid": "1"}})
+
+    assert found is None
+    assert "an object of pods is left out: Pod: metadata.name: there is none" in caplog.text
+
+
 @pytest.mark.parametrize(
     "line",
     [
