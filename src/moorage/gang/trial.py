@@ -72,7 +72,7 @@ def _could_be_there(imagined: Tried) -> bool:
         filtering.pre_filter(profile, cycle, outcome)
         if outcome.diagnosis.pre_filter is not None:
             return False
-        return filtering.refusal(cycle, outcome.active, row) is None
+        return filtering.refusal_with_nominated_pods(cycle, outcome.active, row) is None
     except SchedulingError:
         return False
     finally:

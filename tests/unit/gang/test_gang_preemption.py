@@ -107,6 +107,22 @@ def test_each_of_many_groups_looks_for_victims_once_though_nodes_are_promised_to
     assert sorted(tried) == [f"default/{of}" for of in gangs]
 
 
+def test_room_that_is_promised_to_another_is_not_given_back_to_victims() -> None:
+    async def story(world: GangWorld) -> None:
+        cache = world.scheduler.cache
+        awaited = pod("awaited").requesting(cpu="500m").prioritised(200).build()
+        cache.nominations.put(cache.info(awaited), "a")
+        world.apply(*vips(1, "400m"))
+        await settle(world)
+
+    world = GangWorld(node("a").offering(cpu="1"), low("low-0", "a", "400m"), group("vip", 1))
+
+    world.run(story)
+
+    assert world.bound("vip") == {"vip-0": "a"}
+    assert {each.pod for each in world.evictions} == {"default/low-0"}
+
+
 def test_whom_a_group_can_do_without_makes_nobody_leave_beside_promised_nodes() -> None:
     world = GangWorld(
         *[node(name).offering(cpu="1") for name in "ab"],
