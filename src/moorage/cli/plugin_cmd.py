@@ -1,7 +1,7 @@
 """`moorage plugin`: begin one, look at those that are found, check one before it is used."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -17,6 +17,9 @@ from moorage.framework.points import points_of
 from moorage.scaffold.hook_samples import SAMPLES
 from moorage.scaffold.plugin_project import Names
 from moorage.testing import plugin_check
+
+_UNFOLDED: Final = 1000
+"""Columns of a table that no terminal shows: whoever reads it wants whole paths."""
 
 
 @click.group("plugin", short_help="Begin, list and check plugins.")
@@ -133,7 +136,7 @@ def list_command(plugins: tuple[str, ...]) -> None:
     for plugin in sorted(set(known.values()), key=lambda found: found.plugin_name()):
         aliases, points = ", ".join(plugin.aliases), ", ".join(sorted(points_of(plugin)))
         table.add_row(plugin.plugin_name(), aliases, points, plugin_files.describe_source(plugin))
-    Console(width=None if Console().is_terminal else 200).print(table)
+    Console(width=None if Console().is_terminal else _UNFOLDED).print(table)
 
 
 @plugin_command.command("check", short_help="Try a plugin before it is used.")

@@ -203,7 +203,7 @@ def _explain(ran: Simulation) -> "Explain":
 
 
 def _exit_code(told: Report, fail_on_pending: bool) -> int:
-    if told.errors or told.gave_up:
+    if told.failed:
         return FAILED
     return PENDING if fail_on_pending and any(pod.is_pending for pod in told.pods) else 0
 

@@ -37,7 +37,7 @@ def print_errors(report: Report, console: Console) -> None:
     if len(report.errors) > _MOST_LINES:
         left = len(report.errors) - _MOST_LINES
         _say(console, f"error: and {left} more: -o json has all of them", "red")
-    if report.gave_up:
+    if report.gave_up and report.nodes:
         _say(console, f"error: the run was ended: {report.gave_up}", "red")
 
 

@@ -76,6 +76,11 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     """Why the run was ended before nothing was left to do."""
 
     @property
+    def failed(self) -> bool:
+        """Whether something went wrong, beyond that there is no node to go to."""
+        return bool(self.errors or (self.gave_up and self.nodes))
+
+    @property
     def counts(self) -> dict[PodState, int]:
         """How many pods are in each state."""
         return dict(Counter(pod.state for pod in self.pods))
