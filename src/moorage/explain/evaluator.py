@@ -22,7 +22,7 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle, Random
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.plugin import Plugin
-from moorage.framework.verdicts import NoNodesError, Rejection
+from moorage.framework.verdicts import NoNodesError, PluginError, Rejection
 from moorage.guard.guards import Guards
 from moorage.preemption import plugin
 
@@ -141,8 +141,11 @@ def _allocations(chosen: Profile, cycle: Cycle, names: list[str]) -> dict[str, A
     found = {}
     for name in names:
         node = cycle.table.node(cycle.table.row_of[name])
-        plugin.reserve(cycle, cycle.pod, node)
-        found[name] = _allocated(state)
+        try:
+            plugin.reserve(cycle, cycle.pod, node)
+            found[name] = _allocated(state)
+        except PluginError as error:  # in the words of kube-scheduler's own
+            found[name] = {"error": f'running Reserve plugin "{error.plugin}": {error.detail}'}
         plugin.unreserve(cycle, cycle.pod, node)
     return {"allocations": found}
 
