@@ -9,7 +9,7 @@ import yaml
 
 from tests.deploy.tools import Raw, of_kind, program, rendered, run
 from tests.integration.control_plane import MISSING, ControlPlane, assets
-from tests.integration.grouping import BOTH_DIALECTS
+from tests.integration.grouping import ALL_DIALECTS
 
 ACCOUNT = "/api/v1/namespaces/moorage-system/serviceaccounts/moorage/token"
 CERT_MANAGER = "cert-manager.io"
@@ -48,7 +48,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
             pytest.fail(f"{MISSING}, and REQUIRE_KUBE=1")
         pytest.skip(MISSING)
     program("kubectl")
-    with ControlPlane(programs, tmp_path_factory.mktemp("cluster"), *BOTH_DIALECTS) as plane:
+    with ControlPlane(programs, tmp_path_factory.mktemp("cluster"), *ALL_DIALECTS) as plane:
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         plane.request("POST", path, permissive("servicemonitors", "ServiceMonitor"))
         plane.request("POST", path, permissive("prometheusrules", "PrometheusRule"))

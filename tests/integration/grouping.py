@@ -23,6 +23,11 @@ BOTH_DIALECTS = (
     "--runtime-config=scheduling.k8s.io/v1beta1=true",
 )
 """What makes an API server serve Kubernetes' own groups, too."""
+ALL_DIALECTS = (
+    f"{BOTH_DIALECTS[0]},CompositePodGroup=true",
+    f"{BOTH_DIALECTS[1]},scheduling.k8s.io/v1alpha3=true",
+)
+"""And trees of them."""
 
 
 def shipped(plural: str) -> Raw:
