@@ -4,6 +4,8 @@ Attributes that are lists are compared only where that is asked for: then an att
 the set of its values, and a single value for a set of one.
 """
 
+from abc import ABC, abstractmethod
+
 from moorage.api.resource_claims import DeviceConstraint
 from moorage.api.resource_slices import DeviceAttribute
 from moorage.devices.inventory import PoolDevice
@@ -12,47 +14,70 @@ Value = tuple[str, str | int | bool]
 Values = frozenset[Value]
 
 
-class Constraint:
+class Constraint(ABC):
     """One constraint, and the devices that were added under it."""
 
-    __slots__ = ("_requests", "attribute", "values")
+    __slots__ = ("_requests", "attribute")
 
     def __init__(self, attribute: str, requests: tuple[str, ...]) -> None:
         self.attribute = attribute
-        self.values: list[Value | None] = []
         self._requests = frozenset(requests)
 
     def applies(self, names: tuple[str, ...]) -> bool:
         """Whether a request is meant, by its own name or by that of its parent."""
         return not self._requests or not self._requests.isdisjoint(names)
 
+    @property
+    @abstractmethod
+    def is_begun(self) -> bool:
+        """Whether a device was added, so that not every one may be."""
+
+    @abstractmethod
     def add(self, device: PoolDevice) -> bool:
         """Take a device in, if it may be."""
+
+    @abstractmethod
+    def would_add(self, device: PoolDevice) -> bool:
+        """Whether a device may be added, as things stand."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Take the last device out again."""
+
+
+class ValueConstraint(Constraint):
+    """A constraint on attributes of a single value."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, attribute: str, requests: tuple[str, ...]) -> None:
+        super().__init__(attribute, requests)
+        self.values: list[Value | None] = []
+
+    @property
+    def is_begun(self) -> bool:
+        return bool(self.values)
+
+    def add(self, device: PoolDevice) -> bool:
         found = attribute_of(device, self.attribute)
         if found is None or not self.admits(found[0]):
             return False
         self.values.append(found[0])
         return True
 
-    @property
-    def is_begun(self) -> bool:
-        """Whether a device was added, so that not every one may be."""
-        return bool(self.values)
-
     def would_add(self, device: PoolDevice) -> bool:
-        """Whether a device may be added, as things stand."""
         found = attribute_of(device, self.attribute)
         return found is not None and self.admits(found[0])
 
-    def admits(self, value: Value | None) -> bool:
-        raise NotImplementedError
-
     def remove(self) -> None:
-        """Take the last device out again."""
         self.values.pop()
 
+    @abstractmethod
+    def admits(self, value: Value | None) -> bool:
+        """Whether a device with this value may be taken in."""
 
-class MatchAttribute(Constraint):
+
+class MatchAttribute(ValueConstraint):
     """All devices have the same value."""
 
     __slots__ = ()
@@ -61,7 +86,7 @@ class MatchAttribute(Constraint):
         return not self.values or (value is not None and value == self.values[0])
 
 
-class DistinctAttribute(Constraint):
+class DistinctAttribute(ValueConstraint):
     """No two devices have the same value."""
 
     __slots__ = ()
@@ -94,9 +119,9 @@ class ListConstraint(Constraint):
     def would_add(self, device: PoolDevice) -> bool:
         return bool(self.kept(values_of(device, self.attribute)))
 
+    @abstractmethod
     def kept(self, values: Values) -> Values | None:
         """What is to be remembered of a device; nothing where it may not be taken in."""
-        raise NotImplementedError
 
     def remove(self) -> None:
         self.sets.pop()
