@@ -17,7 +17,7 @@ from moorage.cache.consistency import validate_cache
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.config.types import SchedulerConfiguration
-from moorage.framework.verdicts import NoNodesError, ScoreRangeError
+from moorage.framework.verdicts import NoNodesError, PluginError, ScoreRangeError
 from moorage.observe.records import Attempt, Bound
 from moorage.plugins.volume_binding.binder import BindingFailedError
 from moorage.scheduler.outcome import Outcome
@@ -105,8 +105,14 @@ class Watcher(logging.Handler):
 
 
 def refusal_of(error: BaseException | None) -> BaseException | None:
-    """The refusal that an error is, or was raised from."""
+    """The refusal that an error is, or was raised from.
+
+    A PluginError that was raised from nothing is what its plugin says, as kube-scheduler's does: a
+    pool that is being updated, say. One that stands for a bug was raised from it.
+    """
     while error is not None and not isinstance(error, REFUSALS):
+        if type(error) is PluginError and error.__cause__ is None:
+            return error
         error = error.__cause__
     return error
 

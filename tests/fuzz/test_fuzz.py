@@ -1,5 +1,6 @@
 """A few thousand inputs on every run; `make fuzz INPUTS=1000000` for more."""
 
+import gc
 import itertools
 import time
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from moorage.cache.cache import Cache
+from moorage.framework.verdicts import PluginError
 from moorage.kube import response_decoder
 from tests.fuzz import cluster_batch, config_batch
 from tests.fuzz.time_limit import Hang, time_limit
@@ -46,6 +48,15 @@ def test_a_check_that_is_left_out_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert any("QuantityError" in line for found in batches for line in found.lines())
 
 
+def test_what_a_plugin_says_is_a_refusal_and_what_it_trips_over_is_none() -> None:
+    said = PluginError("DynamicResources", "Filter", "the pool is being updated")
+    tripped = PluginError("DynamicResources", "Filter", "KeyError: 'gpu'")
+    tripped.__cause__ = KeyError("gpu")
+
+    assert cluster_batch.refusal_of(said) is said
+    assert cluster_batch.refusal_of(tripped) is None
+
+
 def test_a_hang_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def endless(*_: Any) -> None:
         while True:
@@ -54,6 +65,7 @@ def test_a_hang_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cache, "put_node", endless)
     monkeypatch.setattr("tests.fuzz.time_limit.SECONDS", 0.2)
     found = cluster_batch.run(1, 0, OBJECTS)
+    gc.collect()  # tasks that were interrupted complain when they are freed: here, and nowhere else
 
     assert [line.split(" at ")[0].strip() for line in found.lines()] == ["1 x hang"]
 
