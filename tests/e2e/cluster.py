@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import yaml
 
-from tests.integration.control_plane import ControlPlane
-from tests.integration.harness import Replica, replica
+from tests.integration.control_plane import START_SECONDS, ControlPlane
+from tests.integration.harness import Replica, replica, wait_for
 
 NODES: Final = 4
 ZONES: Final = 2
@@ -43,6 +43,7 @@ def cluster(
             f"--version={version}",
             f"--provision={str(provision).lower()}",
         )
+        wait_for(lambda: _nodes_are_ready(plane) or None, "not all nodes got ready", START_SECONDS)
         if scheduler == "moorage":
             file = plane.kubeconfig_of("moorage")
             made = running.enter_context(replica(home, "scheduler", file, profiles=[PROFILE]))
@@ -50,6 +51,19 @@ def cluster(
         else:
             _kube_scheduler(plane)
         yield plane
+
+
+def _nodes_are_ready(plane: ControlPlane) -> bool:
+    """The specs look at the nodes once, before the first of them runs."""
+    nodes = plane.request("GET", "/api/v1/nodes")["items"]
+    ready = [
+        node["metadata"]["name"]
+        for node in nodes
+        for condition in node["status"].get("conditions", ())
+        if condition["type"] == "Ready" and condition["status"] == "True"
+        if not node["spec"].get("taints")
+    ]
+    return len(ready) == NODES
 
 
 def _still_runs(made: Replica) -> None:

@@ -61,8 +61,11 @@ def names(binary: Path, home: Path) -> list[str]:
 
 
 def read(report: list[dict[str, Any]]) -> list[Spec]:
-    """The specs of a report of ginkgo, sorted by name."""
-    found = (spec for suite in report for spec in suite["SpecReports"] or ())
+    """The specs of a report of ginkgo, sorted by name; without its preparations none has run."""
+    found = [spec for suite in report for spec in suite["SpecReports"] or ()]
+    for raw in found:
+        if raw["LeafNodeType"].endswith("BeforeSuite") and raw["State"] != PASSED:
+            raise RuntimeError(f"no spec ran: {_spec(raw).message}")
     ran = (_spec(raw) for raw in found if raw["LeafNodeType"] == "It")
     return sorted(spec for spec in ran if spec.state not in SKIPPED)
 

@@ -59,17 +59,26 @@ def test_a_page_without_markers_is_not_written_to(tmp_path: Path) -> None:
         report.write(page, ["new"])
 
 
-def test_specs_that_do_not_apply_are_left_out() -> None:
-    def raw(name: str, state: str, kind: str = "It") -> dict[str, object]:
-        return {
-            "LeafNodeType": kind,
-            "LeafNodeText": name,
-            "ContainerHierarchyTexts": ["[sig-scheduling]  X"],
-            "State": state,
-            "RunTime": 2_000_000_000,
-        }
+def _raw(name: str, state: str, kind: str = "It", message: str = "") -> dict[str, object]:
+    return {
+        "LeafNodeType": kind,
+        "LeafNodeText": name,
+        "ContainerHierarchyTexts": ["[sig-scheduling]  X"],
+        "State": state,
+        "RunTime": 2_000_000_000,
+        "Failure": {"Message": message},
+    }
 
-    reports = [raw("a", "passed"), raw("b", "skipped"), raw("", "passed", "BeforeSuite")]
+
+def test_specs_that_do_not_apply_are_left_out() -> None:
+    reports = [_raw("a", "passed"), _raw("b", "skipped"), _raw("", "passed", "BeforeSuite")]
     found = read([{"SpecReports": reports}])
 
     assert found == [Spec("[sig-scheduling] X a", "passed", 2.0, "")]
+
+
+def test_preparations_that_failed_are_not_taken_for_an_empty_list_of_specs() -> None:
+    reports = [_raw("", "failed", "SynchronizedBeforeSuite", "no ready nodes")]
+
+    with pytest.raises(RuntimeError, match="no spec ran: no ready nodes"):
+        read([{"SpecReports": reports}])
