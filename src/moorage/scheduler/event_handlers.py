@@ -71,7 +71,10 @@ class EventHandlers:
         if self._cache.node_of(new.uid) is not None:
             return
         info = self._cache.info(new)
-        if old is None:
+        queued = self._queue.find(new.uid) if old is None else None
+        if queued is not None:
+            self._queue.update(queued.info.pod, info)  # no API server gives a uid twice
+        elif old is None:
             self._queue.add(info, self._now())
             self._tell(None, new)
         else:

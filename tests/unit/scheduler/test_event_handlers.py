@@ -48,3 +48,16 @@ def test_a_number_that_no_api_server_stores_is_refused_by_the_pods_name() -> Non
     with pytest.raises(PodError, match="Pod default/web: a number in its spec exceeds 64 bits"):
         applied.apply(Change("added", new=huge))
     validate_cache(cache)
+
+
+def test_a_pod_with_the_uid_of_one_that_waits_takes_its_place() -> None:
+    applied, _, queue = handlers()
+    first, second = on(pod("web").build(), ""), on(pod("other").build(), "")
+    metadata = msgspec.structs.replace(second.metadata, uid=first.uid)
+    second = msgspec.structs.replace(second, metadata=metadata)
+
+    applied.apply(Change("added", new=first))
+    applied.apply(Change("added", new=second))
+
+    assert [queued.latest.pod.key for queued in queue] == ["default/other"]
+    queue.validate()
