@@ -15,13 +15,12 @@ import json
 import random
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 import gpu_policies
 import numpy as np
 from gpu_policies import Cluster, Policy, Worth
-from gpu_trace import Measures, TraceNode, arrivals, read_nodes, read_pods
+from gpu_trace import Measures, TraceNode, arrivals, read_nodes, read_pods, trace_file
 
 from moorage.policies.gpu.gpu_largest_first import in_order
 from moorage.policies.gpu.gpu_request import GPURequest
@@ -144,8 +143,8 @@ def seeds(text: str) -> list[int]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--nodes", type=Path, required=True)
-    parser.add_argument("--pods", type=Path, required=True)
+    parser.add_argument("--nodes", type=trace_file, required=True)
+    parser.add_argument("--pods", type=trace_file, required=True)
     parser.add_argument("--policy", choices=gpu_policies.NAMES, default="moorage")
     parser.add_argument("--ties", choices=("random", "name"), default="random")
     parser.add_argument("--seeds", type=seeds, default=seeds("42-51"))

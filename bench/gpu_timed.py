@@ -19,13 +19,12 @@ import math
 import random
 import statistics
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import gpu_policies
 import numpy as np
 from gpu import Run, seeds
-from gpu_trace import TraceNode, read_nodes, read_pods
+from gpu_trace import TraceNode, read_nodes, read_pods, trace_file
 
 from moorage.policies.gpu.gpu_request import GPURequest
 
@@ -159,8 +158,8 @@ def means(found: list[dict[str, float]]) -> dict[str, float]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--nodes", type=Path, required=True)
-    parser.add_argument("--pods", type=Path, required=True)
+    parser.add_argument("--nodes", type=trace_file, required=True)
+    parser.add_argument("--pods", type=trace_file, required=True)
     parser.add_argument("--policy", choices=gpu_policies.NAMES, default="moorage")
     parser.add_argument("--ties", choices=("random", "name"), default="random")
     parser.add_argument("--against", default="", help="another policy and its ties: fgd:name")

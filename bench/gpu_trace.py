@@ -1,5 +1,6 @@
 """The openb trace and its protocol: nodes, arrivals from a seed, and what a run is measured by."""
 
+import argparse
 import csv
 import gzip
 import random
@@ -26,6 +27,16 @@ class TraceNode(NamedTuple):
     memory: int
     gpus: int
     model: str
+
+
+def trace_file(text: str) -> Path:
+    """A file of the trace, for argparse."""
+    path = Path(text)
+    if not path.is_file():
+        zipped = path.with_name(path.name + ".gz")
+        hint = f"; did you mean {zipped}?" if zipped.is_file() else ""
+        raise argparse.ArgumentTypeError(f"there is no file {path}{hint}")
+    return path
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -165,7 +165,7 @@ def test_a_shadow_of_kubes_configuration_agrees_with_kube_scheduler(
     (tally,) = findings["one_step"]
     assert tally["placed"] >= PODS * 0.8
     disagreements = [each for each in tally["disagreements"] if each["agreement"] != LATE]
-    assert disagreements == []
+    assert disagreements == [], json.dumps(disagreements, indent=1)
     assert tally["counts"].keys() <= {"same", "tied", "both-pending", "preempts", LATE}
     assert findings["unseen"]["pods"] == 0
     asked = list(auditing.asked(plane.home, READER))

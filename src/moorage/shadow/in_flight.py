@@ -3,7 +3,9 @@
 A scheduler decides one pod after the other and binds them at the same time, so bindings and ends
 may be seen in another order than decisions were made in. Where a decision makes no sense on the
 cluster as it was seen, it is judged again without the pods that were bound just before, with those
-that were gone just before, and, as further pods are bound shortly after, with those. Only what
+that were gone just before, and, as further pods are bound shortly after, with those: with all, and
+with the latest alone, as others may have been decided about in between. A scheduler knows for which
+pod it makes room before anybody else does, so the word of that counts as a binding. Only what
 happened while the pod waited can have been overtaken. If it makes sense then, that is what is
 said, and that it took it.
 """
@@ -113,10 +115,17 @@ class InFlight:
     def believed(self, bound: Bound) -> None:
         """A pod is counted on its node now."""
         self._bound.append(bound)
-        for each in self._overtaken(bound, self._open, lambda one: one.bound.time):
-            if each.bound.pod.uid == bound.pod.uid:
+        self._settle(bound)
+
+    def nominated(self, bound: Bound) -> None:
+        """Room is made for a pod on a node now."""
+        self._settle(bound)
+
+    def _settle(self, latest: Bound) -> None:
+        for each in self._overtaken(latest, self._open, lambda one: one.bound.time):
+            if each.bound.pod.uid == latest.pod.uid:
                 continue
-            again = self._with_later(each)
+            again = self._with_later(each, latest)
             if again is not None:
                 self._open.remove(each)
                 each.settle(each.judged, again)
@@ -130,12 +139,24 @@ class InFlight:
         before = (one for one in reversed(kept) if time(one) <= bound.time)
         return list(takewhile(lambda one: bound.may_have_overtaken(time(one)), before))
 
-    def _with_later(self, each: _Open) -> Judgement | None:
-        """Judge again with everything that has been bound since, but without the pod itself."""
+    def _with_later(self, each: _Open, latest: Bound) -> Judgement | None:
+        """Judge again with all that has been bound since, then with the latest of it alone."""
         with self._cache.trial():
             self._cache.remove_pod(each.bound.pod.uid)
-            again = each.judge(each.bound.pod, each.bound.node)
-            return _explained(again) if again.agrees else self._agreeing(each.bound, each.judge)
+            again = self._now_or_before(each)
+            if again is not None or not self._forget_since(each.bound, but=latest):
+                return again
+            return self._now_or_before(each)
+
+    def _now_or_before(self, each: _Open) -> Judgement | None:
+        again = each.judge(each.bound.pod, each.bound.node)
+        return _explained(again) if again.agrees else self._agreeing(each.bound, each.judge)
+
+    def _forget_since(self, bound: Bound, but: Bound) -> bool:
+        """Take away what was bound after a pod, but for one; whether there was anything."""
+        after = takewhile(lambda one: one.pod.uid != bound.pod.uid, reversed(self._bound))
+        uids = [one.pod.uid for one in after if one.pod.uid != but.pod.uid]
+        return any([self._cache.remove_pod(uid) is not None for uid in uids])
 
     def _agreeing(self, bound: Bound, judge: Judge) -> Judgement | None:
         """The first of the states that the scheduler may have seen in which it agrees."""

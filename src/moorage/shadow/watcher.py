@@ -56,13 +56,14 @@ class Watcher(Feature):
         self._random = random.Random(0)
         self._in_flight = {name: InFlight(cache) for name in configurations}
         self._believing: Bound | None = None
+        self._nominating: Bound | None = None
         self._heard: dict[str, float] = {}
         """When pods that wait were first heard of."""
         self.begun = False
 
     def before(self, change: Change, resource: Resource) -> None:
         new, old = change.new, change.old
-        self._believing = None
+        self._believing = self._nominating = None
         if isinstance(old, Pod) and (new is None or (isinstance(new, Pod) and new.is_terminal)):
             self._gone(old)
         if not isinstance(new, Pod) or new.is_terminal:
@@ -83,6 +84,9 @@ class Watcher(Feature):
         if self._believing is not None:
             for each in self._in_flight.values():
                 each.believed(self._believing)
+        if self._nominating is not None:
+            for each in self._in_flight.values():
+                each.nominated(self._nominating)
 
     def _gone(self, old: Pod) -> None:
         self._heard.pop(old.uid, None)
@@ -132,6 +136,7 @@ class Watcher(Feature):
             return
         status = msgspec.structs.replace(pod.status, nominated_node_name="")
         before = msgspec.structs.replace(pod, status=status)
+        self._nominating = Bound(now, before, node, self._heard.get(pod.uid, 0.0))
         for name in self._configurations:
             with self._in_flight[name].victims_back(node, now):
                 judged = judge_preemption(self._world(name, now), name, before, node)

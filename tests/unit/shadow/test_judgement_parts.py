@@ -82,6 +82,47 @@ def test_a_decision_that_saw_a_pod_before_it_was_bound_is_understood_later() -> 
     assert [each.agreement for each in settled] == [Agreement.SAME]
 
 
+def test_of_what_was_bound_later_the_latest_may_be_all_that_was_seen() -> None:
+    cache = Cache()
+    cache.put_node(a_node())
+    early, between, late = a_pod("early"), a_pod("between"), a_pod("late")
+    flying, settled = InFlight(cache), list[Judgement]()
+
+    def ask(pod: object, node: str) -> Judgement:
+        sees = cache.node_of(late.uid) is not None and cache.node_of(between.uid) is None
+        return judgement(Agreement.SAME if sees else Agreement.WORSE)
+
+    bound = Bound(1.0, early, "n1")
+    flying.keep_open(bound, judgement(Agreement.WORSE), ask, lambda old, new: settled.append(new))
+    for time, each in ((1.0, early), (1.1, between), (1.2, late)):
+        assert settled == []
+        cache.put_pod(a_pod(each.name, "n1"))
+        flying.believed(Bound(time, each, "n1"))
+    assert [each.agreement for each in settled] == [Agreement.SAME]
+    assert cache.node_of(between.uid) == "n1"
+
+
+def test_a_decision_that_knew_of_a_nomination_before_it_was_told_is_understood_later() -> None:
+    cache = Cache()
+    cache.put_node(a_node())
+    early, large = a_pod("early"), a_pod("large")
+    flying, settled = InFlight(cache), list[Judgement]()
+
+    def ask(pod: object, node: str) -> Judgement:
+        sees = cache.nominations.node_of(large.uid) is not None
+        return judgement(Agreement.SAME if sees else Agreement.WORSE)
+
+    bound = Bound(1.0, early, "n1")
+    flying.keep_open(bound, judgement(Agreement.WORSE), ask, lambda old, new: settled.append(new))
+    cache.put_pod(a_pod("early", "n1"))
+    flying.believed(bound)
+    cache.nominations.put(cache.info(large), "n1")
+    flying.nominated(Bound(1.1, large, "n1", since=1.05))
+    assert settled == [], "it came after the other was bound"
+    flying.nominated(Bound(1.1, large, "n1", since=0.5))
+    assert [each.agreement for each in settled] == [Agreement.SAME]
+
+
 def test_a_decision_that_still_saw_a_pod_which_was_gone_by_then_is_understood() -> None:
     cache = Cache()
     cache.put_node(a_node())
