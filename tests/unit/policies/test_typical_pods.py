@@ -99,3 +99,13 @@ def test_where_pods_end_room_is_kept_for_more_of_the_large_ones() -> None:
     few, many = learnt(devices, *pods), learnt(devices, *pods * 4)
 
     assert many.demand.weights[-1, 2] > few.demand.weights[-1, 2]
+
+
+def test_where_pods_end_a_pod_goes_beside_others_so_that_emptier_nodes_drain() -> None:
+    devices = free(*[512_000] * 4)
+    devices.left[1:, 0] = 0
+    devices.left[2, :7] = 0
+    still, turning = learnt(devices, *[ONE] * 9), learnt(devices, *[ONE] * 200)
+
+    assert turning.demand.packing > 2 * still.demand.packing
+    assert best(turning, devices, ONE) == 2

@@ -16,6 +16,9 @@ COVERED: Final = 0.95
 SHORTAGE: Final = 5.0
 PACKING: Final = 0.1
 """What idle GPU without CPU weighs, and idle GPU beside the pod, where a fragment weighs 1."""
+DRAINING: Final = 0.4
+"""What idle GPU beside the pod weighs more where all room is made by pods that end: nodes that get
+no new pods are empty again one day, and take a large one."""
 REMEMBERED: Final = 16_384
 """Once so many pods were seen, what all of them say is halved: the newer count for more."""
 REPRICED: Final = 128
@@ -40,7 +43,7 @@ class TypicalPods:
         self._renewed = 0
         self._asked: dict[GPURequest, Asked] = {}
         self._typical: list[tuple[GPURequest, float, float]] = []
-        self.demand = self._demand({})
+        self.demand = self._demand({}, 0.0)
 
     def see(self, request: GPURequest) -> None:
         """Count a pod that came."""
@@ -67,7 +70,10 @@ class TypicalPods:
         have `capacity` milli."""
         self._renewed = self._seen
         self._typical = self._most_frequent()
-        self.demand = self._demand(self._prices(devices, capacity))
+        idle = float(devices.left.sum())
+        ended = max(self._milli - (capacity - idle), 0.0)
+        prices = self._prices(devices, min(idle + ended, capacity))
+        self.demand = self._demand(prices, ended / max(idle + ended, 1.0))
         self.version += 1
 
     def asked(self, request: GPURequest) -> Asked:
@@ -106,16 +112,14 @@ class TypicalPods:
             for request, count in chosen
         ]
 
-    def _prices(self, devices: Devices, capacity: int) -> dict[GPURequest, float]:
+    def _prices(self, devices: Devices, horizon: float) -> dict[GPURequest, float]:
         """For each class of several GPUs, how much of its room is spoken for, squared.
 
-        Pods are expected as they came so far, each class with its part: as many as fill the idle
-        GPUs, and as many more as have ended, since where pods end, others come in their place. A
-        class that was seen but once is taken as seen twice: it counts where room is scarce.
+        Pods are expected as they came so far, each class with its part, `horizon` milli in all: as
+        many as fill the idle GPUs, and as many more as have ended, since where pods end, others
+        come in their place. A class that was seen but once is taken as seen twice: it counts where
+        room is scarce.
         """
-        idle = float(devices.left.sum())
-        ended = max(self._milli - (capacity - idle), 0.0)
-        horizon = min(idle + ended, capacity)
         prices = {}
         for request, count in self._large.items():
             asked = self.asked(request)
@@ -126,7 +130,7 @@ class TypicalPods:
                 prices[request] = min(expected / room, 1.0) ** 2
         return prices
 
-    def _demand(self, prices: dict[GPURequest, float]) -> Demand:
+    def _demand(self, prices: dict[GPURequest, float], turnover: float) -> Demand:
         requests = [request for request, _, _ in self._typical] + list(prices)
         weights = [(fragment, short, 0.0) for _, fragment, short in self._typical]
         weights += [(0.0, 0.0, price) for price in prices.values()]
@@ -134,7 +138,7 @@ class TypicalPods:
             np.array([request[:4] for request in requests], dtype=np.int64).reshape(-1, 4),
             self._allowed(requests),
             np.array(weights, dtype=np.float64).reshape(-1, 3),
-            PACKING,
+            PACKING + DRAINING * turnover,
         )
 
     def _allowed(self, requests: Sequence[GPURequest]) -> NDArray[np.uint8]:
