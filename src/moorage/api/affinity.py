@@ -1,6 +1,6 @@
 """Affinity: where a pod wants to be, by nodes' labels and by other pods."""
 
-from moorage.api.meta import ApiStruct, LabelSelector
+from moorage.api.meta import ApiStruct, Int32, LabelSelector
 
 
 class NodeSelectorRequirement(ApiStruct):
@@ -27,7 +27,7 @@ class NodeSelector(ApiStruct):
 class PreferredSchedulingTerm(ApiStruct):
     """A term worth `weight` on the nodes where it holds."""
 
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
@@ -52,7 +52,7 @@ class PodAffinityTerm(ApiStruct):
 class WeightedPodAffinityTerm(ApiStruct):
     """A pod affinity term worth `weight`."""
 
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, dataclass_transform
 
 import msgspec
 
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 QuantityText = Annotated[str, msgspec.Meta(extra={"quantity": True})]
 """A quantity as written (`500m`, `2Gi`); `moorage.api.quantity` gives its value."""
 

@@ -16,6 +16,9 @@ from moorage.api.storage import CSIStorageCapacity
 NAMED = {"metadata": {"name": "web", "namespace": "shop"}}
 
 
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
 def asking(**requests: Any) -> dict[str, Any]:
     return {**NAMED, "spec": {"containers": [{"resources": {"requests": requests}}]}}
 
@@ -131,6 +134,11 @@ def test_timestamps_that_yaml_has_read_are_taken() -> None:
             {**NAMED, "spec": {"priority": "high"}},
             "Pod shop/web: spec.priority: expected a whole number, got a string",
             id="a string for a number",
+        ),
+        pytest.param(
+            {**NAMED, "spec": {"affinity": {"podAffinity": {PREFERRED: [{"weight": 2**31}]}}}},
+            f"Pod shop/web: spec.affinity.podAffinity.{PREFERRED}[0].weight: ",
+            id="a weight that no int32 holds",
         ),
         pytest.param(
             {**NAMED, "spec": {"containers": {"name": "c"}}},
