@@ -30,7 +30,7 @@ class Users:
         self.kubelet = Kubelet(cluster)
         self._made = 0
         self.deleted: set[str] = set()
-        """Pods that users deleted."""
+        """Pods that users deleted, or that were lost with their node."""
 
     def begin(self) -> None:
         """What is there before the first step."""
@@ -139,6 +139,7 @@ class Users:
         names = {node.name for node in self._nodes()}
         for pod in self._pods():
             if pod.spec.node_name and pod.spec.node_name not in names:
+                self.deleted.add(pod.uid)
                 deletion.delete_object(
                     self._cluster.registry, PODS, pod.namespace, pod.name, pod.uid, 0
                 )
