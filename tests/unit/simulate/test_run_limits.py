@@ -29,6 +29,8 @@ from moorage.testing import node, pod
 from tests.unit.simulate.embedded_runs import places, run
 
 QUICK = PluginGuard(deadline=Duration.parse("20ms"))
+PATIENCE_SECONDS = 60.0
+"""A run that has no end takes longer, also where the machine is busy."""
 
 
 def _raises(*args: Any) -> Any:
@@ -74,7 +76,7 @@ def test_a_run_ends_whatever_a_hook_does(point: type[Plugin], fault: Any) -> Non
 
     ended = run(node("a"), pod("one"), pod("two"), plugin=plugin, guard=QUICK)
 
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < PATIENCE_SECONDS
     assert ended.cluster.clock.now() - 1_767_225_600.0 < 8000
 
 
@@ -95,7 +97,7 @@ def test_a_run_ends_whatever_an_awaited_hook_does(
 
     ended = run(node("a"), pod("one"), pod("two"), plugin=plugin, guard=QUICK)
 
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < PATIENCE_SECONDS
     if point is PreBind:
         assert places(ended) == {"one": "", "two": ""}
         assert ended.gave_up or ended.story.errors
