@@ -125,6 +125,25 @@ CASES: Final = {
         ],
         placed=2,
     ),
+    "a gang whose pods are not of its priority waits": case(
+        *CLASSES,
+        nodes(2),
+        group("g", 2, priorityClassName=LOW),
+        members("g", 1, priorityClassName=LOW),
+        members("other", 1, of="g", priorityClassName=HIGH),
+        placed=0,
+    ),
+    "a basic group whose pods are not of its priority waits": case(
+        *CLASSES, nodes(2), group("g", None), members("g", 2, priorityClassName=HIGH), placed=0
+    ),
+    "a gang whose pods differ in whether they may preempt waits": case(
+        *CLASSES,
+        nodes(2),
+        group("g", 2, priorityClassName=HIGH),
+        members("g", 1, priorityClassName=HIGH),
+        members("other", 1, of="g", priorityClassName=POLITE),
+        placed=0,
+    ),
     "a gang of no higher priority waits": case(
         *CLASSES,
         nodes(2),

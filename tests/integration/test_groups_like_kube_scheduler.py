@@ -33,7 +33,7 @@ PODS: Final = "/api/v1/namespaces/default/pods"
 GROUPS: Final = f"/apis/{API}/namespaces/default/podgroups"
 COMPOSITE_GROUPS: Final = f"/apis/{COMPOSITE_API}/namespaces/default/compositepodgroups"
 STEADY_SECONDS: Final = 1.5
-SILENT_SECONDS: Final = 4.0
+SILENT_SECONDS: Final = 6.0
 """A pod of which nothing was said yet is given longer."""
 PATIENCE_SECONDS: Final = 10.0
 PROFILES: Final = [{"schedulerName": SCHEDULER}]

@@ -3,6 +3,7 @@
 import enum
 from collections import Counter
 from collections.abc import Collection, Container, Iterable
+from typing import Final, NamedTuple
 
 from moorage.api import podgroup
 from moorage.api.pod import Pod
@@ -12,12 +13,22 @@ from moorage.gang.group_states import BACKS_OFF, RELEASED, WAITS_FOR_VICTIMS, Gr
 from moorage.gang.group_states import GroupTrigger as Trigger
 from moorage.gang.hierarchy import Branch
 
+PREEMPTS: Final = "PreemptLowerPriority"
+
 
 class Release(enum.Enum):
     """Which pods of a group are to be let go: those that are gated, or all that wait."""
 
     GATED = "gated"
     ALL = "all"
+
+
+class Kind(NamedTuple):
+    """What all pods of one of Kubernetes' own groups have in common."""
+
+    scheduler: str
+    priority: int
+    preemption_policy: str
 
 
 class Group:
@@ -33,6 +44,7 @@ class Group:
     """
 
     __slots__ = (
+        "_kinds",
         "_retry",
         "arrived",
         "failures",
@@ -67,6 +79,7 @@ class Group:
         """The groups below, where this is a CompositePodGroup's; its pods are theirs."""
         self.waits_for = ""
         """The key of a CompositePodGroup that it is below, and that is not there."""
+        self._kinds: Counter[Kind] = Counter()
         self._retry = False
         """Whether all of its pods are to be let go next, and not only those that are gated."""
 
@@ -126,6 +139,20 @@ class Group:
         return not self.objects or bool(self.waits_for) or self.is_incomplete
 
     @property
+    def unlike(self) -> str:
+        """Why pods of Kubernetes' own groups are never tried together, in kube-scheduler's words;
+        empty where they are alike."""
+        found = self.object
+        if found is None or found.spec.scheduling_policy is None or not self._kinds:
+            return ""
+        first, *others = self._kinds
+        priority = first.priority if found.spec.priority is None else found.spec.priority
+        policy = found.spec.preemption_policy or first.preemption_policy
+        if not others and (first.priority, first.preemption_policy) == (priority, policy):
+            return ""
+        return next(filter(None, (_apart(kind, first, priority, policy) for kind in self._kinds)))
+
+    @property
     def title(self) -> str:
         """The group as users know it."""
         return hierarchy.title(self.key)
@@ -152,6 +179,7 @@ class Group:
         return self.placed | {uid: pod for uid, pod in self.waiting.items() if uid in assumed}
 
     def add(self, pod: Pod, now: float) -> None:
+        self._kinds[_kind(pod)] += 1
         if pod.spec.node_name:
             self.placed[pod.uid] = pod
             self.note_start()
@@ -163,19 +191,29 @@ class Group:
     def replace(self, pod: Pod) -> bool:
         """Take over a new version of a pod; False where it is not here, or has moved on."""
         pods = self.placed if pod.spec.node_name else self.waiting
-        if pod.uid not in pods:
+        known = pods.get(pod.uid)
+        if known is None:
             return False
+        self._uncount(known)
+        self._kinds[_kind(pod)] += 1
         pods[pod.uid] = pod
         return True
 
     def remove(self, uid: str) -> None:
-        self.waiting.pop(uid, None)
-        self.placed.pop(uid, None)
+        pod = self.waiting.pop(uid, None) or self.placed.pop(uid, None)
+        if pod is not None:
+            self._uncount(pod)
         if not self.waiting:
             self.arrived = None
             self.timed_out = False
         if not self.placed:
             self.started = False
+
+    def _uncount(self, pod: Pod) -> None:
+        kind = _kind(pod)
+        self._kinds[kind] -= 1
+        if not self._kinds[kind]:
+            del self._kinds[kind]
 
     def put_object(self, obj: PodGroup, *, has_run: bool) -> None:
         """Take over what a user has written; of a group that was whole before we came, that."""
@@ -196,6 +234,8 @@ class Group:
             return f"waiting for {self.title} to be created"
         if self.waits_for:
             return f"waiting for {hierarchy.title(self.waits_for)} to be created"
+        if self.unlike:
+            return self.unlike
         if self.minimum < 1:
             return None
         if self.is_incomplete and self.tree is not None:
@@ -297,6 +337,24 @@ class Group:
     def __repr__(self) -> str:
         pods = f"{len(self.waiting)} waiting, {len(self.placed)} placed"
         return f"Group({self.key}, {self.state.value}, {pods})"
+
+
+def _kind(pod: Pod) -> Kind:
+    policy = pod.spec.preemption_policy or PREEMPTS
+    return Kind(pod.spec.scheduler_name, pod.priority, policy)
+
+
+def _apart(kind: Kind, first: Kind, priority: int, policy: str) -> str:
+    """How pods of a kind differ from the first, or from their group."""
+    if kind.scheduler != first.scheduler:
+        told = f'the same .spec.schedulerName set, got: "{kind.scheduler}" and "{first.scheduler}"'
+    elif kind.priority != priority:
+        told = f"the same priority as the pod group's priority, got {kind.priority} and {priority}"
+    elif kind.preemption_policy != policy:
+        told = f"the same preemption policy, got {kind.preemption_policy} and {policy}"
+    else:
+        return ""
+    return f"all pods in a single pod group should have {told}"
 
 
 def _pods(count: int) -> str:

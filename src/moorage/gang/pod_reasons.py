@@ -8,6 +8,7 @@ import math
 from typing import Final
 
 from moorage.api.pod import Pod
+from moorage.bind.status_patches import Reason
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.framework.queued_pod import QueuedPod
@@ -43,15 +44,16 @@ class PodReasons:
         refusal = group.refusal()
         if refusal is None:
             return True
-        to_all = group.lacks_objects
+        to_all = group.lacks_objects or bool(group.unlike)
+        reason: Reason = "SchedulerError" if group.unlike else "Unschedulable"
         told = [
-            self.refuse(pod, refusal)
+            self.refuse(pod, refusal, reason)
             for pod in group.waiting.values()
             if (to_all or pod.uid in self._refusals) and pod.uid not in self._cache.assumed
         ]
         return all(told)
 
-    def refuse(self, pod: Pod, refusal: str) -> bool:
+    def refuse(self, pod: Pod, refusal: str, reason: Reason = "Unschedulable") -> bool:
         """Tell a pod why it may not even be attempted; False where it does not say so yet."""
         told, tries = self._refusals.get(pod.uid, ("", 0))
         tries = tries + 1 if told == refusal else 1
@@ -59,7 +61,7 @@ class PodReasons:
         self._attempts.pop(pod.uid, None)
         if _says(pod, refusal) or tries > TRIES:
             return True
-        self._reporter.not_scheduled(pod, "Unschedulable", refusal)
+        self._reporter.not_scheduled(pod, reason, refusal)
         return False
 
     def attempted(self, members: list[QueuedPod], message: str) -> None:

@@ -85,6 +85,10 @@ class GangStatus:
             field = "minCount" if found.spec.scheduling_policy is not None else "minMember"
             note = NO_MINIMUM.format(field, group.minimum)
             self._say(found, "Warning", "InvalidPodGroup", note)
+        elif group.waiting and group.unlike:
+            self._say(found, "Warning", "InvalidPodGroup", group.unlike)
+            for obj in _pod_groups(group):
+                self._write(obj, "Pending", "SchedulerError", group.unlike)
         elif group.waiting and group.is_incomplete:
             note = group.refusal() or ""
             self._say(found, "Warning", "IncompletePodGroup", note)

@@ -149,6 +149,33 @@ def test_the_basic_policy_schedules_pod_by_pod() -> None:
     assert world.events("g") == []
 
 
+@pytest.mark.parametrize(
+    "policy", [{"gang": {"minCount": 2}}, {"basic": {}}], ids=["gang", "basic"]
+)
+def test_pods_of_kubernetes_own_groups_have_one_priority(policy: Any) -> None:
+    raw = {**group("g", 0), "spec": {"schedulingPolicy": policy}}
+    odd = [member("odd", "g").prioritised(5), *members("g", 2)]
+    world = GangWorld(node("a").offering(cpu="4"), raw, *odd)
+    why = (
+        "all pods in a single pod group should have the same priority as the pod group's priority, "
+        "got 5 and 0"
+    )
+
+    async def story(world: GangWorld) -> None:
+        await settle(world)
+        assert world.bound() == {}
+        for name in ("g-0", "g-1", "odd"):
+            told = world.condition(name)
+            assert (told["reason"], told["message"]) == ("SchedulerError", why)
+        assert world.events("g", "InvalidPodGroup") == [why]
+        await world.cluster.delete(PODS, "default", "odd")
+        await settle(world)
+
+    world.run(story)
+
+    assert set(world.bound()) == {"g-0", "g-1"}
+
+
 def test_two_groups_that_cannot_both_run_run_one_after_the_other() -> None:
     """Each needs 60 % of the cluster; their pods come in turns."""
     pods = [obj for pair in zip(members("a", 6), members("b", 6), strict=True) for obj in pair]
