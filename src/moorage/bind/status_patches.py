@@ -9,16 +9,18 @@ Reason = Literal["Unschedulable", "SchedulerError"]
 PREEMPTED: Final = "PreemptionByScheduler"
 
 
-def not_scheduled_patch(
-    pod: Pod, reason: Reason, message: str, now: float
-) -> dict[str, Any] | None:
-    """A patch that says why the pod is not scheduled; None where it already says so."""
-    for condition in pod.status.conditions:
-        if condition.type == "PodScheduled" and condition.status == "False":
-            if (condition.reason, condition.message) == (reason, message):
-                return None
-            break
+def not_scheduled_patch(pod: Pod, reason: Reason, message: str, now: float) -> dict[str, Any]:
+    """A patch that says why the pod is not scheduled."""
     return _status(conditions=[_condition("PodScheduled", "False", reason, message, pod, now)])
+
+
+def says_not_scheduled(pod: Pod, reason: Reason, message: str) -> bool:
+    """Whether the pod's status says so already."""
+    said = ("PodScheduled", "False", reason, message)
+    return any(
+        (each.type, each.status, each.reason, each.message) == said
+        for each in pod.status.conditions
+    )
 
 
 def disruption_target_patch(

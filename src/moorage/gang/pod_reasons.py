@@ -59,7 +59,7 @@ class PodReasons:
         tries = tries + 1 if told == refusal else 1
         self._refusals[pod.uid] = refusal, tries
         self._attempts.pop(pod.uid, None)
-        if _says(pod, refusal) or tries > TRIES:
+        if self._reporter.says_for_good(pod, reason, refusal) or tries > TRIES:
             return True
         self._reporter.not_scheduled(pod, reason, refusal)
         return False
@@ -73,11 +73,3 @@ class PodReasons:
                 self._attempts[pod.uid] = now
                 self._refusals.pop(pod.uid, None)
                 self._reporter.not_scheduled(pod, "Unschedulable", message)
-
-
-def _says(pod: Pod, message: str) -> bool:
-    """Whether the pod's status says so, perhaps since another replica has led."""
-    return any(
-        (condition.type, condition.status, condition.message) == ("PodScheduled", "False", message)
-        for condition in pod.status.conditions
-    )

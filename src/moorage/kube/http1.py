@@ -9,6 +9,7 @@ An answer says how long it is, or comes in chunks; one that only its connection 
 """
 
 import asyncio
+import contextlib
 import socket
 import ssl
 import struct
@@ -158,7 +159,8 @@ class HttpConnection(asyncio.Protocol):
         """End the connection, and let nothing leave that has not left yet."""
         if self._transport is not None:
             connected = self._transport.get_extra_info("socket")
-            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            with contextlib.suppress(OSError):  # it is closed, and nothing leaves any more
+                connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._fail(error)
 
     def close(self) -> None:

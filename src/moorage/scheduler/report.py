@@ -104,9 +104,15 @@ class Reporter:
     ) -> None:
         """A pod waits on: why, in an event and in its status."""
         self.event(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle)
-        patch = status_patches.not_scheduled_patch(pod, reason, message, self._clock.now())
-        if patch is not None:
+        if not self.says_for_good(pod, reason, message):
+            now = self._clock.now()
+            patch = status_patches.not_scheduled_patch(pod, reason, message, now)
             self._statuses.write(pod, patch)
+
+    def says_for_good(self, pod: Pod, reason: status_patches.Reason, message: str) -> bool:
+        """Whether a pod's status says so, and nothing else was written since or will be."""
+        said = status_patches.says_not_scheduled(pod, reason, message)
+        return said and self._statuses.last_word(pod.uid) in (None, (reason, message))
 
     def nominated(self, pod: Pod, node: str) -> None:
         """A pod was promised a node, or none any more: its status says so."""

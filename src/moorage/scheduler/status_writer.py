@@ -34,6 +34,10 @@ from moorage.watch.api_errors import (
 from moorage.watch.api_server import ApiServer
 
 Patch = dict[str, Any]
+LastWord = tuple[str, str]
+"""A reason and a message."""
+FORGOTTEN_FROM: Final = 1000
+"""From so many on, last words of pods that wait no more are forgotten, every now and then."""
 REFUSALS: Final = (BadRequest, Forbidden, AlreadyExists, Conflict, Gone, Invalid)
 """Errors after which the same would be refused again."""
 AGAIN_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
@@ -61,12 +65,23 @@ class StatusWriter:
         self._next: dict[str, tuple[Pod, Patch]] = {}
         self._under_way: dict[str, asyncio.Event] = {}
         self._held: set[str] = set()
+        self._last_words: dict[str, LastWord] = {}
+        self._looked_through_at = FORGOTTEN_FROM
 
     def write(self, pod: Pod, patch: Patch) -> None:
         """Patch a pod's status, after whatever is being written of it already."""
         _, earlier = self._next.get(pod.uid, (pod, {}))
         self._next[pod.uid] = pod, _joined(earlier, patch)
+        self._remember(pod.uid, patch)
         self._begin(pod)
+
+    def last_word(self, uid: str) -> LastWord | None:
+        """Why a pod is not scheduled, as it was last to be written; None where it never was.
+
+        The pod that is known here may say something older: what was written has not been heard of
+        yet, or is not written yet.
+        """
+        return self._last_words.get(uid)
 
     @asynccontextmanager
     async def binding(self, uid: str) -> AsyncIterator[None]:
@@ -88,6 +103,15 @@ class StatusWriter:
             raise
         self._held.discard(uid)
         self._next.pop(uid, None)
+        self._last_words.pop(uid, None)
+
+    def _remember(self, uid: str, patch: Patch) -> None:
+        for condition in patch["status"].get("conditions", ()):
+            if condition["type"] == "PodScheduled":
+                self._last_words[uid] = condition.get("reason", ""), condition["message"]
+        if len(self._last_words) > self._looked_through_at:
+            kept = {uid: word for uid, word in self._last_words.items() if self._waits(uid)}
+            self._last_words, self._looked_through_at = kept, 2 * len(kept) + FORGOTTEN_FROM
 
     def _begin(self, pod: Pod) -> None:
         if pod.uid not in self._under_way and pod.uid not in self._held:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from moorage.kube.http1 import Answer, HttpError, HttpPool, Target
+from moorage.kube.http1 import Answer, HttpConnection, HttpError, HttpPool, Target
 from moorage.kube.sockets import Sockets
 
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nRetry-After: 7\r\n\r\nhello"
@@ -250,3 +250,20 @@ def test_an_answer_that_only_its_connection_ends_is_none(raw: bytes) -> None:
             await ask()
 
     World(serve).play(scenario)
+
+
+def test_a_connection_that_is_gone_can_be_torn() -> None:
+    """Time may run out in the moment in which the server hangs up."""
+
+    async def main() -> None:
+        server = await asyncio.start_server(lambda _, to: to.transport.abort(), "127.0.0.1", 0)
+        host, port = server.sockets[0].getsockname()
+        target = Target(host, port, None, "")
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(lambda: HttpConnection(target), host, port)
+        await asyncio.sleep(0.2)
+        assert not connection.is_open
+        connection.tear(TimeoutError())
+        server.close()
+
+    asyncio.run(main())

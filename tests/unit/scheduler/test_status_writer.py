@@ -4,17 +4,20 @@ import asyncio
 import random
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
+import msgspec
 import pytest
 
-from moorage.api.pod import Pod
+from moorage.api.pod import Pod, PodCondition
 from moorage.app.assembly import assemble
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.moorage_configuration import NO_LIMITS
 from moorage.kube.fence import LeaseLost
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.observers import Observers
-from moorage.scheduler.status_writer import StatusWriter
+from moorage.scheduler.report import Reporter
+from moorage.scheduler.status_writer import FORGOTTEN_FROM, StatusWriter
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.testing.small_cluster import profile_of
 from moorage.watch.api_errors import (
@@ -259,3 +262,49 @@ def test_after_a_while_it_is_given_up() -> None:
         return server.written
 
     assert messages(run_virtual(main(), clock)) == [(601.0, "second")]
+
+
+def saying(message: str) -> Pod:
+    """A pod whose status says why it waits."""
+    said = PodCondition(
+        type="PodScheduled", status="False", reason="Unschedulable", message=message
+    )
+    built = waiting()
+    return msgspec.structs.replace(
+        built, status=msgspec.structs.replace(built.status, conditions=(said,))
+    )
+
+
+@pytest.mark.parametrize("failures", [0, 1], ids=["not heard of yet", "not written yet"])
+def test_what_a_pod_said_before_is_written_again_after_something_else(failures: int) -> None:
+    """The pod that is known is older than the last word of it."""
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(clock, *[Unreachable("reset")] * failures)
+        anything: Any = mock.MagicMock()
+        reporter = Reporter(clock, anything, anything, anything, writer)
+        reporter.not_scheduled(saying("no room"), "Unschedulable", "no room")
+        reporter.not_scheduled(saying("no room"), "SchedulerError", "not bound")
+        await clock.sleep(1.5)
+        reporter.not_scheduled(saying("no room"), "Unschedulable", "no room")
+        await clock.sleep(300)
+        reporter.not_scheduled(saying("no room"), "Unschedulable", "no room")
+        await clock.sleep(300)
+        return server.written
+
+    found = [message for _, message in messages(run_virtual(main(), clock))]
+    assert found == (["no room"] if failures else ["not bound", "no room"])
+
+
+def test_last_words_of_pods_that_wait_no_more_are_forgotten() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> int:
+        writer, _ = await writer_on(clock, waits=lambda uid: uid.endswith("-7"))
+        pods = [pod(f"p-{number}").build() for number in range(FORGOTTEN_FROM + 1)]
+        for each in pods:
+            writer.write(each, condition("why"))
+        return sum(writer.last_word(each.uid) is not None for each in pods)
+
+    assert run_virtual(main(), clock) == 1
