@@ -234,8 +234,8 @@ class Group:
             return f"waiting for {self.title} to be created"
         if self.waits_for:
             return f"waiting for {hierarchy.title(self.waits_for)} to be created"
-        if self.unlike:
-            return self.unlike
+        if unlike := self.unlike:
+            return unlike
         if self.minimum < 1:
             return None
         if self.is_incomplete and self.tree is not None:
