@@ -3,6 +3,7 @@
     feature                follows groups, ranks their pods as one, and tries them as a whole
     group                  one group: its object, its pods, and how far it has come
     group_states           the table of its states and transitions
+    likeness               whether its pods are alike, as Kubernetes' own groups want them
     hierarchy              trees of CompositePodGroups and PodGroups
     directory              every group, kept up to date change by change
     settings               how groups are treated, by the profiles in force

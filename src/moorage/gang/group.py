@@ -3,7 +3,6 @@
 import enum
 from collections import Counter
 from collections.abc import Collection, Container, Iterable
-from typing import Final, NamedTuple
 
 from moorage.api import podgroup
 from moorage.api.pod import Pod
@@ -12,8 +11,7 @@ from moorage.gang import group_states, hierarchy
 from moorage.gang.group_states import BACKS_OFF, RELEASED, WAITS_FOR_VICTIMS, GroupState
 from moorage.gang.group_states import GroupTrigger as Trigger
 from moorage.gang.hierarchy import Branch
-
-PREEMPTS: Final = "PreemptLowerPriority"
+from moorage.gang.likeness import Likeness
 
 
 class Release(enum.Enum):
@@ -21,14 +19,6 @@ class Release(enum.Enum):
 
     GATED = "gated"
     ALL = "all"
-
-
-class Kind(NamedTuple):
-    """What all pods of one of Kubernetes' own groups have in common."""
-
-    scheduler: str
-    priority: int
-    preemption_policy: str
 
 
 class Group:
@@ -44,7 +34,7 @@ class Group:
     """
 
     __slots__ = (
-        "_kinds",
+        "_likeness",
         "_retry",
         "arrived",
         "failures",
@@ -79,7 +69,7 @@ class Group:
         """The groups below, where this is a CompositePodGroup's; its pods are theirs."""
         self.waits_for = ""
         """The key of a CompositePodGroup that it is below, and that is not there."""
-        self._kinds: Counter[Kind] = Counter()
+        self._likeness = Likeness()
         self._retry = False
         """Whether all of its pods are to be let go next, and not only those that are gated."""
 
@@ -142,15 +132,7 @@ class Group:
     def unlike(self) -> str:
         """Why pods of Kubernetes' own groups are never tried together, in kube-scheduler's words;
         empty where they are alike."""
-        found = self.object
-        if found is None or found.spec.scheduling_policy is None or not self._kinds:
-            return ""
-        first, *others = self._kinds
-        priority = first.priority if found.spec.priority is None else found.spec.priority
-        policy = found.spec.preemption_policy or first.preemption_policy
-        if not others and (first.priority, first.preemption_policy) == (priority, policy):
-            return ""
-        return next(filter(None, (_apart(kind, first, priority, policy) for kind in self._kinds)))
+        return self._likeness.refusal(self.object)
 
     @property
     def title(self) -> str:
@@ -179,7 +161,7 @@ class Group:
         return self.placed | {uid: pod for uid, pod in self.waiting.items() if uid in assumed}
 
     def add(self, pod: Pod, now: float) -> None:
-        self._kinds[_kind(pod)] += 1
+        self._likeness.add(pod)
         if pod.spec.node_name:
             self.placed[pod.uid] = pod
             self.note_start()
@@ -194,26 +176,20 @@ class Group:
         known = pods.get(pod.uid)
         if known is None:
             return False
-        self._uncount(known)
-        self._kinds[_kind(pod)] += 1
+        self._likeness.remove(known)
+        self._likeness.add(pod)
         pods[pod.uid] = pod
         return True
 
     def remove(self, uid: str) -> None:
         pod = self.waiting.pop(uid, None) or self.placed.pop(uid, None)
         if pod is not None:
-            self._uncount(pod)
+            self._likeness.remove(pod)
         if not self.waiting:
             self.arrived = None
             self.timed_out = False
         if not self.placed:
             self.started = False
-
-    def _uncount(self, pod: Pod) -> None:
-        kind = _kind(pod)
-        self._kinds[kind] -= 1
-        if not self._kinds[kind]:
-            del self._kinds[kind]
 
     def put_object(self, obj: PodGroup, *, has_run: bool) -> None:
         """Take over what a user has written; of a group that was whole before we came, that."""
@@ -337,24 +313,6 @@ class Group:
     def __repr__(self) -> str:
         pods = f"{len(self.waiting)} waiting, {len(self.placed)} placed"
         return f"Group({self.key}, {self.state.value}, {pods})"
-
-
-def _kind(pod: Pod) -> Kind:
-    policy = pod.spec.preemption_policy or PREEMPTS
-    return Kind(pod.spec.scheduler_name, pod.priority, policy)
-
-
-def _apart(kind: Kind, first: Kind, priority: int, policy: str) -> str:
-    """How pods of a kind differ from the first, or from their group."""
-    if kind.scheduler != first.scheduler:
-        told = f'the same .spec.schedulerName set, got: "{kind.scheduler}" and "{first.scheduler}"'
-    elif kind.priority != priority:
-        told = f"the same priority as the pod group's priority, got {kind.priority} and {priority}"
-    elif kind.preemption_policy != policy:
-        told = f"the same preemption policy, got {kind.preemption_policy} and {policy}"
-    else:
-        return ""
-    return f"all pods in a single pod group should have {told}"
 
 
 def _pods(count: int) -> str:
