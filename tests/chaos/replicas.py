@@ -79,9 +79,14 @@ class Member:
                 self.start()
 
     def _note_exit(self) -> None:
-        """A replica ends cleanly when it is told to, and with 1 when it has lost its lease."""
-        code = self.replica.process.returncode
-        if code and not (code == 1 and LOST in self.replica.said):
+        """A replica ends cleanly when it is told to, and with 1 when it has lost its lease.
+
+        Until the interpreter has come to our first line nobody but the kernel hears of a signal.
+        """
+        code, said = self.replica.process.returncode, self.replica.said
+        if code == -signal.SIGTERM and not said:
+            return
+        if code and not (code == 1 and LOST in said):
             self.bad_exits.append(f"{self.replica.log.stem} ended with {code}")
 
     async def _stop(self, seconds: float) -> None:
