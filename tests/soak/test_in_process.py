@@ -33,6 +33,7 @@ BOUNDED: Final = (
     "scheduler.in_force.by_name[].shared[][]",  # books of quotas: as of the last attempt
     "scheduler.queue._diary.",
     "scheduler.recorder._series",  # 4,096
+    "._statuses._last_words",  # looked through after 1,000 more
 )
 """Where what is gone may be remembered, each with a bound that has a test of its own."""
 

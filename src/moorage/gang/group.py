@@ -7,11 +7,11 @@ from collections.abc import Collection, Container, Iterable
 from moorage.api import podgroup
 from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
-from moorage.gang import group_states, hierarchy
+from moorage.gang import group_states, hierarchy, likeness
 from moorage.gang.group_states import BACKS_OFF, RELEASED, WAITS_FOR_VICTIMS, GroupState
 from moorage.gang.group_states import GroupTrigger as Trigger
 from moorage.gang.hierarchy import Branch
-from moorage.gang.likeness import Likeness
+from moorage.gang.likeness import Kinds
 
 
 class Release(enum.Enum):
@@ -34,7 +34,7 @@ class Group:
     """
 
     __slots__ = (
-        "_likeness",
+        "_kinds",
         "_retry",
         "arrived",
         "failures",
@@ -69,7 +69,7 @@ class Group:
         """The groups below, where this is a CompositePodGroup's; its pods are theirs."""
         self.waits_for = ""
         """The key of a CompositePodGroup that it is below, and that is not there."""
-        self._likeness = Likeness()
+        self._kinds: Kinds = Counter()
         self._retry = False
         """Whether all of its pods are to be let go next, and not only those that are gated."""
 
@@ -132,7 +132,7 @@ class Group:
     def unlike(self) -> str:
         """Why pods of Kubernetes' own groups are never tried together, in kube-scheduler's words;
         empty where they are alike."""
-        return self._likeness.refusal(self.object)
+        return likeness.refusal(self._kinds, self.object)
 
     @property
     def title(self) -> str:
@@ -161,7 +161,7 @@ class Group:
         return self.placed | {uid: pod for uid, pod in self.waiting.items() if uid in assumed}
 
     def add(self, pod: Pod, now: float) -> None:
-        self._likeness.add(pod)
+        likeness.count(self._kinds, pod)
         if pod.spec.node_name:
             self.placed[pod.uid] = pod
             self.note_start()
@@ -176,15 +176,15 @@ class Group:
         known = pods.get(pod.uid)
         if known is None:
             return False
-        self._likeness.remove(known)
-        self._likeness.add(pod)
+        likeness.uncount(self._kinds, known)
+        likeness.count(self._kinds, pod)
         pods[pod.uid] = pod
         return True
 
     def remove(self, uid: str) -> None:
         pod = self.waiting.pop(uid, None) or self.placed.pop(uid, None)
         if pod is not None:
-            self._likeness.remove(pod)
+            likeness.uncount(self._kinds, pod)
         if not self.waiting:
             self.arrived = None
             self.timed_out = False

@@ -17,36 +17,34 @@ class Kind(NamedTuple):
     preemption_policy: str
 
 
-class Likeness:
-    """Counts the kinds of a group's pods."""
+Kinds = Counter[Kind]
+"""How many pods of a group are of which kind."""
 
-    __slots__ = ("_kinds",)
 
-    def __init__(self) -> None:
-        self._kinds: Counter[Kind] = Counter()
+def count(kinds: Kinds, pod: Pod) -> None:
+    kinds[_kind(pod)] += 1
 
-    def add(self, pod: Pod) -> None:
-        self._kinds[_kind(pod)] += 1
 
-    def remove(self, pod: Pod) -> None:
-        kind = _kind(pod)
-        self._kinds[kind] -= 1
-        if not self._kinds[kind]:
-            del self._kinds[kind]
+def uncount(kinds: Kinds, pod: Pod) -> None:
+    kind = _kind(pod)
+    kinds[kind] -= 1
+    if not kinds[kind]:
+        del kinds[kind]
 
-    def refusal(self, group: PodGroup | None) -> str:
-        """Why the pods are not tried together, in kube-scheduler's words; empty where they are.
 
-        What the group does not say of itself, its first pod does.
-        """
-        if group is None or group.spec.scheduling_policy is None or not self._kinds:
-            return ""
-        first, *others = self._kinds
-        priority = first.priority if group.spec.priority is None else group.spec.priority
-        policy = group.spec.preemption_policy or first.preemption_policy
-        wanted = Kind(first.scheduler, priority, policy)
-        odd = next((kind for kind in (first, *others) if kind != wanted), None)
-        return "" if odd is None else _difference(odd, wanted)
+def refusal(kinds: Kinds, group: PodGroup | None) -> str:
+    """Why pods are not tried together, in kube-scheduler's words; empty where they are.
+
+    What the group does not say of itself, its first pod does.
+    """
+    if group is None or group.spec.scheduling_policy is None or not kinds:
+        return ""
+    first = next(iter(kinds))
+    priority = first.priority if group.spec.priority is None else group.spec.priority
+    policy = group.spec.preemption_policy or first.preemption_policy
+    wanted = Kind(first.scheduler, priority, policy)
+    odd = next((kind for kind in kinds if kind != wanted), None)
+    return "" if odd is None else _difference(odd, wanted)
 
 
 def _kind(pod: Pod) -> Kind:

@@ -146,6 +146,7 @@ def test_ctrl_c_ends_it_at_once_wherever_it_is(tmp_path: Path, phase: str) -> No
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in a terminal
     )
     assert process.stderr is not None
     process.stderr.readline()
