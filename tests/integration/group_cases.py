@@ -73,6 +73,14 @@ def _preempted(mode: str, minimum: int) -> Case:
     )
 
 
+def _over_low_pods(name: str, priority: str, **spec: Any) -> Case:
+    """Two nodes that pods of low priority fill, and a gang of two that comes then."""
+    low = [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)]
+    gang = group(name, 2, priorityClassName=priority, **spec)
+    comes = [gang, *members(name, 2, priorityClassName=priority)]
+    return case(*CLASSES, nodes(2), low, then=comes, placed=2)
+
+
 CASES: Final = {
     "a gang that fits is placed": case(nodes(3), group("g", 3), members("g", 3), placed=3),
     "a gang that lacks pods waits": case(nodes(3), group("g", 3), members("g", 2), placed=0),
@@ -105,26 +113,8 @@ CASES: Final = {
     "a group that may be disrupted pod by pod loses one": _preempted("single", 1),
     "a group that is disrupted as a whole loses all": _preempted("all", 1)._replace(placed=1),
     "a gang evicts a gang": _preempted("all", 2),
-    "a gang evicts pods": case(
-        *CLASSES,
-        nodes(2),
-        [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
-        then=[
-            group("important", 2, priorityClassName=HIGH),
-            *members("important", 2, priorityClassName=HIGH),
-        ],
-        placed=2,
-    ),
-    "a gang that may not preempt waits": case(
-        *CLASSES,
-        nodes(2),
-        [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
-        then=[
-            group("polite", 2, priorityClassName=POLITE, preemptionPolicy="Never"),
-            *members("polite", 2, priorityClassName=POLITE),
-        ],
-        placed=2,
-    ),
+    "a gang evicts pods": _over_low_pods("important", HIGH),
+    "a gang that may not preempt waits": _over_low_pods("polite", POLITE, preemptionPolicy="Never"),
     "a gang whose pods are not of its priority waits": case(
         *CLASSES,
         nodes(2),
@@ -144,16 +134,7 @@ CASES: Final = {
         members("other", 1, of="g", priorityClassName=POLITE),
         placed=0,
     ),
-    "a gang of no higher priority waits": case(
-        *CLASSES,
-        nodes(2),
-        [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
-        then=[
-            group("equal", 2, priorityClassName=LOW),
-            *members("equal", 2, priorityClassName=LOW),
-        ],
-        placed=2,
-    ),
+    "a gang of no higher priority waits": _over_low_pods("equal", LOW),
 }
 
 

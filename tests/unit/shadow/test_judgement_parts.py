@@ -2,21 +2,25 @@
 
 import json
 from pathlib import Path
+from unittest import mock
 
+import msgspec
 import pytest
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
+from moorage.clock import VirtualClock
 from moorage.config.field_errors import InputError
 from moorage.shadow.in_flight import Bound, InFlight
 from moorage.shadow.journal import Journal, read_journal
 from moorage.shadow.judgement import Agreement, Judgement
 from moorage.shadow.tally import MOST_NAMES, OTHERS, Tally
 from moorage.shadow.unseen import Unseen
+from moorage.shadow.watcher import Watcher
 from moorage.testing import builders
 from moorage.watch.api_resources import PODS
-from moorage.watch.reflector import Reflector
+from moorage.watch.reflector import Change, Reflector
 
 
 def judgement(agreement: Agreement, pod: str = "default/a", time: float = 1.0) -> Judgement:
@@ -121,6 +125,22 @@ def test_a_decision_that_knew_of_a_nomination_before_it_was_told_is_understood_l
     assert settled == [], "it came after the other was bound"
     flying.nominated(Bound(1.1, large, "n1", since=0.5))
     assert [each.agreement for each in settled] == [Agreement.SAME]
+
+
+def test_that_room_is_made_for_a_pod_is_passed_on_once_it_is_believed() -> None:
+    watcher = Watcher(Cache(), VirtualClock(3.0), {}, {}, Unseen(), list, mock.Mock())
+    watcher.begun = True
+    watcher._in_flight = {"c": (flying := mock.Mock())}
+    before = a_pod("large")
+    status = msgspec.structs.replace(before.status, nominated_node_name="n1")
+    promised = Change("updated", old=before, new=msgspec.structs.replace(before, status=status))
+
+    watcher.before(Change("added", new=before), PODS)
+    watcher.before(promised, PODS)
+    assert flying.nominated.mock_calls == []
+    watcher.after(promised, PODS)
+
+    assert flying.nominated.mock_calls == [mock.call(Bound(3.0, before, "n1", 3.0))]
 
 
 def test_a_decision_that_still_saw_a_pod_which_was_gone_by_then_is_understood() -> None:
