@@ -49,6 +49,22 @@ def members(of: str, count: int, cpu: str = "1") -> list[PodBuilder]:
     return [member(f"{of}-{index}", of, cpu) for index in range(count)]
 
 
+def vips(count: int, cpu: str = "1", of: str = "vip", priority: int = 100) -> list[PodBuilder]:
+    return [p.prioritised(priority) for p in members(of, count, cpu)]
+
+
+def running(of: str, on: dict[str, int], priority: int = 0) -> list[PodBuilder]:
+    """Pods of a group that run on nodes, so many on each."""
+    places = [name for name, count in on.items() for _ in range(count)]
+    return [
+        member(f"{of}-{i}", of)
+        .prioritised(priority)
+        .on(place)
+        .with_spec(terminationGracePeriodSeconds=0)
+        for i, place in enumerate(places)
+    ]
+
+
 class GangWorld:
     """What a test sees: the cluster, the scheduler once it runs, and what was said.
 
