@@ -17,7 +17,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +226,22 @@ class ControlPlane:
             for name in names:
                 if name not in keep:
                     self._delete_namespace(request, name)
+
+    def end_deletions(self, pods: Iterable[dict[str, Any]]) -> None:
+        """Remove pods that are being deleted, as their kubelets would.
+
+        Even with a grace period of 0 an API server first marks a pod and then removes it; where
+        the client dies in between, the second is left to the kubelet.
+        """
+        for pod in pods:
+            meta = pod["metadata"]
+            if "deletionTimestamp" in meta:
+                where = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
+                try:
+                    self.request("DELETE", f"{where}?gracePeriodSeconds=0")
+                except Refused as refused:
+                    if refused.status != 404:
+                        raise
 
     def connect(self) -> http.client.HTTPSConnection:
         context = ssl.create_default_context(cafile=str(self.ca_file))

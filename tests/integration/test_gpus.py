@@ -165,7 +165,12 @@ def test_a_gang_of_8_gpu_pods_survives_restarts_shares_and_preemption(
         groups.create(*late)
         with replica(tmp_path, "second", groups.kubeconfig, profiles=GANGS):
             wanted = {one["metadata"]["name"] for one in (*gang, *late)}
-            seen.until(lambda now: wanted <= set(now.placed), "pods are lost", 300)
+
+            def all_placed(now: Recorded) -> bool:
+                groups.end_deletions(now.pods.values())
+                return wanted <= set(now.placed)
+
+            seen.until(all_placed, "pods are lost", 300)
     check_devices(seen)
     assert seen.placed["train-0"] != seen.placed["train-1"]
     evicted = 3 * GPUS - sum(name.startswith("low") for name in seen.pods)
