@@ -14,7 +14,6 @@ from typing import Any
 
 from bench.perf import cases, ceiling, kept, module, plan, report, run
 from bench.perf.cases import Workload
-from bench.perf.ceiling import Ceiling
 from bench.perf.contention import Contention
 from bench.perf.plan import Budget
 from bench.perf.schedulers import SCHEDULERS
@@ -35,9 +34,9 @@ def main() -> int:
     programs = assets()
     if programs is None:
         sys.exit(MISSING)
-    raw = ceiling.measure(programs) if given.ceiling else ceiling.Ceiling()
+    raw = ceiling.measure(programs) if given.ceiling else 0.0
     if given.ceiling:
-        print(json.dumps({"ceiling": {k: round(v) for k, v in raw._asdict().items()}}), flush=True)
+        print(json.dumps({"bindings": round(raw)}), flush=True)
     failed, left = _run_all(programs, chosen, given, raw)
     if given.write:
         report.write(PAGE, _page())
@@ -49,7 +48,7 @@ def main() -> int:
 
 
 def _run_all(
-    programs: Path, chosen: list[Workload], given: argparse.Namespace, raw: Ceiling
+    programs: Path, chosen: list[Workload], given: argparse.Namespace, raw: float
 ) -> tuple[list[str], list[str]]:
     """Run what there is time for; the keys of those that failed, and of those left."""
     budget = Budget(given.minutes)
@@ -118,7 +117,7 @@ def _each(
     workload: Workload,
     schedulers: list[str],
     given: argparse.Namespace,
-    raw: Ceiling,
+    raw: float,
 ) -> bool:
     """Run a workload with each scheduler; whether all of them carried it out."""
     row: dict[str, Any] = {
@@ -128,9 +127,10 @@ def _each(
         "pods": workload.pods,
         "threshold": workload.threshold,
         "nice": _niceness(),
+        "cores": os.cpu_count() or 1,
     }
     if given.ceiling:
-        row |= {"raw": round(raw.bindings), "raw_pods": round(raw.pods)}
+        row["raw"] = round(raw)
     for name in schedulers:
         began, contention = time.monotonic(), Contention()
         outcome = run.run(programs, workload, name, given.timeout, given.profile)
@@ -200,9 +200,10 @@ def _limits(rows: list[dict[str, Any]]) -> str:
     if not bindings:
         return ""
     return (
-        f" The API server alone binds {max(bindings):.0f} pods per second at best that "
-        "are there already; its limit in the table is that of the same run, for pods that are "
-        "created, bound and told of in an event at once, by a client that decides nothing."
+        f" The API server alone binds {min(bindings):.0f} to {max(bindings):.0f} pods per second "
+        "that are there already. The limit in the table is that of the same run for all that was "
+        "asked of it: so many pods per second, and API server, etcd and workload alone would need "
+        "every core for as long as the run was, by the CPU that they have used for each."
     )
 
 

@@ -28,7 +28,7 @@ class Usage(NamedTuple):
 def usage() -> Usage:
     """As it is now; of our own, without children that still run."""
     cores = os.cpu_count() or 1
-    return Usage(time.monotonic() * cores, _machine_seconds(), _own_seconds())
+    return Usage(time.monotonic() * cores, machine_seconds(), _own_seconds())
 
 
 class Contention:
@@ -44,7 +44,8 @@ class Contention:
         return max(used - own, 0.0) / offered if offered else 0.0
 
 
-def _machine_seconds() -> float:
+def machine_seconds() -> float:
+    """Seconds of CPU that were used so far, by anybody."""
     fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
     busy = (value for at, value in enumerate(fields[:GUEST]) if at not in IDLE)
     return sum(busy) / TICKS

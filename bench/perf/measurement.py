@@ -5,18 +5,23 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from bench.perf.attempts import Histogram, scrape
+from bench.perf.contention import machine_seconds
 from bench.perf.pods import Pods
 from bench.perf.schedulers import SchedulerProcess, cpu_seconds
 from bench.perf.throughput import Collector, Throughput
 
 
 class Figures(NamedTuple):
-    """What one collection has found; CPU in milliseconds per pod, latencies in milliseconds."""
+    """What one collection has found; CPU in milliseconds per pod, latencies in milliseconds.
+
+    `rest_per_pod` is what everybody but the scheduler used: API server, etcd, and the workload.
+    """
 
     throughput: Throughput
     attempt_p50: float
     attempt_p99: float
     cpu_per_pod: float
+    rest_per_pod: float
     memory_mb: float
 
 
@@ -28,20 +33,21 @@ class Measurement:
         self._pods = pods
         self._sampling: asyncio.Task[None] | None = None
         self._attempts = Histogram({})
-        self._cpu = 0.0
+        self._cpu = self._all = 0.0
         self.found: list[Figures] = []
 
     async def start(self, namespaces: frozenset[str], labels: Mapping[str, str]) -> None:
         self._attempts = await self._scraped()
         self._pods.collector = collector = Collector(namespaces, labels)
         self._sampling = asyncio.ensure_future(collector.run())
-        self._cpu = cpu_seconds(self._scheduler.pid)
+        self._cpu, self._all = cpu_seconds(self._scheduler.pid), machine_seconds()
 
     async def stop(self) -> None:
         collector, sampling = self._pods.collector, self._sampling
         assert collector is not None
         assert sampling is not None
         cpu = cpu_seconds(self._scheduler.pid) - self._cpu
+        rest = machine_seconds() - self._all - cpu
         self._pods.collector = None
         sampling.cancel()
         await asyncio.gather(sampling, return_exceptions=True)
@@ -53,6 +59,7 @@ class Measurement:
                 attempt_p50=attempts.quantile(0.5),
                 attempt_p99=attempts.quantile(0.99),
                 cpu_per_pod=cpu * 1000 / max(result.pods, 1),
+                rest_per_pod=rest * 1000 / max(result.pods, 1),
                 memory_mb=self._scheduler.peak_mb(),
             )
         )

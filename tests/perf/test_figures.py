@@ -94,8 +94,8 @@ def test_the_verdict_counts_who_is_twice_as_fast_and_who_costs_half() -> None:
     slow = {**ROW, "moorage": {**FIGURES, "average": 90.0, "cpu_per_pod": 1.0}}
 
     assert report.verdict([ROW, slow]) == (
-        "Of 2 workloads 1 are at least twice as fast and 1 slower; "
-        "1 cost at most half of the CPU per pod."
+        "Of 2 workloads 1 are at least twice as fast, 0 more reach 85% of the limit, and 1 are "
+        "slower; 1 cost at most half of the CPU per pod."
     )
     assert report.verdict([]) == ""
 
@@ -128,9 +128,13 @@ def test_a_handful_of_pods_is_told_without_a_ratio() -> None:
 
 
 def test_the_share_of_what_the_api_server_bears_is_told() -> None:
-    (line,) = report.table([{**ROW, "raw_pods": 500}])[2:]
+    peer, ours = {**FIGURES, "rest_per_pod": 9.0}, {**FIGURES, "rest_per_pod": 8.0}
+    row = {**ROW, "cores": 2, "kube-scheduler": {**peer, "average": 150.0}}
 
-    assert "| 50% of 500 |" in line
+    (line,) = report.table([{**row, "moorage": {**ours, "average": 200.0}}])[2:]
+    assert "| 80% of 250 |" in line
+    assert not report.is_fast({**row, "moorage": {**ours, "average": 200.0}})
+    assert report.is_fast({**row, "moorage": {**ours, "average": 220.0}})
 
 
 def test_a_run_before_all_others_is_told_however_busy_the_machine_is() -> None:
