@@ -16,6 +16,7 @@
     selector_masks      node selectors evaluated over label columns
     host_ports          host ports in use
     images              which nodes hold which images
+    wide_columns        columns of many resources: what is zero costs nothing
     free_bounds         lower bounds of what every node has free
     interner            small integer ids in place of values
 

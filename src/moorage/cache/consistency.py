@@ -30,8 +30,8 @@ def _rebuilt(cache: Cache) -> NodeTable:
 
 
 def _check_rows(table: NodeTable) -> None:
-    lacking = (table.allocatable[:, table.alive] == 0).sum(axis=1).tolist()
-    assert table.lacking == lacking, f"lacking: {table.lacking} != {lacking}"
+    offering = np.count_nonzero(table.allocatable[:, table.alive], axis=1).tolist()
+    assert table.offering == offering, f"offering: {table.offering} != {offering}"
     alive = set(np.flatnonzero(table.alive).tolist())
     assert alive == set(table.row_of.values()), "alive rows are not the rows of known nodes"
     assert table.rows == len(table.nodes) == len(table.pods), "row lists differ in length"
@@ -50,10 +50,11 @@ def _check_row(name: str, table: NodeTable, row: int, fresh: NodeTable, other: i
     assert np.array_equal(table.nonzero[:, row], fresh.nonzero[:, other]), f"nonzero of {name}"
     for column in ("requested", "nonzero"):
         mirror = getattr(table, f"{column}_f8")[:, row]
-        assert np.array_equal(getattr(table, column)[:, row], mirror), f"{column}_f8 of {name}"
-    offered = np.maximum(table.allocatable[:, row], 0)
+        amounts = getattr(table, column)[: len(mirror), row]
+        assert np.array_equal(amounts, mirror), f"{column}_f8 of {name}"
     mirror = table.allocatable_f8[:, row]
-    assert np.array_equal(np.where(offered == 0, 1, offered), mirror), f"allocatable_f8 of {name}"
+    offered = np.maximum(table.allocatable[: len(mirror), row], 1)
+    assert np.array_equal(offered, mirror), f"allocatable_f8 of {name}"
     shares = np.minimum(table.requested_f8[:, row] / mirror, 1.0)
     assert np.array_equal(shares, table.used_share[:, row]), f"used_share of {name}"
     free = table.allocatable[:, row] - table.requested[:, row]

@@ -120,26 +120,13 @@ class Nodes:
         """(cpu memory, node)"""
         return self.table.nonzero[:, self.rows]
 
-    @property
-    def allocatable_f8(self) -> NDArray[np.float64]:
-        """(resource, node)"""
-        return self.table.allocatable_f8[:, self.rows]
-
-    @property
-    def requested_f8(self) -> NDArray[np.float64]:
-        """(resource, node)"""
-        return self.table.requested_f8[:, self.rows]
-
-    @property
-    def nonzero_f8(self) -> NDArray[np.float64]:
-        """(cpu memory, node)"""
-        return self.table.nonzero_f8[:, self.rows]
-
     def floats(self, resource: int) -> FloatColumns:
         """The columns of one resource as float64."""
+        table, rows = self.table, self.rows
+        if resource >= len(table.allocatable_f8):
+            return _as_floats(table.allocatable[resource, rows], table.requested[resource, rows])
         found = self._floats.get(resource)
         if found is None:
-            table, rows = self.table, self.rows
             used = table.requested_f8[resource, rows]
             found = self._floats[resource] = FloatColumns(
                 table.allocatable_f8[resource, rows],
@@ -173,3 +160,21 @@ class Nodes:
         """The index of a resource, or None where nothing has ever named it."""
         index = self.table.resources.find(name)
         return index if index is not None and index < len(self.table.allocatable) else None
+
+
+def fullest(table: NodeTable, rows: Rows) -> NDArray[np.float64]:
+    """The largest part in use of any resource that a node offers.  float64 (node)."""
+    amounts = table.allocatable[:, rows], table.requested[:, rows]
+    if len(amounts[0]) > len(table.used_share):
+        shares = _as_floats(*amounts).share
+    else:
+        shares = table.used_share[:, rows]
+    found: NDArray[np.float64] = np.where(amounts[0] > 0, shares, 0.0).max(axis=0)
+    return found
+
+
+def _as_floats(allocatable: NDArray[np.int64], requested: NDArray[np.int64]) -> FloatColumns:
+    """As the table keeps them for the first resources."""
+    offered = np.maximum(allocatable, 1).astype(np.float64)
+    used = requested.astype(np.float64)
+    return FloatColumns(offered, used, np.minimum(used / offered, 1.0), used)

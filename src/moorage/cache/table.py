@@ -15,7 +15,8 @@
 
 `allocatable_f8`, `requested_f8` and `nonzero_f8` hold the same numbers as float64, for kernels that
 divide; where nothing is allocatable, `allocatable_f8` is 1, so that nothing divides by zero.
-`used_share` is `requested_f8` divided by `allocatable_f8`, at most 1.
+`used_share` is `requested_f8` divided by `allocatable_f8`, at most 1. There are such columns for
+the first resources (`wide_columns.FEW`); `Nodes.floats` has them for all.
 
 Resources come first in the two-dimensional columns, so that one resource over all nodes is
 contiguous. Rows are reused after deletion; `rows` is the number of rows ever in use at once.
@@ -43,20 +44,14 @@ from moorage.cache.images import ImageIndex
 from moorage.cache.interner import Interner
 from moorage.cache.label_columns import LabelColumn
 from moorage.cache.podinfo import BASE_RESOURCES, ORDINARY, PodInfo
+from moorage.cache.wide_columns import FEW, grown
 
 _INITIAL_ROWS = 64
 _INITIAL_RESOURCES = 4
 
-_BY_RESOURCE = (
-    "allocatable",
-    "requested",
-    "free",
-    "nonzero",
-    "allocatable_f8",
-    "requested_f8",
-    "nonzero_f8",
-    "used_share",
-)
+_AMOUNTS = ("allocatable", "requested", "free")
+_FLOATS = ("allocatable_f8", "requested_f8", "used_share")
+_NONZERO = ("nonzero", "nonzero_f8")
 _FILL = {"allocatable_f8": 1}
 
 
@@ -137,8 +132,8 @@ class NodeTable(Columns):
         """By resource, the most any node ever offered; beyond ORDINARY, or ever used."""
         self.is_ordinary = True
         """Whether no amount was ever negative, or beyond ORDINARY."""
-        self.lacking: list[int] = [0] * _INITIAL_RESOURCES
-        """By resource, how many nodes offer none."""
+        self.offering: list[int] = [0] * _INITIAL_RESOURCES
+        """By resource, how many nodes offer any."""
         self._floors = [FreeBound() for _ in range(_INITIAL_RESOURCES)]
         self._pod_floor = FreeBound()
 
@@ -182,6 +177,10 @@ class NodeTable(Columns):
         """Whether a node has, or has had, a label of that key."""
         return key in self._label_keys
 
+    def all_offer(self, resource: int) -> bool:
+        """Whether every node offers some of a resource."""
+        return self.offering[resource] == len(self.row_of)
+
     def has_everywhere(self, amounts: Iterable[tuple[int, int]]) -> bool:
         """Whether every node surely takes one more pod, and has so much of each resource free.
 
@@ -192,6 +191,8 @@ class NodeTable(Columns):
             return False
         for resource, amount in amounts:
             if resource >= len(floors):
+                return False
+            if amount > 0 and not self.all_offer(resource):
                 return False
             floor = floors[resource]
             if floor.bound < amount and not self._carries(floor, resource, amount):
@@ -265,7 +266,9 @@ class NodeTable(Columns):
             total = requested.item(resource, row) + sign * amount
             if not 0 <= total < ORDINARY:
                 total = self._note_extreme(resource, total)
-            requested[resource, row] = mirror[resource, row] = total
+            requested[resource, row] = total
+            if resource < len(mirror):
+                mirror[resource, row] = total
             self._floors[resource].sink(self._settle(resource, row, total))
         for index, amount in enumerate(pod.nonzero):
             total = own.nonzero.item(index, row) + sign * amount
@@ -340,19 +343,19 @@ class NodeTable(Columns):
 
     def _offer_first(self, row: int, amounts: Mapping[str, int]) -> None:
         """Write what a row offers that offered nothing: what it has no amount of is zero there."""
-        offered, own = self._by_resource(amounts), self._own
-        for resource, floor in enumerate(self._floors):
-            amount = offered.get(resource, 0)
-            floor.sink(amount)
+        own = self._own
+        for resource, amount in self._by_resource(amounts).items():
             if not amount:
-                self.lacking[resource] += 1
                 continue
+            self._floors[resource].sink(amount)
+            self.offering[resource] += 1
             if not 0 < amount < ORDINARY:
                 self._note_extreme(resource, amount)
             if amount > self.largest[resource]:
                 self.largest[resource] = amount
             own.allocatable[resource, row] = own.free[resource, row] = amount
-            own.allocatable_f8[resource, row] = amount if amount > 0 else 1
+            if resource < len(own.allocatable_f8):
+                own.allocatable_f8[resource, row] = amount if amount > 0 else 1
 
     def _by_resource(self, amounts: Mapping[str, int]) -> dict[int, int]:
         """Amounts by the resources' ids; there are columns for all of them."""
@@ -365,16 +368,17 @@ class NodeTable(Columns):
     def _offer(self, row: int, amounts: Mapping[str, int], *, counted: bool) -> None:
         """Write what a row offers; `counted` is False where the row is being freed."""
         offered = self._by_resource(amounts)
-        was_counted = bool(self.alive[row])
-        for resource in range(len(self.allocatable)):
+        was_counted, own = bool(self.alive[row]), self._own
+        for resource in {*np.flatnonzero(self.allocatable[:, row]).tolist(), *offered}:
             amount = offered.get(resource, 0)
             before = self.allocatable.item(resource, row)
-            self.lacking[resource] += (counted and not amount) - (was_counted and not before)
+            self.offering[resource] += bool(counted and amount) - bool(was_counted and before)
             if not 0 <= amount < ORDINARY:
                 self._note_extreme(resource, amount)
             self.largest[resource] = max(self.largest[resource], amount)
-            self._own.allocatable[resource, row] = amount
-            self._own.allocatable_f8[resource, row] = amount if amount > 0 else 1
+            own.allocatable[resource, row] = amount
+            if resource < len(own.allocatable_f8):
+                own.allocatable_f8[resource, row] = amount if amount > 0 else 1
             left = self._settle(resource, row, self.requested.item(resource, row))
             if counted:
                 self._floors[resource].sink(left)
@@ -386,8 +390,9 @@ class NodeTable(Columns):
         if not self.is_ordinary:
             left = int64.wrap(left)
         own.free[resource, row] = left
-        share = requested / own.allocatable_f8.item(resource, row)
-        own.used_share[resource, row] = share if share < 1.0 else 1.0
+        if resource < len(own.used_share):
+            share = requested / own.allocatable_f8.item(resource, row)
+            own.used_share[resource, row] = share if share < 1.0 else 1.0
         return left
 
     def _log_node(self, row: int) -> None:
@@ -399,14 +404,12 @@ class NodeTable(Columns):
         capacity = 2 * len(self.alive)
         for name in ("alive", "allowed_pods", "pod_count", "unschedulable", "taint_set"):
             old = getattr(self._own, name)
-            grown = np.zeros(capacity, dtype=old.dtype)
-            grown[: len(old)] = old
-            setattr(self._own, name, grown)
-        for name in _BY_RESOURCE:
-            old = getattr(self._own, name)
-            grown = np.full((len(old), capacity), _FILL.get(name, 0), dtype=old.dtype)
-            grown[:, : old.shape[1]] = old
-            setattr(self._own, name, grown)
+            longer = np.zeros(capacity, dtype=old.dtype)
+            longer[: len(old)] = old
+            setattr(self._own, name, longer)
+        self._grow(_NONZERO, 2, capacity)
+        self._grow(_AMOUNTS, len(self.allocatable), capacity)
+        self._grow(_FLOATS, len(self.allocatable_f8), capacity)
         self._show()
         for column in self._labels.values():
             column.grow(capacity)
@@ -415,14 +418,18 @@ class NodeTable(Columns):
         self.layout += 1
         height = max(2 * len(self.allocatable), len(self.resources))
         added = height - len(self.allocatable)
-        for name in _BY_RESOURCE:
-            if name.startswith("nonzero"):
-                continue
-            old = getattr(self._own, name)
-            grown = np.full((height, old.shape[1]), _FILL.get(name, 0), dtype=old.dtype)
-            grown[: len(old)] = old
-            setattr(self._own, name, grown)
+        self._grow(_AMOUNTS, height, len(self.alive))
+        if len(self.allocatable_f8) < FEW:
+            self._grow(_FLOATS, min(height, FEW), len(self.alive))
         self._show()
         self.largest += [0] * added
-        self._floors += [FreeBound(0) for _ in range(added)]
-        self.lacking += [int(np.count_nonzero(self.alive))] * added
+        self._floors += [FreeBound() for _ in range(added)]
+        self.offering += [0] * added
+
+    def _grow(self, names: Iterable[str], height: int, capacity: int) -> None:
+        for name in names:
+            old = getattr(self._own, name)
+            new = grown(old, height, capacity)
+            if name in _FILL:
+                new[len(old) :] = new[:, old.shape[1] :] = _FILL[name]
+            setattr(self._own, name, new)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from moorage.api.node import Node
 from moorage.cache.cache import Cache
 from moorage.cache.follower import Follower
+from moorage.cache.node_view import fullest
 from moorage.cache.podinfo import CPU, MEMORY
 from moorage.cache.table import NodeTable
 from moorage.dashboard.gpu_devices import device_use
@@ -188,10 +189,9 @@ class ClusterColumns:
     def _usage(self, rows: Rows) -> dict[str, Floats]:
         table = self._cache.table
         shares = table.used_share[:, rows]
-        offered = table.allocatable[:, rows] > 0
         return {
             "pods": table.pod_count[rows].astype(np.float64),
-            "allocation": np.where(offered, shares, 0.0).max(axis=0).round(3),
+            "allocation": fullest(table, rows).round(3),
             "cpu": shares[CPU].round(3),
             "memory": shares[MEMORY].round(3),
             **self._gpus(rows),

@@ -8,7 +8,7 @@ import numpy as np
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.follower import Follower
-from moorage.cache.node_view import Nodes
+from moorage.cache.node_view import Nodes, fullest
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import PodChange
 from moorage.cycle.profile import Profile
@@ -36,7 +36,7 @@ class PlacementMeter:
         if info is None or row is None:
             return None
         table = self._cache.table
-        fills = table.used_share[:, : table.rows].max(axis=0)
+        fills = fullest(table, slice(0, table.rows))
         mean, fill = float(fills[table.alive[: table.rows]].mean()), float(fills[row])
         cost = self._cost(info, row, profiles)
         return PlacementKpis(fill, balance_of(fill, mean), cost, self._spread(info))

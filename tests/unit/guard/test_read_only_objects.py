@@ -10,6 +10,7 @@ import pytest
 
 from moorage.cache.cache import Cache
 from moorage.cache.node_view import Nodes
+from moorage.cache.table import NodeTable
 from moorage.guard.read_only_objects import MutationError, ReadOnlyDict, seal
 from moorage.testing import node, pod
 
@@ -100,22 +101,31 @@ COLUMNS = (
     "pod_count",
     "unschedulable",
     "taint_set",
-    "allocatable_f8",
-    "requested_f8",
-    "nonzero_f8",
 )
+FLOATS = ("allocatable_f8", "requested_f8", "nonzero_f8", "used_share")
+
+
+def wide_table() -> NodeTable:
+    """More resources and more nodes than it begins with."""
+    table = NodeTable()
+    for i in range(70):
+        table.put_node(node(f"n{i}").offering({f"example.com/r{i % 50}": "1"}).build())
+    return table
 
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_the_columns_of_the_table_are_read_only_also_after_it_has_grown(column: str) -> None:
-    cache = Cache()
-    for i in range(70):
-        cache.put_node(node(f"n{i}").offering({f"example.com/r{i % 6}": "1"}).build())
-    nodes = Nodes.all(cache.table)
+    table = wide_table()
 
-    for found in (getattr(cache.table, column), getattr(nodes, column)):
+    for found in (getattr(table, column), getattr(Nodes.all(table), column)):
         with pytest.raises(ValueError, match="read-only"):
             found[...] = 0
+
+
+@pytest.mark.parametrize("column", FLOATS)
+def test_amounts_as_floats_are_read_only(column: str) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(wide_table(), column)[...] = 0
 
 
 def test_label_columns_are_read_only() -> None:

@@ -144,13 +144,13 @@ def evenness(
 def _fraction(resource: ScoredResource, nodes: Nodes, with_pod: bool) -> NDArray[np.float64]:
     """What is used of what is offered, at most 1.  float64 (node)"""
     index, _, request = resource
+    columns = nodes.floats(index)
+    used: NDArray[np.float64]
     if nodes.table.largest[index] < EXACT_BELOW and 0 <= request < EXACT_BELOW:
-        used: NDArray[np.float64] = nodes.requested_f8[index] + (
-            float(request) if with_pod else 0.0
-        )
+        used = columns.used + (float(request) if with_pod else 0.0)
     else:
         used = (nodes.requested[index] + request * with_pod).astype(np.float64)
-    used /= nodes.allocatable_f8[index]
+    used /= columns.offered
     np.minimum(used, 1.0, out=used)
     return used
 

@@ -50,9 +50,10 @@ def scored_resources(
 def are_exact_in_float(resources: list[ScoredResource], nodes: Nodes) -> bool:
     """Whether every node offers these resources, in amounts that float64 divides exactly."""
     table = nodes.table
-    lacking, largest = table.lacking, table.largest
     for index, _, request in resources:
-        if lacking[index] or largest[index] >= EXACT_BELOW or not 0 <= request < EXACT_BELOW:
+        if not table.all_offer(index) or table.largest[index] >= EXACT_BELOW:
+            return False
+        if not 0 <= request < EXACT_BELOW:
             return False
     return True
 

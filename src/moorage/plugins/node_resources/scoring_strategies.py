@@ -104,14 +104,14 @@ def fast_mean(
     total: Floats | None = None
     weights = 0
     for index, weight, request in resources:
-        offered = nodes.allocatable_f8[index]
-        used = nodes.nonzero_f8 if index < _CPU_AND_MEMORY else nodes.requested_f8
+        columns = nodes.floats(index)
+        offered, used = columns.offered, columns.scored
         if least:
-            part = offered - used[index]
+            part = offered - used
             part -= request
             np.maximum(part, 0.0, out=part)
         else:
-            part = used[index] + request
+            part = used + request
             np.minimum(part, offered, out=part)
         part *= PERCENT
         part /= offered
