@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from moorage.api import podgroup
+from moorage.api.meta import KubeObject
+from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
 from moorage.cache.cache import Cache
@@ -43,7 +45,7 @@ COMPOSITES: Final = (RESOURCES["compositepodgroups"],)
 class Gangs(Feature):
     """Follows groups, and tries them as a whole."""
 
-    hears = ("pods", "podgroups", "compositepodgroups")
+    hears = ("pods", "nodes", "podgroups", "compositepodgroups")
     optional = (*DIALECTS, COMPOSITES)
 
     def __init__(
@@ -108,6 +110,7 @@ class Gangs(Feature):
     def before(self, change: Change, resource: Resource) -> None:
         """Count pods and groups, so that the queue's gates know of them."""
         sample = change.new if change.new is not None else change.old
+        self._touched = []
         if isinstance(sample, Pod):
             gone = change.new is None or sample.is_terminal
             self._touched = self._pod_gone(sample) if gone else self._pod_here(sample)
@@ -115,7 +118,9 @@ class Gangs(Feature):
             self._touched = self._group_written(sample, change.new is None, resource)
 
     def after(self, change: Change, resource: Resource) -> None:
-        """Let go whom the change made ready."""
+        """Let go whom the change made ready, or may have made room for."""
+        if isinstance(change.new, Node) and _may_offer_more(change.old, change.new):
+            self._leaving.reconsider()
         for group in self._touched:
             self._lifecycle.review(group)
             if group.placed:
@@ -170,10 +175,11 @@ class Gangs(Feature):
 
     def tick(self, now: float) -> None:
         self._lifecycle.tick(now)
+        self._leaving.tick(now)
         self._interrupted.tick(now)
 
     def next_due(self) -> float | None:
-        due = (self._lifecycle.next_due(), self._interrupted.next_due())
+        due = (self._lifecycle.next_due(), self._leaving.next_due(), self._interrupted.next_due())
         return min((when for when in due if when is not None), default=None)
 
     def let_go(self, schedulers: Collection[str]) -> None:
@@ -214,3 +220,12 @@ class Gangs(Feature):
         group = self.groups.of(pod)
         if group is not None:
             self._leaving.end(group)
+
+
+def _may_offer_more(old: KubeObject | None, new: Node) -> bool:
+    """Whether a node is new, or differs in what decides which pods it takes."""
+    if not isinstance(old, Node):
+        return True
+    if old.spec != new.spec or old.labels != new.labels:
+        return True
+    return old.status.allocatable != new.status.allocatable

@@ -1,13 +1,24 @@
-"""Pods that are evicted: which groups wait for them to leave, and which groups they leave."""
+"""Pods that are evicted: which groups wait for them to leave, and which groups they leave.
+
+A group is kept out of the queue until the last of them is gone, and no longer where that would be
+for nothing: nodes that come or change may have room, and a pod may never leave, since its kubelet
+is dead or somebody holds on to it. What is long overdue is not waited for.
+"""
 
 from collections.abc import Sequence
+from typing import Final
 
 from moorage.api.pod import Pod
 from moorage.clock import Clock
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
 from moorage.gang.lifecycle import Lifecycle
+from moorage.scheduler.alarms import Alarms
 from moorage.scheduler.intake import KnownObjects
+
+DEFAULT_GRACE_SECONDS: Final = 30.0
+OVERDUE_SECONDS: Final = 30.0
+"""How long after its grace period a pod is still waited for."""
 
 
 class LeavingVictims:
@@ -21,12 +32,36 @@ class LeavingVictims:
         self._groups = groups
         self._lifecycle = lifecycle
         self._awaited: dict[str, set[str]] = {}
+        self._overdue = Alarms()
 
     def begin(self, group: Group, victims: Sequence[Pod]) -> None:
         """Keep a group out of the queue until pods that are evicted for it are gone."""
-        group.evict(victim.uid for victim in victims)
-        for uid in group.leaving:
+        now = self._clock.now()
+        due = {victim.uid: _leaves_by(victim, now) + OVERDUE_SECONDS for victim in victims}
+        awaited = {uid: when for uid, when in due.items() if when > now}
+        if not awaited:
+            return
+        group.evict(awaited)
+        for uid in awaited:
             self._awaited.setdefault(uid, set()).add(group.key)
+        self._overdue.set(group.key, max(awaited.values()))
+
+    def tick(self, now: float) -> None:
+        """Wait no longer for what is overdue."""
+        for key in self._overdue.due(now):
+            group = self._groups.get(key)
+            if group is not None and group.leaving:
+                self.end(group)
+
+    def next_due(self) -> float | None:
+        return self._overdue.next()
+
+    def reconsider(self) -> None:
+        """There may be room elsewhere: let all that wait be tried."""
+        for key in {key for keys in self._awaited.values() for key in keys}:
+            group = self._groups.get(key)
+            if group is not None:
+                self.end(group)
 
     def end(self, group: Group) -> None:
         """Do not wait for anyone any longer."""
@@ -56,3 +91,14 @@ class LeavingVictims:
             if found is not None and found.uid == victim.uid:
                 for group in self._groups.put_pod(found, now):
                     self._lifecycle.review(group)
+
+
+def _leaves_by(victim: Pod, now: float) -> float:
+    """When the grace period of a pod is over that is being deleted, or about to be."""
+    deleted, grace = (
+        victim.metadata.deletion_timestamp,
+        victim.spec.termination_grace_period_seconds,
+    )
+    if deleted is not None:
+        return deleted.timestamp()
+    return now + (DEFAULT_GRACE_SECONDS if grace is None else grace)

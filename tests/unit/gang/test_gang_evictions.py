@@ -174,3 +174,43 @@ def test_a_group_leaves_whose_eviction_was_begun_while_a_pod_of_it_was_being_bou
     world.run(story)
 
     assert names(world) == set()
+
+
+def waiting_for_the_stuck(*more: Any) -> GangWorld:
+    """Victims that are deleted, and never leave."""
+    lows = [low("low-0", "a"), low("low-1", "a")]
+    for each in lows:
+        each.raw["metadata"]["finalizers"] = ["example.com/never"]
+    return GangWorld(node("a").offering(cpu="2"), *lows, group("vip", 2), *vips(2), *more)
+
+
+def test_a_group_whose_victims_are_leaving_takes_a_node_that_comes() -> None:
+    world = waiting_for_the_stuck()
+
+    async def story(world: GangWorld) -> None:
+        await settle(world, 5)
+        assert not world.bound("vip")
+        world.apply(node("b").offering(cpu="2"))
+        await settle(world, 5)
+
+    world.run(story)
+
+    assert set(world.bound("vip").values()) == {"b"}
+    assert len(world.evictions) == 2
+
+
+def test_a_group_whose_victims_never_leave_takes_room_that_others_leave() -> None:
+    """When they are long overdue it is tried like any other."""
+    other = pod("other").requesting(cpu="2").prioritised(1000).on("b")
+    world = waiting_for_the_stuck(node("b").offering(cpu="2"), other)
+
+    async def story(world: GangWorld) -> None:
+        await settle(world, 120)
+        assert not world.bound("vip")
+        await world.finish("other")
+        await settle(world)
+
+    world.run(story)
+
+    assert set(world.bound("vip").values()) == {"b"}
+    assert len(world.evictions) == 2
