@@ -206,7 +206,7 @@ class Preemption(Feature):
         running = running_preemptions(profile)
 
         def last(victim: Pod) -> None:
-            running.last(pod.uid, lambda: self._is_there(victim))
+            running.last(pod.uid, victim.uid, lambda: self._is_there(victim))
 
         done = await self._evictor.carry_out(order, victims, last)
         if not done:

@@ -295,3 +295,17 @@ def test_the_deletion_of_a_victim_is_for_other_plugins_to_judge() -> None:
     assert registered.event == ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
     assert registered.hint is not None
     assert registered.hint(pod("incoming"), pod("victim"), None) is Hint.SKIP
+
+
+def test_a_deletion_is_news_to_pods_that_are_held_if_it_is_of_a_last_victim() -> None:
+    plugin, running = DefaultPreemption(), RunningPreemptions()
+    _kept = give_handles({"DefaultPreemption": plugin}, Cache(), {RUNNING: running})
+    (registered,) = plugin.events()
+    assert registered.class_hint is not None
+    victim, other = pod("victim"), pod("other")
+    running.begin("incoming")
+    assert registered.class_hint(pod("incoming"), victim, None) is Hint.SKIP
+    running.last("incoming", victim.uid, lambda: True)
+
+    assert registered.class_hint(pod("incoming"), victim, None) is Hint.QUEUE
+    assert registered.class_hint(pod("incoming"), other, None) is Hint.SKIP

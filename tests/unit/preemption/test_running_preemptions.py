@@ -22,7 +22,7 @@ def test_at_the_end_only_the_last_victim_holds() -> None:
     running = RunningPreemptions()
     there = {"last"}
     running.begin("pod")
-    running.last("pod", lambda: "last" in there)
+    running.last("pod", "last", lambda: "last" in there)
 
     assert running.holds("pod")
     there.clear()
@@ -32,7 +32,7 @@ def test_at_the_end_only_the_last_victim_holds() -> None:
 
 def test_a_last_victim_without_a_preemption_holds_nobody() -> None:
     running = RunningPreemptions()
-    running.last("pod", lambda: True)
+    running.last("pod", "last", lambda: True)
 
     assert not running.holds("pod")
 
@@ -42,3 +42,17 @@ def test_ending_twice_does_no_harm() -> None:
     running.end("pod")
 
     assert not len(running)
+
+
+def test_the_last_victim_is_known_until_the_preemption_ends() -> None:
+    running = RunningPreemptions()
+    for preemptor in ("one", "other"):
+        running.begin(preemptor)
+        assert not running.is_last("victim")
+    running.last("one", "victim", lambda: True)
+    running.last("other", "victim", lambda: True)
+
+    running.end("one")
+    assert running.is_last("victim")
+    running.end("other")
+    assert not running.is_last("victim")
