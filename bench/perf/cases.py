@@ -47,8 +47,11 @@ class Workload(NamedTuple):
 
 
 def with_fewer_pods(workload: Workload, most: int) -> Workload:
-    """The workload with at most that many pods that are measured, and a name that says so."""
-    if not most:
+    """The workload with at most that many pods that are measured, and a name that says so.
+
+    Pods of groups are not fewer: a group without all of its pods waits for ever.
+    """
+    if not most or any(op["opcode"] == "createPodGroups" for op in workload.operations):
         return workload
     fewer = tuple(
         {**op, "count": min(int(op["count"]), most)} if op.get("collectMetrics") else op

@@ -78,6 +78,8 @@ def test_fewer_pods_are_measured_and_the_name_says_so() -> None:
     assert with_fewer_pods(large, 1000).pods == 1000
     assert with_fewer_pods(large, 0) is large
     assert with_fewer_pods(large, 20_000) is large
+    grouped = large._replace(operations=({"opcode": "createPodGroups"}, *large.operations))
+    assert with_fewer_pods(grouped, 1000) is grouped, "its groups would never be whole"
 
 
 def test_others_have_what_is_used_and_is_not_ours() -> None:

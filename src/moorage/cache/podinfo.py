@@ -8,8 +8,10 @@ import msgspec
 
 from moorage.api.object_error import ObjectError
 from moorage.api.pod import Pod, PodSpec, PodStatus
+from moorage.api.pod_spec import Container
 from moorage.api.resource_amounts import pod_nonzero_requests, pod_requests, pod_scoring_requests
 from moorage.api.resource_requests import is_resize_infeasible
+from moorage.api.volumes import Volume
 from moorage.cache.interner import Interner
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
@@ -49,6 +51,9 @@ class HostPort(msgspec.Struct, frozen=True):
 
 class PodClass:
     """Pods whose scheduling-relevant spec is equal share one class.
+
+    Of volumes and mounts only those count that a scheduler may read: every pod has a volume with
+    its token, under a name of its own.
 
     `requests` holds (resource index, amount), amounts above zero only, scalars by name.
     `named_requests` are the same by name, as a resize has left them; `scored_requests` are of
@@ -158,7 +163,8 @@ def request_vector(
 def features_of(pod: Pod) -> int:
     """The features that equal pods share, as flags."""
     spec, affinity = pod.spec, pod.spec.affinity
-    found = Feature.VOLUMES * bool(spec.volumes) | Feature.CLAIMS * bool(spec.resource_claims)
+    found = Feature.CLAIMS * bool(spec.resource_claims)
+    found |= Feature.VOLUMES * any(map(_is_read, spec.volumes))
     if spec.node_selector:
         found |= Feature.NODE_AFFINITY
     if affinity is not None:
@@ -169,7 +175,9 @@ def features_of(pod: Pod) -> int:
     found |= Feature.KUBELET * spec.host_network
     for container in (*spec.containers, *spec.init_containers):
         found |= Feature.PORTS * bool(container.ports)
-        if container.restart_policy_rules or container.volume_mounts:
+        if container.restart_policy_rules or any(
+            mount.bind_mount_options for mount in container.volume_mounts
+        ):
             found |= Feature.KUBELET
     return found
 
@@ -253,9 +261,35 @@ def _are_ordinary(amounts: Iterable[int]) -> bool:
 def _what_scheduling_reads(pod: Pod) -> PodSpec | tuple[PodSpec, PodStatus]:
     """The spec; and of a pod that waits, whatever a resize has left in its status."""
     spec = pod.spec
-    if spec.node_name:
+    is_bound = bool(spec.node_name)
+    if spec.volumes:
+        spec = msgspec.structs.replace(
+            spec,
+            volumes=tuple(filter(_is_read, spec.volumes)),
+            containers=_without_plain_mounts(spec.containers),
+            init_containers=_without_plain_mounts(spec.init_containers),
+        )
+    if is_bound:
         return msgspec.structs.replace(spec, node_name="")
     return (spec, pod.status) if _resized(pod) else spec
+
+
+def _is_read(volume: Volume) -> bool:
+    """Whether a volume says more than its name: tokens, secrets and the like do not."""
+    return volume != Volume(name=volume.name)
+
+
+def _without_plain_mounts(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+    """The containers with those mounts alone that ask something of the kubelet."""
+    return tuple(
+        msgspec.structs.replace(
+            container,
+            volume_mounts=tuple(m for m in container.volume_mounts if m.bind_mount_options),
+        )
+        if container.volume_mounts
+        else container
+        for container in containers
+    )
 
 
 def _resized(pod: Pod) -> bool:

@@ -53,6 +53,16 @@ class PreEnqueuePlugins:
         queued.gated_by = queued.gated_reason = ""
         return False
 
+    def still_refuses(self, queued: QueuedPod) -> bool:
+        """Whether the plugin that gates a pod has not changed its mind; its reason may have."""
+        pod = queued.info.pod
+        for name, plugin in self._plugins[pod.spec.scheduler_name]:
+            if name == queued.gated_by:
+                reason = self._ask(name, plugin, pod)
+                queued.gated_reason = queued.gated_reason if reason is None else reason
+                return reason is not None
+        return False
+
     def _ordered(self, pod: Pod, first: str) -> Sequence[PreEnqueueEntry]:
         plugins = self._plugins[pod.spec.scheduler_name]
         return sorted(plugins, key=lambda entry: entry[0] != first) if first else plugins

@@ -44,6 +44,8 @@ class Requeuer:
         if candidates:
             step = Step(Trigger.MOVE, heard.name, now)
             for pod in candidates:
+                if self._places.stays_gated(pod):
+                    continue
                 if only is None or only(pod.info.pod):
                     woken += self._try(pod, heard, old, new, step)
         if in_flight:

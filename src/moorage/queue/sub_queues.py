@@ -90,6 +90,10 @@ class SubQueues:
         else:
             self.pool.take(pod)
 
+    def stays_gated(self, pod: QueuedPod) -> bool:
+        """Whether a pod is gated, and would be again."""
+        return pod.state is State.GATED and self._gates.still_refuses(pod)
+
     def return_to_pool(self, pod: QueuedPod) -> None:
         """Undo `leave` for a pod of the pool that is to stay there."""
         pod.sequence = next(self._sequence)

@@ -6,7 +6,7 @@ from moorage.api.decode import decode_as
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.interner import Interner
-from moorage.cache.podinfo import BASE_RESOURCES, PodClasses
+from moorage.cache.podinfo import BASE_RESOURCES, Feature, PodClasses
 from moorage.testing import node
 
 
@@ -40,6 +40,35 @@ def test_what_every_class_says_of_its_spec_is_the_same_read_or_copied() -> None:
 
     for name in set(type(read).__slots__) - {"id", "memo", "sample"}:
         assert getattr(copied, name) == getattr(read, name), name
+
+
+def with_token(name: str, *mounts: dict[str, Any], **volume: Any) -> Pod:
+    """A pod as API servers make it: its token is in a volume with a name of its own."""
+    token = {"name": f"kube-api-access-{name}", "projected": {"sources": []}}
+    mounted = {"name": token["name"], "mountPath": "/var/run/secrets"}
+    container = {"name": "c", "volumeMounts": [mounted, *mounts]}
+    volumes = [token, {"name": "data", **volume}] if volume else [token]
+    return pod(name, {}, containers=[container], volumes=volumes)
+
+
+def test_the_volume_with_a_pods_token_is_nothing_to_tell_it_apart_by() -> None:
+    cache = Cache()
+    first, second = (cache.info(with_token(name)).cls for name in ("a", "b"))
+
+    assert first is second
+    assert not first.features & (Feature.VOLUMES | Feature.KUBELET)
+
+
+def test_volumes_and_mounts_that_a_scheduler_reads_tell_pods_apart() -> None:
+    cache = Cache()
+    plain = cache.info(with_token("a")).cls
+    claim = {"persistentVolumeClaim": {"claimName": "data"}}
+    claiming = cache.info(with_token("b", **claim)).cls
+    asking = cache.info(with_token("c", {"name": "data", "bindMountOptions": ["noexec"]})).cls
+
+    assert len({plain, claiming, asking}) == 3
+    assert claiming.features & Feature.VOLUMES
+    assert asking.features & Feature.KUBELET
 
 
 def test_another_spec_is_read_anew() -> None:

@@ -5,7 +5,7 @@ import pytest
 from moorage.api.pod import Pod, PodSchedulingGate
 from moorage.cache.podinfo import PodInfo
 from moorage.clock import VirtualClock
-from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import PreEnqueue
 from moorage.framework.queued_pod import State
 from moorage.framework.verdicts import PluginError, Rejection, unschedulable
@@ -92,6 +92,35 @@ def test_an_event_the_gating_plugin_registered_for_opens_the_gate(
     popped = queue.pop(clock.now())
     assert popped is not None
     assert (popped.gated_by, popped.gated_reason) == ("", "")
+
+
+class Counting(PreEnqueue, frozen=True):
+    def pre_enqueue(self, pod: Pod) -> Rejection | None:
+        asked.append("Counting")
+        return unschedulable(f"no {len(asked)}")
+
+
+def test_a_pod_whose_gate_stays_shut_stays_where_it_is_and_its_reason_is_the_latest(
+    queue_of: Callable[..., SchedulingQueue], pod: Callable[..., PodInfo], clock: VirtualClock
+) -> None:
+    hinted: list[str] = []
+
+    def hint(pod: Pod, old: object, new: object) -> Hint:
+        hinted.append(pod.name)
+        return Hint.QUEUE
+
+    hints = {"Counting": (EventHint(NODE_ADD, hint),)}
+    queue = queue_of(pre_enqueue={SCHEDULER: entries(Counting())}, hints={SCHEDULER: hints})
+    queue.add(pod("web"), clock.now())
+    gated = queue.find("web")
+    assert gated is not None
+    before = gated.sequence
+
+    assert queue.move(NODE_ADD, None, None, clock.now()) == 0
+
+    assert (gated.state, gated.sequence) == (State.GATED, before)
+    assert (gated.gated_reason, hinted) == ("no 2", [])
+    queue.validate()
 
 
 def test_a_pod_let_go_by_one_gate_may_be_held_by_the_next(

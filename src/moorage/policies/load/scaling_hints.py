@@ -13,6 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from moorage.api.affinity import NodeSelector
 from moorage.api.node import ZONE_LABEL
 from moorage.api.pod import Pod
@@ -89,17 +91,23 @@ def nodes_to_add(
 
 def node_shapes(table: NodeTable) -> list[NodeShape]:
     """Every type of node there is."""
-    offered: dict[str, Amounts] = defaultdict(dict)
+    rows: dict[str, list[int]] = defaultdict(list)
     zones: dict[str, set[str]] = defaultdict(set)
-    for row, node in enumerate(table.nodes[: table.rows]):
-        if node is None:
-            continue
-        kind = node.labels.get(INSTANCE_TYPE_LABEL, "")
-        zones[kind].add(node.zone)
-        for index in range(len(table.allocatable)):
-            amount = int(table.allocatable[index, row])
-            offered[kind][index] = max(offered[kind].get(index, 0), amount)
-    return [NodeShape(kind, offered[kind], frozenset(zones[kind])) for kind in sorted(offered)]
+    for row, node in enumerate(table.nodes):
+        if node is not None:
+            kind = node.labels.get(INSTANCE_TYPE_LABEL, "")
+            rows[kind].append(row)
+            zones[kind].add(node.zone)
+    return [
+        NodeShape(kind, _most_offered(table, rows[kind]), frozenset(zones[kind]))
+        for kind in sorted(rows)
+    ]
+
+
+def _most_offered(table: NodeTable, rows: list[int]) -> Amounts:
+    """By resource, the most that any of these nodes offers."""
+    most = table.allocatable[:, rows].max(axis=1)
+    return {index: most.item(index) for index in np.flatnonzero(most).tolist()}
 
 
 def zone_of_data(cache: Cache, pod: Pod) -> tuple[str, str]:
