@@ -106,7 +106,11 @@ def node_shapes(table: NodeTable) -> list[NodeShape]:
 
 def _most_offered(table: NodeTable, rows: list[int]) -> Amounts:
     """By resource, the most that any of these nodes offers."""
-    most = table.allocatable[:, rows].max(axis=1)
+    most = np.zeros(len(table.allocatable), dtype=np.int64)
+    resources, places = np.nonzero(table.allocatable)
+    theirs = np.isin(places, rows)
+    resources, places = resources[theirs], places[theirs]
+    np.maximum.at(most, resources, table.allocatable[resources, places])
     return {index: most.item(index) for index in np.flatnonzero(most).tolist()}
 
 
