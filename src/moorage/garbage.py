@@ -11,6 +11,10 @@ before. Whoever lets the cache refer to itself breaks the law; tests/unit/test_g
 
 Measured in `moorage run`, 1,000 nodes and 2,000 pods bound: 160 collections, 220 to 260 ms in all
 and up to 95 ms at once become one of 20 ms; the freezing itself takes 100 to 200 ms, once.
+
+Pods come and go, and their memory is freed in pieces between what stays. The C library keeps the
+pieces: at 200 pods per second a process grew by 5 MB a minute while it held no more than before.
+So what is free is given back now and then.
 """
 
 import gc
@@ -28,6 +32,20 @@ def freeze() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG, _OLDER, _OLDER)
+
+
+def give_back() -> bool:
+    """Give free memory back to the system; False where the C library has no way to.
+
+    It takes milliseconds, during which others run; for a thread of its own.
+    """
+    import ctypes  # of no use to anybody else
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is None:
+        return False
+    trim(0)
+    return True
 
 
 @contextmanager

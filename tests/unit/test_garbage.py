@@ -1,9 +1,11 @@
 """What a scheduler believes is freed without a collector: leaving it out of collections is safe."""
 
 import gc
+import os
 import weakref
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +123,18 @@ def test_what_is_left_behind_is_not_taken_apart() -> None:
     del held
 
     assert gone() is not None
+
+
+def resident() -> int:
+    """Bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_what_was_freed_between_what_stays_is_given_back() -> None:
+    made = [bytes(5000) for _ in range(20_000)]
+    stays, made = made[::100], []
+    before = resident()
+
+    assert garbage.give_back()
+    assert len(stays) == 200
+    assert before - resident() > 50_000_000

@@ -44,6 +44,7 @@ from moorage.serve.configz import ActiveConfiguration
 from moorage.watch.freshness import Behind, Freshness
 
 SYNC_LOOK_SECONDS: Final = 0.1
+GIVE_BACK_SECONDS: Final = 30.0
 DRAIN_SECONDS: Final = 15.0
 STOPPED, FAILED = 0, 1
 
@@ -156,7 +157,7 @@ class RunProcess:
         if self.reloader is not None:
             work.append(self.reloader.run())
         tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(each) for each in work]
-        calm = asyncio.ensure_future(self._freeze_garbage())
+        calm = asyncio.ensure_future(self._care_for_memory())
         stop: asyncio.Future[Any] = asyncio.ensure_future(self._signals.stopped())
         try:
             await asyncio.wait({*tasks, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -184,10 +185,12 @@ class RunProcess:
         while not self.scheduler.synced:
             await self.clock.sleep(SYNC_LOOK_SECONDS)
 
-    async def _freeze_garbage(self) -> None:
-        """Once everything has been listed, most of what there is will stay."""
+    async def _care_for_memory(self) -> None:
+        """Once everything has been listed most of it will stay; what goes is given back."""
         await self.listed()
         garbage.freeze()
+        while await asyncio.to_thread(garbage.give_back):
+            await self.clock.sleep(GIVE_BACK_SECONDS)
 
     async def _drain(self) -> None:
         """Finish what was begun, for a while, and let go."""
