@@ -1,22 +1,26 @@
 """What a scheduler believes is freed without a collector: leaving it out of collections is safe."""
 
+import asyncio
 import gc
-import os
 import weakref
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from moorage import garbage
 from moorage.api.node import Node
 from moorage.api.pod import Pod
+from moorage.app.run_process import RunProcess
 from moorage.cache.podinfo import PodInfo
+from moorage.clock import VirtualClock, run_virtual
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
 from moorage.testing import node, pod
 from moorage.watch.api_resources import NODES, PODS
+from tests.unit.resident_memory import resident_bytes
 from tests.unit.scheduler.changing_world import ChangingWorld, configuration, profile
 
 BELIEVED = (Node, Pod, PodInfo, QueuedPod, Cycle)
@@ -125,16 +129,34 @@ def test_what_is_left_behind_is_not_taken_apart() -> None:
     assert gone() is not None
 
 
-def resident() -> int:
-    """Bytes of this process that are in memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def test_what_was_freed_between_what_stays_is_given_back() -> None:
     made = [bytes(5000) for _ in range(20_000)]
     stays, made = made[::100], []
-    before = resident()
+    before = resident_bytes()
 
     assert garbage.give_back()
     assert len(stays) == 200
-    assert before - resident() > 50_000_000
+    assert before - resident_bytes() > 50_000_000
+
+
+def test_a_scheduler_gives_memory_back_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, given = VirtualClock(1000.0), list[float]()
+
+    def give_back() -> bool:
+        given.append(clock.now())
+        return True
+
+    async def listed() -> None:
+        await clock.sleep(5.0)
+
+    async def main() -> None:
+        process = SimpleNamespace(listed=listed, clock=clock)
+        caring = asyncio.ensure_future(RunProcess._care_for_memory(cast("RunProcess", process)))
+        await clock.sleep(70.0)
+        caring.cancel()
+
+    monkeypatch.setattr(garbage, "freeze", lambda: None)
+    monkeypatch.setattr(garbage, "give_back", give_back)
+    run_virtual(main(), clock)
+
+    assert given == [1005.0, 1035.0, 1065.0]

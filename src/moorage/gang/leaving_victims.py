@@ -58,7 +58,7 @@ class LeavingVictims:
 
     def reconsider(self) -> None:
         """There may be room elsewhere: let all that wait be tried."""
-        for key in {key for keys in self._awaited.values() for key in keys}:
+        for key in sorted({key for keys in self._awaited.values() for key in keys}):
             group = self._groups.get(key)
             if group is not None:
                 self.end(group)
@@ -71,7 +71,7 @@ class LeavingVictims:
 
     def left(self, uid: str) -> list[Group]:
         """A pod is gone: the groups that have waited for that."""
-        found = [self._groups.get(key) for key in self._awaited.pop(uid, ())]
+        found = [self._groups.get(key) for key in sorted(self._awaited.pop(uid, ()))]
         waiting = [group for group in found if group is not None]
         for group in waiting:
             group.victim_left(uid)

@@ -1,8 +1,5 @@
 """Columns of many resources: as right as those of few, and what is zero costs no memory."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,6 +8,7 @@ from moorage.cache.consistency import validate_cache
 from moorage.cache.node_view import Nodes, fullest
 from moorage.cache.wide_columns import FEW, grown, zeros
 from moorage.testing import node, pod
+from tests.unit.resident_memory import resident_bytes
 
 NODES = 90
 
@@ -69,13 +67,8 @@ def test_room_everywhere_needs_a_resource_everywhere(cache: Cache) -> None:
     assert cache.table.has_everywhere([(index, 0)])
 
 
-def resident() -> int:
-    """Bytes of this process that are in memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def test_a_thousand_resources_of_a_thousand_nodes_cost_what_is_written() -> None:
-    before = resident()
+    before = resident_bytes()
     made = zeros(4096, 4096, np.dtype(np.int64))
     for i in range(1000):
         made[i, i] = 1
@@ -83,4 +76,4 @@ def test_a_thousand_resources_of_a_thousand_nodes_cost_what_is_written() -> None
 
     assert made.sum() == made.trace() == 1000
     assert made.nbytes == 2**29
-    assert resident() - before < 2**26
+    assert resident_bytes() - before < 2**26
