@@ -14,10 +14,12 @@ from bench.perf.throughput import Collector, Throughput
 class Figures(NamedTuple):
     """What one collection has found; CPU in milliseconds per pod, latencies in milliseconds.
 
-    `rest_per_pod` is what everybody but the scheduler used: API server, etcd, and the workload.
+    `arriving` is the pods per second that came, which nobody can be faster than; `rest_per_pod` is
+    what everybody but the scheduler used: API server, etcd, and the workload.
     """
 
     throughput: Throughput
+    arriving: float
     attempt_p50: float
     attempt_p99: float
     cpu_per_pod: float
@@ -56,6 +58,7 @@ class Measurement:
         self.found.append(
             Figures(
                 throughput=result,
+                arriving=collector.arriving,
                 attempt_p50=attempts.quantile(0.5),
                 attempt_p99=attempts.quantile(0.99),
                 cpu_per_pod=cpu * 1000 / max(result.pods, 1),

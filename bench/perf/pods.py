@@ -34,6 +34,8 @@ class Pods:
             there.pop(pod.name, None)
             return
         there[pod.name] = pod
+        if before is None and self.collector is not None:
+            self.collector.came(pod)
         if pod.spec.node_name and (before is None or not before.spec.node_name):
             if self.collector is not None:
                 self.collector.scheduled(pod)

@@ -3,6 +3,8 @@
 Once a second the pods that were scheduled since the last sample are divided by the time since then;
 the first sample is left out, and seconds without any are spread over. Average and percentiles are
 of those samples. A workload that ends sooner has none: its average is from the first to the last.
+
+Beside that, how fast pods came: nobody schedules more than there are.
 """
 
 import asyncio
@@ -26,22 +28,50 @@ class Throughput(NamedTuple):
     p99: float
 
 
+class Count:
+    """How many there were, and how fast they came after each other."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._first = self._last = 0.0
+
+    def add(self) -> None:
+        self._last = time.monotonic()
+        self._first = self._first or self._last
+        self.total += 1
+
+    @property
+    def rate(self) -> float:
+        span = self._last - self._first
+        return (self.total - 1) / span if span else 0.0
+
+
 class Collector:
-    """Counts pods of some namespaces, with some labels, as they are scheduled."""
+    """Counts pods of some namespaces, with some labels, as they come and as they are scheduled."""
 
     def __init__(self, namespaces: frozenset[str], labels: Mapping[str, str]) -> None:
         self._namespaces = namespaces
         self._labels = labels.items()
-        self._count = 0
-        self._first = self._last = 0.0
+        self._came, self._scheduled = Count(), Count()
         self._samples: list[float] = []
+
+    def came(self, pod: Pod) -> None:
+        """A pod that was not there is there."""
+        if self._counts(pod):
+            self._came.add()
 
     def scheduled(self, pod: Pod) -> None:
         """A pod that had no node has one."""
-        if pod.namespace in self._namespaces and self._labels <= pod.metadata.labels.items():
-            self._last = time.monotonic()
-            self._first = self._first or self._last
-            self._count += 1
+        if self._counts(pod):
+            self._scheduled.add()
+
+    def _counts(self, pod: Pod) -> bool:
+        return pod.namespace in self._namespaces and self._labels <= pod.metadata.labels.items()
+
+    @property
+    def arriving(self) -> float:
+        """Pods per second that came, from the first to the last."""
+        return self._came.rate
 
     async def run(self) -> None:
         """Take samples until cancelled."""
@@ -49,7 +79,7 @@ class Collector:
         since = 0.0
         while True:
             await asyncio.sleep(INTERVAL)
-            now, count = time.monotonic(), self._count
+            now, count = time.monotonic(), self._scheduled.total
             if not count:
                 continue
             if since and count == counted:
@@ -60,10 +90,8 @@ class Collector:
             counted, since, skipped = count, now, 0
 
     def result(self) -> Throughput:
-        found = sorted(self._samples)
+        found, scheduled = sorted(self._samples), self._scheduled
         if not found:
-            span = self._last - self._first
-            rate = (self._count - 1) / span if span else 0.0
-            return Throughput(self._count, rate, 0.0, 0.0, 0.0)
+            return Throughput(scheduled.total, scheduled.rate, 0.0, 0.0, 0.0)
         p50, p90, p99 = (found[math.ceil(len(found) * part / 100) - 1] for part in (50, 90, 99))
-        return Throughput(self._count, sum(found) / len(found), p50, p90, p99)
+        return Throughput(scheduled.total, sum(found) / len(found), p50, p90, p99)

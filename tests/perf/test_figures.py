@@ -94,8 +94,9 @@ def test_the_verdict_counts_who_is_twice_as_fast_and_who_costs_half() -> None:
     slow = {**ROW, "moorage": {**FIGURES, "average": 90.0, "cpu_per_pod": 1.0}}
 
     assert report.verdict([ROW, slow]) == (
-        "Of 2 workloads 1 are at least twice as fast, 0 more reach 85% of the limit, and 1 are "
-        "slower; 1 cost at most half of the CPU per pod."
+        "Of 2 workloads 1 are at least twice as fast, 0 more reach 85% of the limit, 0 more "
+        "schedule pods as fast as they come, and 1 are slower; 1 cost at most "
+        "half of the CPU per pod."
     )
     assert report.verdict([]) == ""
 
@@ -135,6 +136,18 @@ def test_the_share_of_what_the_api_server_bears_is_told() -> None:
     assert "| 80% of 250 |" in line
     assert not report.is_fast({**row, "moorage": {**ours, "average": 200.0}})
     assert report.is_fast({**row, "moorage": {**ours, "average": 220.0}})
+
+
+def test_who_schedules_pods_as_they_come_could_not_be_faster() -> None:
+    peer = {**FIGURES, "average": 100.0, "arriving": 110.0}
+    row = {**ROW, "kube-scheduler": peer, "moorage": {**FIGURES, "average": 120.0, "arriving": 125}}
+
+    (line,) = report.table([row])[2:]
+    assert "| as fast as they came |" in line
+    assert "1 more schedule pods as fast as they come" in report.verdict([row])
+    assert not report.keeps_up({**row, "moorage": {**row["moorage"], "average": 100.0}})
+    assert not report.keeps_up({**row, "kube-scheduler": {**peer, "arriving": 140.0}})
+    assert not report.keeps_up(ROW)
 
 
 def test_a_run_before_all_others_is_told_however_busy_the_machine_is() -> None:

@@ -1,6 +1,7 @@
 """`python -m tests.soak SCENARIO`: one JSON line of figures, trends and a verdict.
 
-Ends with 1 where anything grows, or where pods that were created were not bound.
+Ends with 1 where anything grows, where pods that were created were not bound, or where events were
+dropped that an API server bears.
 """
 
 import argparse
@@ -19,6 +20,8 @@ from tests.integration.making import Raw
 from tests.soak.samples import Sampler, growing, trends
 from tests.soak.scenarios import SCENARIOS, Field, Size
 
+EVENTS_ARE_SENT = frozenset(["churn", "nodes", "storm"])
+"""In the others more happens than an API server on two cores takes events about."""
 FLAGS = ("--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000")
 
 
@@ -55,6 +58,7 @@ async def _play(plane: ControlPlane, home: Path, name: str, size: Size, every: f
         sampler = Sampler(replica.process.pid, port, every)
         looking = asyncio.ensure_future(sampler.run())
         figures = await SCENARIOS[name][0](Field(plane, server, size))
+        figures |= await sampler.events()
         looking.cancel()
     finally:
         await server.close()
@@ -68,6 +72,8 @@ def _answer(name: str, size: Size, figures: Raw, sampler: Sampler, traceback: bo
     wrong = [f"{each} grows" for each in growing(lines)]
     if figures["bound"] < figures["created"]:
         wrong.append(f"{figures['created'] - figures['bound']} pods were not bound")
+    if name in EVENTS_ARE_SENT and figures["events_dropped"]:
+        wrong.append(f"{figures['events_dropped']} events were dropped")
     if traceback:
         wrong.append("a traceback in the log")
     return {

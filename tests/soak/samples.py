@@ -14,6 +14,8 @@ from tests.soak.trend import Trend, trend
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 SLACK: Final = {"rss_mb": 20.0, "tasks": 25.0, "sockets": 8.0, "fds": 10.0, "threads": 4.0}
 """What may come and go with the load without being growth."""
+EVENTS: Final = "moorage_events_{}_total"
+COUNTED: Final = ("sent", "dropped")
 
 
 class Sample(NamedTuple):
@@ -33,6 +35,7 @@ class Sampler:
     def __init__(self, pid: int, port: int, every: float) -> None:
         self._proc = Path(f"/proc/{pid}")
         self._stacks = f"http://127.0.0.1:{port}/debug/stacks"
+        self._metrics = f"http://127.0.0.1:{port}/metrics"
         self._every = every
         self._began = time.monotonic()
         self.samples: list[Sample] = []
@@ -43,6 +46,13 @@ class Sampler:
             while True:
                 await asyncio.sleep(self._every)
                 self.samples.append(await self._look(session))
+
+    async def events(self) -> dict[str, int]:
+        """How many events the process has sent, and dropped, so far."""
+        async with aiohttp.ClientSession() as session, session.get(self._metrics) as answer:
+            lines = [line.split() for line in (await answer.text()).splitlines()]
+        told = {line[0]: line[1] for line in lines if len(line) == 2}
+        return {f"events_{word}": int(float(told[EVENTS.format(word)])) for word in COUNTED}
 
     async def _look(self, session: aiohttp.ClientSession) -> Sample:
         async with session.get(self._stacks) as answer:

@@ -22,6 +22,7 @@ def test_pods_come_and_go_at_a_rate() -> None:
 
     assert found["bound"] == found["created"] > 100, found
     assert found["deleted"] > 0
+    assert found["events_sent"] > found["events_dropped"] == 0, found
     assert found["samples"] > 5
     assert found["tasks"]["from"] > 5, found
     assert found["sockets"]["from"] > 2, found

@@ -1,8 +1,9 @@
 """Sends events.k8s.io events in kube-scheduler's words, without delaying a bind.
 
-Recording is a call that returns at once. A few tasks send what was recorded; a repeated event
-becomes a longer series instead of a new object, and when the API server cannot keep up the oldest
-events are dropped and counted.
+Recording is a call that returns at once. A few tasks send what was recorded, and more of them when
+much waits, so that a busy API server delays events and loses none; a repeated event becomes a
+longer series instead of a new object, and when the API server cannot keep up the oldest are dropped
+and counted. What waits names its object and does not hold it.
 """
 
 import asyncio
@@ -24,6 +25,9 @@ BACKLOG: Final = 10_000
 SERIES_KEPT: Final = 4_096
 SERIES_SECONDS: Final = 360.0
 SENDERS: Final = 8
+MOST_SENDERS: Final = 32
+WAITING_PER_SENDER: Final = 32
+"""For every so many events that wait there is another sender."""
 NAME_KEPT: Final = 230
 LOOK_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0)
@@ -53,14 +57,34 @@ def lease_reference(namespace: str, name: str) -> Lease:
     return Lease(metadata=ObjectMeta(namespace=namespace, name=name))
 
 
+class _Reference(NamedTuple):
+    api_version: str
+    kind: str
+    name: str
+    namespace: str
+    uid: str
+    resource_version: str
+
+    @property
+    def body(self) -> dict[str, str]:
+        return {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "name": self.name,
+            "namespace": self.namespace,
+            "uid": self.uid,
+            "resourceVersion": self.resource_version,
+        }
+
+
 class _Event(NamedTuple):
-    about: KubeObject
+    about: _Reference
     type: EventType
     reason: str
     action: str
     note: str
     time: float
-    related: KubeObject | None
+    related: _Reference | None
     attempt: str
     generation: int
     trace: str
@@ -121,8 +145,9 @@ class EventRecorder:
         if len(self._backlog) == BACKLOG:
             self.dropped += 1
         now = self._clock.now()
+        regarding, other = _reference(about), None if related is None else _reference(related)
         event = _Event(
-            about, type_, reason, action, cut_note(note), now, related, attempt, generation, trace
+            regarding, type_, reason, action, cut_note(note), now, other, attempt, generation, trace
         )
         self._backlog.append((controller, event))
         self._something.set()
@@ -133,7 +158,9 @@ class EventRecorder:
             while True:
                 await self._something.wait()
                 self._something.clear()
-                for _ in range(min(len(self._backlog), SENDERS - self._senders)):
+                waiting = len(self._backlog)
+                wanted = min(SENDERS + waiting // WAITING_PER_SENDER, MOST_SENDERS)
+                for _ in range(min(waiting, wanted - self._senders)):
                     self._senders += 1
                     senders.create_task(self._send_on(), name="events/send")
 
@@ -216,13 +243,13 @@ class EventRecorder:
             "reason": event.reason,
             "action": event.action,
             "note": event.note,
-            "regarding": _reference(event.about),
+            "regarding": event.about.body,
         }
         annotations = event.annotations
         if annotations:
             body["metadata"]["annotations"] = annotations
         if event.related is not None:
-            body["related"] = _reference(event.related)
+            body["related"] = event.related.body
         return body
 
 
@@ -245,15 +272,16 @@ def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
-def _reference(obj: KubeObject) -> dict[str, str]:
-    return {
-        "apiVersion": _api_version(obj),
-        "kind": type(obj).__name__,
-        "name": obj.name,
-        "namespace": obj.namespace,
-        "uid": obj.uid,
-        "resourceVersion": obj.metadata.resource_version,
-    }
+def _reference(obj: KubeObject) -> _Reference:
+    metadata = obj.metadata
+    return _Reference(
+        _api_version(obj),
+        type(obj).__name__,
+        metadata.name,
+        metadata.namespace,
+        metadata.uid,
+        metadata.resource_version,
+    )
 
 
 def _api_version(obj: KubeObject) -> str:
