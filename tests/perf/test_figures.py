@@ -140,12 +140,13 @@ def test_the_share_of_what_the_api_server_bears_is_told() -> None:
 
 def test_who_schedules_pods_as_they_come_could_not_be_faster() -> None:
     peer = {**FIGURES, "average": 100.0, "arriving": 110.0}
-    row = {**ROW, "kube-scheduler": peer, "moorage": {**FIGURES, "average": 120.0, "arriving": 125}}
+    ours = {**FIGURES, "average": 120.0, "arriving": 125.0}
+    row = {**ROW, "kube-scheduler": peer, "moorage": ours}
 
     (line,) = report.table([row])[2:]
     assert "| as fast as they came |" in line
     assert "1 more schedule pods as fast as they come" in report.verdict([row])
-    assert not report.keeps_up({**row, "moorage": {**row["moorage"], "average": 100.0}})
+    assert not report.keeps_up({**row, "moorage": {**ours, "average": 100.0}})
     assert not report.keeps_up({**row, "kube-scheduler": {**peer, "arriving": 140.0}})
     assert not report.keeps_up(ROW)
 
