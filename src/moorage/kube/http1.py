@@ -170,9 +170,10 @@ class HttpConnection(asyncio.Protocol):
 
     def hand_over(self, to: asyncio.Protocol) -> None:
         """Let another hear what arrives from now on; to be called while nothing is awaited."""
-        transport, self._transport = self._transport, None
+        transport = self._transport
         if transport is None:
             raise HttpError("the connection is closed")
+        self._let_go()
         transport.set_protocol(to)
         to.connection_made(transport)
 
@@ -215,6 +216,13 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._fail(HttpError(str(error or "the server closed the connection")))
+        if self._transport is not None:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Leave no circle behind, which would keep the quarter of a megabyte that TLS reads into."""
+        self._transport = None
+        del self._parser
 
     def _fail(self, error: Exception) -> None:
         if self._answer is not None and not self._answer.done():

@@ -142,6 +142,9 @@ class HttpStream(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._fail(HttpError(str(error or "the server closed the connection")))
+        self.close()
+        self._transport = None
+        del self._parser  # it refers back, and the circle would keep what TLS reads into
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if name.lower() == RETRY_AFTER:

@@ -1,13 +1,16 @@
 """Short requests over TLS: whom we believe, and whom not."""
 
 import asyncio
+import gc
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from moorage.kube.http1 import Answer, HttpPool, Target
+from moorage.kube.http_stream import StreamOpener
 from moorage.kube.sockets import Sockets
 
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -67,3 +70,50 @@ def test_a_server_of_another_name_is_refused(certificate: Path, certified: ssl.S
 def test_a_server_that_nobody_vouches_for_is_refused(certified: ssl.SSLContext) -> None:
     with pytest.raises(ssl.SSLCertVerificationError, match="self-signed"):
         play(certified, ssl.create_default_context(), "localhost", never)
+
+
+GET = b"GET / HTTP/1.1\r\n\r\n"
+ENDLESS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+
+
+def _held() -> int:
+    """How many connections' ends are in memory, each with what it reads into."""
+    return sum(type(each) is SSLProtocol for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("stays_open", [True, False])
+def test_a_connection_that_has_ended_leaves_nothing_for_the_collector(
+    certificate: Path, certified: ssl.SSLContext, *, stays_open: bool
+) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = 0
+        while await reader.readline():
+            asked += await reader.readline() == b"\r\n"
+            writer.write(SIZED if asked == 1 else ENDLESS)
+            if asked == 2 and not stays_open:
+                break
+        writer.close()
+
+    async def main() -> int:
+        sockets = Sockets()
+        pool = HttpPool(1, sockets)
+        opener = StreamOpener(sockets, pool, 20.0)
+        async with await asyncio.start_server(handle, "127.0.0.1", 0, ssl=certified) as server:
+            where = Target(*server.sockets[0].getsockname(), trusting(certificate), "localhost")
+            await pool.ask(where, GET, 20.0)
+            stream = await opener.open(where, GET, 20.0)
+            assert await stream.readany() == b"hello"
+            stream.close()
+            del stream
+            await pool.ask(where, GET, 20.0)
+            pool.close()
+            await sockets.close()
+        await asyncio.sleep(0.1)
+        return _held()
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert asyncio.run(main()) == 0
+    finally:
+        gc.enable()
