@@ -220,7 +220,7 @@ class HttpConnection(asyncio.Protocol):
             self._let_go()
 
     def _let_go(self) -> None:
-        """Leave no circle behind, which would keep the quarter of a megabyte that TLS reads into."""
+        """Leave no circle behind: it would keep what TLS reads into, a quarter of a megabyte."""
         self._transport = None
         del self._parser
 

@@ -99,7 +99,8 @@ def test_a_connection_that_has_ended_leaves_nothing_for_the_collector(
         pool = HttpPool(1, sockets)
         opener = StreamOpener(sockets, pool, 20.0)
         async with await asyncio.start_server(handle, "127.0.0.1", 0, ssl=certified) as server:
-            where = Target(*server.sockets[0].getsockname(), trusting(certificate), "localhost")
+            host, port = server.sockets[0].getsockname()
+            where = Target(host, port, trusting(certificate), "localhost")
             await pool.ask(where, GET, 20.0)
             stream = await opener.open(where, GET, 20.0)
             assert await stream.readany() == b"hello"
