@@ -8,6 +8,8 @@ young objects are looked at seventy times less often. That is safe because what 
 circles: a pod or node that is replaced is freed the moment nobody refers to it, frozen or not.
 Circles arise in what is made later, in attempts that fail and in errors, and are collected as
 before. Whoever lets the cache refer to itself breaks the law; tests/unit/test_garbage.py notices.
+Nor may what holds much memory be part of a circle: collections count objects and not bytes, and a
+closed connection that waited for one held a quarter of a megabyte.
 
 Measured in `moorage run`, 1,000 nodes and 2,000 pods bound: 160 collections, 220 to 260 ms in all
 and up to 95 ms at once become one of 20 ms; the freezing itself takes 100 to 200 ms, once.
