@@ -121,7 +121,7 @@ Scenario = Callable[[Field], Awaitable[Figures]]
 SCENARIOS: dict[str, tuple[Scenario, Size, tuple[str, ...]]] = {
     "churn": (churn, Size(20, 200, 100, 4000, 0), ()),
     "pending": (pending, Size(2, 20, 100, 100_000, 0), ()),
-    "nodes": (nodes, Size(2, 100, 10_000, 1000, 0), ()),
+    "nodes": (nodes, Size(6, 100, 10_000, 1000, 0), ()),
     "storm": (storm, Size(1, 20, 1000, 1000, 50_000), ()),
     "expiring": (expiring, Size(5, 50, 100, 1000, 0), SMALL_CACHE),
 }

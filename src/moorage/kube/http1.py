@@ -146,6 +146,10 @@ class HttpConnection(asyncio.Protocol):
         finally:
             self._answer = self.fence = None
 
+    def is_idle(self, now: float) -> bool:
+        """Whether it was of use to nobody for so long that nobody needs it."""
+        return now - self.used >= IDLE_SECONDS
+
     def is_due(self, now: float, next_look: float) -> bool:
         """Whether the time is up; behind a fence, whether it will be by the next look."""
         return self.deadline <= (now if self.fence is None else now + next_look)
@@ -282,7 +286,7 @@ class HttpPool:
         now = asyncio.get_running_loop().time()
         while self._free:
             found = self._free.pop()
-            if found.is_open and found.target == target and now - found.used < IDLE_SECONDS:
+            if found.is_open and found.target == target and not found.is_idle(now):
                 return found
             found.close()
         return None
@@ -293,8 +297,10 @@ class HttpPool:
     def _keep(self, connection: HttpConnection) -> None:
         if self._closed or not connection.is_open:
             connection.close()
-        else:
-            self._free.append(connection)
+            return
+        self._free.append(connection)
+        while self._free[0].is_idle(connection.used):
+            self._free.popleft().close()
 
     def _look_after(self, seconds: float) -> None:
         """A timer for each request would cost as much as writing it."""

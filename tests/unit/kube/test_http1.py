@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from moorage.kube import http1
 from moorage.kube.http1 import Answer, HttpConnection, HttpError, HttpPool, Target
 from moorage.kube.sockets import Sockets
 
@@ -24,13 +25,14 @@ class World:
     """A server that does to each request on each connection what the test says."""
 
     def __init__(self, serve: Serve) -> None:
-        self.connections = 0
+        self.connections = self.open = 0
         self.at_once = self.most_at_once = 0
         self.asked = asyncio.Event()
         self._serve = serve
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.open += 1
         try:
             while await reader.readuntil(b"\r\n\r\n"):
                 self.asked.set()
@@ -41,6 +43,7 @@ class World:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
+            self.open -= 1
             writer.transport.abort()
 
     def play(
@@ -112,6 +115,24 @@ def test_requests_at_once_take_connections_of_their_own_up_to_the_limit() -> Non
     world.play(scenario, limit=4)
     assert world.connections <= 4
     assert world.most_at_once <= 4
+
+
+def test_connections_of_a_burst_that_nobody_needs_any_more_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World(answers)
+    monkeypatch.setattr(http1, "IDLE_SECONDS", 0.2)
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        await asyncio.gather(*(ask() for _ in range(6)))
+        assert world.open == 6
+        for _ in range(10):
+            await ask()
+            await asyncio.sleep(0.05)
+        assert world.open == 1
+        assert world.connections == 6
+
+    world.play(scenario)
 
 
 def test_a_connection_that_the_server_closes_is_not_used_again() -> None:
