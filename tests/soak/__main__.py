@@ -57,7 +57,7 @@ async def _play(plane: ControlPlane, home: Path, name: str, size: Size, every: f
         await asyncio.sleep(2.0)
         sampler = Sampler(replica.process.pid, port, every)
         looking = asyncio.ensure_future(sampler.run())
-        figures = await SCENARIOS[name][0](Field(plane, server, size))
+        figures = await SCENARIOS[name][0](Field(plane, server, size, sampler.samples.clear))
         figures |= await sampler.events()
         looking.cancel()
     finally:

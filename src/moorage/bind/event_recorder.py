@@ -1,9 +1,12 @@
 """Sends events.k8s.io events in kube-scheduler's words, without delaying a bind.
 
 Recording is a call that returns at once. A few tasks send what was recorded, and more of them when
-much waits, so that a busy API server delays events and loses none; a repeated event becomes a
-longer series instead of a new object, and when the API server cannot keep up the oldest are dropped
-and counted. What waits names its object and does not hold it.
+much waits, so that a busy API server delays events and loses none; when it cannot keep up, the
+oldest are dropped and counted. What waits names its object and does not hold it.
+
+A repeated event becomes a longer series instead of a new object. Its second time is told at once,
+further ones are counted and told from time to time, less and less often: a hundred thousand pods
+that wait are attempted again and again, and would keep the API server busy with nothing new.
 """
 
 import asyncio
@@ -22,8 +25,14 @@ from moorage.watch.api_server import ApiServer
 
 NOTE_LIMIT: Final = 1024
 BACKLOG: Final = 10_000
-SERIES_KEPT: Final = 4_096
+SERIES_KEPT: Final = 131_072
 SERIES_SECONDS: Final = 360.0
+"""A series that was not continued for so long has ended."""
+TELL_SECONDS: Final = 60.0
+TELL_SECONDS_MOST: Final = 1_800.0
+"""A series is told of after so long, then after twice as long, and so on until this."""
+ONCE: Final = frozenset(["Scheduled"])
+"""Reasons of events that happen to an object once; there is no series to remember."""
 SENDERS: Final = 8
 MOST_SENDERS: Final = 32
 WAITING_PER_SENDER: Final = 32
@@ -101,12 +110,24 @@ class _Event(NamedTuple):
 
 
 class _Series:
-    __slots__ = ("count", "last", "name")
+    __slots__ = ("_gap", "_told", "count", "last", "name")
 
     def __init__(self, name: str, now: float) -> None:
         self.name = name
         self.count = 1
         self.last = now
+        self._told = now
+        self._gap = 0.0
+
+    def goes_on(self, now: float) -> bool:
+        """Count it once more; whether it is time to tell."""
+        self.count += 1
+        self.last = now
+        if now - self._told < self._gap:
+            return False
+        self._told = now
+        self._gap = min(max(2 * self._gap, TELL_SECONDS), TELL_SECONDS_MOST)
+        return True
 
 
 class EventRecorder:
@@ -116,9 +137,9 @@ class EventRecorder:
         self._server = server
         self._clock = clock
         self._instance = instance
-        self._backlog: deque[tuple[str, _Event]] = deque(maxlen=BACKLOG)
+        self._backlog: deque[tuple[str, _Event, _Series]] = deque(maxlen=BACKLOG)
         self._something = asyncio.Event()
-        self._series: OrderedDict[tuple[str, ...], _Series] = OrderedDict()
+        self._series: OrderedDict[int, _Series] = OrderedDict()
         self._senders = 0
         self._made = 0
         self.dropped = 0
@@ -142,14 +163,17 @@ class EventRecorder:
         The id of the attempt it tells of goes along as an annotation, and the generation of the
         configuration that decided.
         """
-        if len(self._backlog) == BACKLOG:
-            self.dropped += 1
         now = self._clock.now()
         regarding, other = _reference(about), None if related is None else _reference(related)
         event = _Event(
             regarding, type_, reason, action, cut_note(note), now, other, attempt, generation, trace
         )
-        self._backlog.append((controller, event))
+        series = self._series_to_tell(controller, event)
+        if series is None:
+            return
+        if len(self._backlog) == BACKLOG:
+            self.dropped += 1
+        self._backlog.append((controller, event, series))
         self._something.set()
 
     async def run(self) -> None:
@@ -173,8 +197,7 @@ class EventRecorder:
     async def flush(self) -> None:
         """Send what was recorded so far."""
         while self._backlog:
-            controller, event = self._backlog.popleft()
-            await self._deliver(controller, event)
+            await self._deliver(*self._backlog.popleft())
 
     async def sent_all(self) -> None:
         """Return when everything recorded has been sent, or given up."""
@@ -182,9 +205,8 @@ class EventRecorder:
         while self._senders:
             await self._clock.sleep(LOOK_SECONDS)
 
-    async def _deliver(self, controller: str, event: _Event) -> None:
+    async def _deliver(self, controller: str, event: _Event, series: _Series) -> None:
         """Send one event; a server that cannot be reached is asked again for a while."""
-        series = self._series_of(controller, event)
         for delay in (*RETRY_SECONDS, None):
             try:
                 await self._send(controller, event, series)
@@ -199,20 +221,30 @@ class EventRecorder:
                 self.sent += 1
             return
 
-    def _series_of(self, controller: str, event: _Event) -> _Series:
-        """The series that the event continues, or begins."""
-        key = (controller, event.about.uid, event.type, event.reason, event.action, event.note)
-        series = self._series.get(key)
-        if series is not None and event.time - series.last < SERIES_SECONDS:
-            series.count += 1
-            series.last = event.time
+    def _series_to_tell(self, controller: str, event: _Event) -> _Series | None:
+        """The series that the event begins or continues; None where nobody is to hear of it yet."""
+        if event.reason in ONCE:
+            return self._new_series(event)
+        known = self._series
+        key = hash((controller, event.about.uid, *event[1:5]))
+        series = known.pop(key, None)
+        if series is None or event.time - series.last >= SERIES_SECONDS:
+            series = known[key] = self._new_series(event)
+            self._forget_series(event.time)
             return series
+        known[key] = series
+        return series if series.goes_on(event.time) else None
+
+    def _new_series(self, event: _Event) -> _Series:
         self._made += 1
         name = f"{event.about.name[:NAME_KEPT]}.{int(event.time * 1e9):x}{self._made % 4096:03x}"
-        series = self._series[key] = _Series(name, event.time)
-        if len(self._series) > SERIES_KEPT:
-            self._series.popitem(last=False)
-        return series
+        return _Series(name, event.time)
+
+    def _forget_series(self, now: float) -> None:
+        """Forget those that have ended, and the longest silent if there are too many."""
+        known = self._series
+        while len(known) > SERIES_KEPT or now - next(iter(known.values())).last >= SERIES_SECONDS:
+            known.popitem(last=False)
 
     async def _send(self, controller: str, event: _Event, series: _Series) -> None:
         if series.count > 1:

@@ -9,7 +9,7 @@ import pytest
 
 from moorage.bind import event_recorder
 from moorage.bind.event_recorder import EventRecorder
-from moorage.clock import SystemClock
+from moorage.clock import SystemClock, VirtualClock
 from moorage.testing import pod
 
 
@@ -23,6 +23,9 @@ class SlowServer:
     async def post(self, resource: object, body: dict[str, Any]) -> None:
         self.taken.append(body)
         await self.answers.wait()
+
+    async def patch(self, resource: object, *where_and_what: Any) -> None:
+        self.taken.append(where_and_what[-1])
 
 
 def _recorder(server: SlowServer) -> EventRecorder:
@@ -89,3 +92,62 @@ def test_of_too_many_events_the_oldest_are_dropped_and_counted(
 
     assert (recorder.sent, recorder.dropped) == (5, 2)
     assert [body["regarding"]["name"] for body in server.taken] == ["p2", "p3", "p4", "p5", "p6"]
+
+
+def _refused_every(seconds: float, times: int, note: str = "0/3 nodes") -> list[dict[str, Any]]:
+    """What is sent of a pod that is refused so many times."""
+    server, clock = SlowServer(), VirtualClock()
+    server.answers.set()
+    recorder = EventRecorder(server, clock, instance="test")  # type: ignore[arg-type]
+    about = pod("huge").build()
+
+    async def story() -> None:
+        for number in range(times):
+            said = note.format(number)
+            recorder.record("moorage", about, "Warning", "FailedScheduling", "Scheduling", said)
+            await recorder.flush()
+            clock.advance_to(clock.now() + seconds)
+
+    asyncio.run(story())
+    return server.taken
+
+
+def test_a_repeated_event_is_told_at_once_and_then_less_and_less_often() -> None:
+    taken = _refused_every(10.0, 60)
+
+    assert taken[0]["reason"] == "FailedScheduling"
+    assert [body["series"]["count"] for body in taken[1:]] == [2, 8, 20, 44]
+
+
+def test_an_hour_of_attempts_is_told_in_a_few_requests() -> None:
+    assert len(_refused_every(10.0, 360)) == 7
+
+
+def test_another_note_is_another_event_and_told_at_once() -> None:
+    taken = _refused_every(1.0, 5, "0/{} nodes")
+
+    assert [body.get("note") for body in taken] == [f"0/{number} nodes" for number in range(5)]
+
+
+def test_what_happens_again_after_a_long_silence_is_a_new_event() -> None:
+    taken = _refused_every(event_recorder.SERIES_SECONDS, 3)
+
+    assert len({body["metadata"]["name"] for body in taken}) == 3
+
+
+def test_series_that_have_ended_are_forgotten() -> None:
+    server, clock = SlowServer(), VirtualClock()
+    recorder = EventRecorder(server, clock, instance="test")  # type: ignore[arg-type]
+
+    def fail(name: str) -> None:
+        about = pod(name).build()
+        recorder.record("moorage", about, "Warning", "FailedScheduling", "Scheduling", "no")
+
+    for number in range(50):
+        fail(f"p{number}")
+    _record(recorder, 50)
+    assert len(recorder._series) == 50, "a pod is scheduled once: nothing to remember"
+    clock.advance_to(event_recorder.SERIES_SECONDS + 1)
+    fail("late")
+
+    assert len(recorder._series) == 1
