@@ -5,8 +5,9 @@ much waits, so that a busy API server delays events and loses none; when it cann
 oldest are dropped and counted. What waits names its object and does not hold it.
 
 A repeated event becomes a longer series instead of a new object. Its second time is told at once,
-further ones are counted and told from time to time, less and less often: a hundred thousand pods
-that wait are attempted again and again, and would keep the API server busy with nothing new.
+further ones are counted and told from time to time, less and less often, and none while many events
+wait: a hundred thousand pods that are attempted again and again would keep the API server busy with
+nothing new.
 """
 
 import asyncio
@@ -25,7 +26,9 @@ from moorage.watch.api_server import ApiServer
 
 NOTE_LIMIT: Final = 1024
 BACKLOG: Final = 10_000
-SERIES_KEPT: Final = 131_072
+BUSY: Final = 1_000
+"""While so many wait, only what is new is told."""
+SERIES_KEPT: Final = 262_144
 SERIES_SECONDS: Final = 360.0
 """A series that was not continued for so long has ended."""
 TELL_SECONDS: Final = 60.0
@@ -110,20 +113,21 @@ class _Event(NamedTuple):
 
 
 class _Series:
-    __slots__ = ("_gap", "_told", "count", "last", "name")
+    __slots__ = ("_gap", "_told", "count", "is_there", "last", "name")
 
     def __init__(self, name: str, now: float) -> None:
         self.name = name
         self.count = 1
         self.last = now
+        self.is_there = False
         self._told = now
         self._gap = 0.0
 
-    def goes_on(self, now: float) -> bool:
+    def goes_on(self, now: float, *, is_busy: bool) -> bool:
         """Count it once more; whether it is time to tell."""
         self.count += 1
         self.last = now
-        if now - self._told < self._gap:
+        if is_busy or now - self._told < self._gap:
             return False
         self._told = now
         self._gap = min(max(2 * self._gap, TELL_SECONDS), TELL_SECONDS_MOST)
@@ -233,7 +237,8 @@ class EventRecorder:
             self._forget_series(event.time)
             return series
         known[key] = series
-        return series if series.goes_on(event.time) else None
+        is_busy = len(self._backlog) >= BUSY
+        return series if series.goes_on(event.time, is_busy=is_busy) else None
 
     def _new_series(self, event: _Event) -> _Series:
         self._made += 1
@@ -247,12 +252,13 @@ class EventRecorder:
             known.popitem(last=False)
 
     async def _send(self, controller: str, event: _Event, series: _Series) -> None:
-        if series.count > 1:
-            with contextlib.suppress(NotFound):  # not there yet, or no longer
+        if series.is_there:
+            with contextlib.suppress(NotFound):  # no longer
                 await self._extend(event, series)
                 return
         with contextlib.suppress(AlreadyExists):  # sent before, and the answer lost
             await self._server.post(EVENTS, self._body(controller, event, series.name))
+        series.is_there = True
 
     async def _extend(self, event: _Event, series: _Series) -> None:
         count = {"count": series.count, "lastObservedTime": micro_time(event.time)}

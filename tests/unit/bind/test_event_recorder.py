@@ -119,6 +119,28 @@ def test_a_repeated_event_is_told_at_once_and_then_less_and_less_often() -> None
     assert [body["series"]["count"] for body in taken[1:]] == [2, 8, 20, 44]
 
 
+def test_while_many_events_wait_only_new_ones_join_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_recorder, "BUSY", 10)
+    server, clock = SlowServer(), VirtualClock()
+    server.answers.set()
+    recorder = EventRecorder(server, clock, instance="test")  # type: ignore[arg-type]
+
+    def fail(names: range) -> None:
+        for name in names:
+            about = pod(f"p{name}").build()
+            recorder.record("moorage", about, "Warning", "FailedScheduling", "Scheduling", "no")
+
+    fail(range(12))
+    fail(range(12))
+    fail(range(12, 15))
+    asyncio.run(recorder.flush())
+    assert [body["regarding"]["name"] for body in server.taken] == [f"p{n}" for n in range(15)]
+
+    fail(range(1))
+    asyncio.run(recorder.flush())
+    assert server.taken[-1]["series"]["count"] == 3
+
+
 def test_an_hour_of_attempts_is_told_in_a_few_requests() -> None:
     assert len(_refused_every(10.0, 360)) == 7
 
