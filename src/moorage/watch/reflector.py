@@ -177,7 +177,7 @@ class Reflector:
                     for change in itertools.chain.from_iterable(map(self._put, page.items)):
                         yield change
                 else:
-                    items.update((item.key, item) for item in page.items)
+                    items.update((item.key, self._as_known(item)) for item in page.items)
         if not by_page:
             for change in self._replace(items):
                 yield change
@@ -198,6 +198,13 @@ class Reflector:
 
     def _page(self, limit: int, token: str) -> Coroutine[Any, Any, Page]:
         return self._server.list_page(self.resource, limit=limit, continue_token=token)
+
+    def _as_known(self, item: KubeObject) -> KubeObject:
+        """What is known of it already, if that is the same: not all is to be in memory twice."""
+        known = self.known.get(item.key)
+        if known is None or known.metadata.resource_version != item.metadata.resource_version:
+            return item
+        return known
 
     def _replace(self, items: dict[str, KubeObject]) -> Iterator[Change]:
         for key in [key for key in self.known if key not in items]:

@@ -1,7 +1,9 @@
 """A reflector against a server that answers from a script."""
 
 import asyncio
+import gc
 import random
+import weakref
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
@@ -108,13 +110,14 @@ class Run:
         watches: list[tuple[list[WatchEvent], End]],
         lasting: float = 2.0,
         by_page: bool = False,
+        server: type[ScriptedServer] = ScriptedServer,
     ) -> None:
         clock = VirtualClock()
         self.changes: list[Change] = []
         self.delays: list[float] = []
         self.asked_by_then: list[int] = []
         """With each change, how many requests had been answered before it."""
-        self.server = ScriptedServer(clock, lists, watches, lasting)
+        self.server = server(clock, lists, watches, lasting)
         self.reflector = Reflector(
             cast("ApiServer", self.server),
             PODS,
@@ -252,6 +255,33 @@ def test_an_object_unchanged_by_a_relist_stays_the_very_same() -> None:
     run = Run([page(3, A1), page(9, same_again)], [([], Gone("too old"))])
 
     assert run.reflector.known["d/a"] is A1
+
+
+class Watched(KubeObject, frozen=True, gc=True, weakref=True):
+    """An object of which can be told whether it is still in memory."""
+
+
+def test_a_relist_does_not_hold_what_is_known_twice() -> None:
+    alive: list[weakref.ref[Watched]] = []
+    held: list[int] = []
+
+    class Relisting(ScriptedServer):
+        """Answers each list in two pages of objects made for it alone."""
+
+        async def list_page(self, resource: Resource, **asked: Any) -> Page:
+            token = asked["continue_token"]
+            first = await super().list_page(resource, **asked)
+            items = [Watched(metadata=obj(f"{token}{name}", 1).metadata) for name in "abc"]
+            alive.extend(weakref.ref(item) for item in items)
+            gc.collect()
+            held.append(sum(each() is not None for each in alive))
+            return page(1, *items, token=first.continue_token)
+
+    answers: list[Page | ApiError] = [page(1, token=token) for token in ("2", "3", "") * 2]
+    Run(answers, [([], Gone("too old"))], server=Relisting)
+
+    assert held[:3] == [3, 6, 9]
+    assert max(held[3:]) <= 9 + 6, "known, and the page that is looked at beside the next one"
 
 
 def test_synced_is_reported_once() -> None:
