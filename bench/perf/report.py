@@ -58,12 +58,12 @@ def verdict(rows: Iterable[Row]) -> str:
     twice = sum(ratio(row) >= 2 for row in told)
     fast = sum(map(is_fast, told))
     waiting = sum(keeps_up(row) and not is_fast(row) for row in told)
+    told_waiting = f"{waiting} more schedule pods as fast as they come, " if waiting else ""
     slower = sum(ratio(row) < 1 for row in told)
     half = sum(cpu_ratio(row) >= 2 for row in told)
     return (
         f"Of {len(told)} workloads {twice} are at least twice as fast, {fast - twice} more reach "
-        f"{NEARLY:.0%} of the limit, {waiting} more schedule pods as fast as they come, "
-        f"and {slower} are slower; "
+        f"{NEARLY:.0%} of the limit, {told_waiting}and {slower} are slower; "
         f"{half} cost at most half of the CPU per pod."
     )
 

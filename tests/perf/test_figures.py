@@ -94,9 +94,8 @@ def test_the_verdict_counts_who_is_twice_as_fast_and_who_costs_half() -> None:
     slow = {**ROW, "moorage": {**FIGURES, "average": 90.0, "cpu_per_pod": 1.0}}
 
     assert report.verdict([ROW, slow]) == (
-        "Of 2 workloads 1 are at least twice as fast, 0 more reach 85% of the limit, 0 more "
-        "schedule pods as fast as they come, and 1 are slower; 1 cost at most "
-        "half of the CPU per pod."
+        "Of 2 workloads 1 are at least twice as fast, 0 more reach 85% of the limit, and 1 are "
+        "slower; 1 cost at most half of the CPU per pod."
     )
     assert report.verdict([]) == ""
 
