@@ -113,13 +113,14 @@ class _Event(NamedTuple):
 
 
 class _Series:
-    __slots__ = ("_gap", "_told", "count", "is_there", "last", "name")
+    __slots__ = ("_gap", "_told", "count", "is_there", "last", "name", "on_its_way")
 
     def __init__(self, name: str, now: float) -> None:
         self.name = name
         self.count = 1
         self.last = now
         self.is_there = False
+        self.on_its_way: asyncio.Event | None = None
         self._told = now
         self._gap = 0.0
 
@@ -252,13 +253,20 @@ class EventRecorder:
             known.popitem(last=False)
 
     async def _send(self, controller: str, event: _Event, series: _Series) -> None:
+        while series.on_its_way is not None:
+            await series.on_its_way.wait()
         if series.is_there:
             with contextlib.suppress(NotFound):  # no longer
                 await self._extend(event, series)
                 return
-        with contextlib.suppress(AlreadyExists):  # sent before, and the answer lost
-            await self._server.post(EVENTS, self._body(controller, event, series.name))
-        series.is_there = True
+        series.on_its_way = sent = asyncio.Event()
+        try:
+            with contextlib.suppress(AlreadyExists):  # sent before, and the answer lost
+                await self._server.post(EVENTS, self._body(controller, event, series.name))
+            series.is_there = True
+        finally:
+            series.on_its_way = None
+            sent.set()
 
     async def _extend(self, event: _Event, series: _Series) -> None:
         count = {"count": series.count, "lastObservedTime": micro_time(event.time)}

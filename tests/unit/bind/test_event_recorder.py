@@ -141,6 +141,28 @@ def test_while_many_events_wait_only_new_ones_join_them(monkeypatch: pytest.Monk
     assert server.taken[-1]["series"]["count"] == 3
 
 
+def test_an_event_that_repeats_while_it_is_being_sent_is_told_after_that() -> None:
+    async def story() -> list[dict[str, Any]]:
+        server = SlowServer()
+        recorder = _recorder(server)
+        running = asyncio.ensure_future(recorder.run())
+        for attempt in ("1", "2"):
+            about = pod("huge").build()
+            words = ("Warning", "FailedScheduling", "Scheduling", "no")
+            recorder.record("moorage", about, *words, attempt=attempt)  # type: ignore[arg-type]
+            await asyncio.sleep(0.01)
+        server.answers.set()
+        await recorder.sent_all()
+        running.cancel()
+        return server.taken
+
+    posted, patched = asyncio.run(story())
+
+    assert posted["metadata"]["annotations"]["moorage/attempt"] == "1"
+    assert patched["series"]["count"] == 2
+    assert patched["metadata"]["annotations"]["moorage/attempt"] == "2"
+
+
 def test_an_hour_of_attempts_is_told_in_a_few_requests() -> None:
     assert len(_refused_every(10.0, 360)) == 7
 
