@@ -25,8 +25,11 @@ PAGE = module.ROOT / "docs" / "performance.md"
 
 def main() -> int:
     given = _arguments()
-    chosen = [w for w in cases.read(module.scheduler_perf()) if _is_chosen(w, given)]
-    chosen = [cases.with_fewer_pods(w, given.measured_pods) for w in plan.in_order(chosen)]
+    sized = (
+        cases.with_fewer_pods(workload, given.measured_pods)
+        for workload in cases.read(module.scheduler_perf())
+    )
+    chosen = plan.in_order(workload for workload in sized if _is_chosen(workload, given))
     if given.list:
         for workload in chosen:
             print(workload.topic, workload.key, ",".join(sorted(workload.labels)))

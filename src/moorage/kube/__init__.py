@@ -6,7 +6,8 @@
     tls                TLS contexts for the API server
     access             address, credentials, TLS and proxy for one context
     sockets            every socket, until it is closed
-    http1              HTTP/1.1 for requests whose answers end, over a pool of connections
+    http1              HTTP/1.1 for requests whose answers end
+    http_pool          the connections that such requests take turns on
     http_stream        HTTP/1.1 answers that are read as they arrive
     direct_requests    requests straight to an API server
     proxied_requests   requests through a proxy: aiohttp's part

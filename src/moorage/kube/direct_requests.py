@@ -7,7 +7,8 @@ from typing import Final
 
 from moorage.kube.access import JSON, Access
 from moorage.kube.fence import LeaseFence
-from moorage.kube.http1 import Answer, HttpError, HttpPool, RequestWriter, Target
+from moorage.kube.http1 import Answer, HttpError, RequestWriter, Target
+from moorage.kube.http_pool import HttpPool
 from moorage.kube.http_stream import HttpStream, StreamOpener
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
@@ -19,7 +20,8 @@ _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 class DirectRequests:
     """Bindings, leases and lists each have a pool of `limit` connections: none waits for another.
 
-    An answer has to be there within `seconds`; one that goes on for ever has to begin.
+    An answer has to be there within `seconds`; one that goes on for ever has to begin. Whoever
+    begins to watch will soon have something to write: by then a few connections are open.
     """
 
     def __init__(self, access: Access, sockets: Sockets, limit: int, seconds: float) -> None:
@@ -27,7 +29,8 @@ class DirectRequests:
         self._seconds = seconds
         self._pool = HttpPool(limit, sockets)
         self._urgent = HttpPool(limit, sockets)
-        self._long = HttpPool(limit, sockets)
+        self._long = HttpPool(limit, sockets, at_once=limit)
+        self._is_warm = False
         self._streams = StreamOpener(sockets, self._long, seconds)
         self._writer = RequestWriter(access.netloc, access.path, access.headers)
         compressed = access.headers.copy()
@@ -80,6 +83,9 @@ class DirectRequests:
             stream = await self._streams.open(target, request, silent_seconds)
         except OSError as error:
             raise self._access.unreachable("GET", path, error) from None
+        if not self._is_warm:
+            self._is_warm = True
+            self._pool.warm_up(target)
         try:
             yield stream
         finally:

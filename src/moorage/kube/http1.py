@@ -1,19 +1,19 @@
 """HTTP/1.1 for requests whose answers end: one after the other on connections that stay open.
 
 Binding a pod and telling of it are two small requests, and a general client spends four times on
-each of them what this one does. httptools parses, asyncio does TLS; what is left is a pool of
-connections that carry one request at a time. Whatever goes wrong with one, be it a time-out or a
-cancelled caller, ends the connection, so that no answer meets the wrong question.
+each of them what this one does. httptools parses, asyncio does TLS; what is left are connections
+that carry one request at a time (`http_pool` keeps them). Whatever goes wrong with one, be it a
+time-out or a cancelled caller, ends the connection, so that no answer meets the wrong question.
 
 An answer says how long it is, or comes in chunks; one that only its connection ends is refused.
 """
 
 import asyncio
 import contextlib
+import math
 import socket
 import ssl
 import struct
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeVar, cast
 
@@ -25,8 +25,6 @@ from moorage.kube.sockets import Sockets, cut
 
 CONNECT_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
-LOOK_SECONDS: Final = 0.5
-"""No more time passes between two looks at what is overdue, nor a tenth of what it may take."""
 RETRY_AFTER: Final = b"retry-after"
 CONTENT_ENCODING: Final = b"content-encoding"
 _RESET: Final = struct.pack("ii", 1, 0)
@@ -117,7 +115,7 @@ class HttpConnection(asyncio.Protocol):
     def __init__(self, target: Target) -> None:
         self.target = target
         self.used = 0.0
-        self.deadline = 0.0
+        self.deadline = math.inf
         self.fence: LeaseFence | None = None
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -145,6 +143,7 @@ class HttpConnection(asyncio.Protocol):
             return await self._answer
         finally:
             self._answer = self.fence = None
+            self.deadline = math.inf
 
     def is_idle(self, now: float) -> bool:
         """Whether it was of use to nobody for so long that nobody needs it."""
@@ -232,84 +231,3 @@ class HttpConnection(asyncio.Protocol):
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
         self.close()
-
-
-class HttpPool:
-    """Connections: at most `limit` requests at once, the rest wait their turn."""
-
-    def __init__(self, limit: int, sockets: Sockets) -> None:
-        self._sockets = sockets
-        self._free: deque[HttpConnection] = deque()
-        self._asked: set[HttpConnection] = set()
-        self._turns = asyncio.Semaphore(limit)
-        self._alarm: asyncio.TimerHandle | None = None
-        self._closed = False
-
-    async def ask(
-        self, target: Target, request: bytes, seconds: float, fence: LeaseFence | None = None
-    ) -> Answer:
-        """One request and its answer, within so many seconds of its turn, or a tenth more.
-
-        One with a fence is sent while it is open, and torn before the lease ends.
-        """
-        async with self._turns:
-            connection = self.take(target) or await self._connect(target)
-            self._asked.add(connection)
-            if self._alarm is None:
-                self._look_after(min(LOOK_SECONDS, seconds / 10))
-            try:
-                answer = await connection.ask(request, seconds, fence)
-            except BaseException:
-                connection.close()
-                raise
-            finally:
-                self._asked.discard(connection)
-            self._keep(connection)
-            return answer
-
-    def tear_fenced(self) -> None:
-        """The fence is closed: end what is under way behind it."""
-        for connection in [each for each in self._asked if each.fence is not None]:
-            connection.tear(HttpError("the lease ended"))
-
-    def close(self) -> None:
-        """Close every connection, also those that are free later."""
-        self._closed = True
-        if self._alarm is not None:
-            self._alarm.cancel()
-        for connection in (*self._free, *self._asked):
-            connection.close()
-        self._free.clear()
-
-    def take(self, target: Target) -> HttpConnection | None:
-        """The free connection used last that leads there, which is free no more; others wither."""
-        now = asyncio.get_running_loop().time()
-        while self._free:
-            found = self._free.pop()
-            if found.is_open and found.target == target and not found.is_idle(now):
-                return found
-            found.close()
-        return None
-
-    async def _connect(self, target: Target) -> HttpConnection:
-        return await connect(self._sockets, target, lambda: HttpConnection(target))
-
-    def _keep(self, connection: HttpConnection) -> None:
-        if self._closed or not connection.is_open:
-            connection.close()
-            return
-        self._free.append(connection)
-        while self._free[0].is_idle(connection.used):
-            self._free.popleft().close()
-
-    def _look_after(self, seconds: float) -> None:
-        """A timer for each request would cost as much as writing it."""
-        loop = asyncio.get_running_loop()
-        self._alarm = loop.call_later(seconds, self._look, loop, seconds)
-
-    def _look(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-        self._alarm, now = None, loop.time()
-        for connection in [each for each in self._asked if each.is_due(now, seconds)]:
-            connection.time_out()
-        if self._asked:
-            self._look_after(seconds)

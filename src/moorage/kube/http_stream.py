@@ -11,7 +11,8 @@ from typing import Final, Protocol, cast
 
 import httptools
 
-from moorage.kube.http1 import RETRY_AFTER, HttpError, HttpPool, Target, connect
+from moorage.kube.http1 import RETRY_AFTER, HttpError, Target, connect
+from moorage.kube.http_pool import HttpPool
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
 

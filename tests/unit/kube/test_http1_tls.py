@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from moorage.kube.http1 import Answer, HttpPool, Target
+from moorage.kube.http1 import Answer, Target
+from moorage.kube.http_pool import HttpPool
 from moorage.kube.http_stream import StreamOpener
 from moorage.kube.sockets import Sockets
 

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from moorage.kube import http_stream
-from moorage.kube.http1 import HttpError, HttpPool, Target
+from moorage.kube.http1 import HttpError, Target
+from moorage.kube.http_pool import HttpPool
 from moorage.kube.http_stream import HttpStream, StreamOpener
 from moorage.kube.sockets import Sockets
 from moorage.watch.api_errors import TooManyRequests

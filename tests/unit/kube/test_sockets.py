@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from moorage.kube import connection
-from moorage.kube.http1 import HttpConnection, HttpPool, Target
+from moorage.kube.http1 import HttpConnection, Target
+from moorage.kube.http_pool import HttpPool
 from moorage.kube.http_stream import HttpStream
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import Cluster, SelectedContext, User

@@ -1,0 +1,180 @@
+"""Connections to API servers that requests take turns on.
+
+A TLS handshake costs both ends what several requests do, so a burst of requests does not begin with
+as many handshakes: a few connections are opened at once, and a request goes out on whichever is
+ready first, one of those or one that another request no longer needs. Connections that a long burst
+has opened are closed when nobody has needed them for a minute.
+
+A server that cannot be reached is told to everybody who waits for a connection to it.
+"""
+
+import asyncio
+from collections import deque
+from typing import Final, NamedTuple
+
+from moorage.kube.fence import LeaseFence
+from moorage.kube.http1 import Answer, HttpConnection, HttpError, Target, connect
+from moorage.kube.sockets import Sockets
+
+OPENED_AT_ONCE: Final = 4
+LOOK_SECONDS: Final = 0.5
+"""No more time passes between two looks at what is overdue, nor a tenth of what it may take."""
+
+
+class _Waiter(NamedTuple):
+    """A request without a connection yet."""
+
+    target: Target
+    turn: asyncio.Future[HttpConnection]
+
+
+class HttpPool:
+    """At most `limit` requests at once, the rest wait their turn.
+
+    No more than `at_once` connections are being opened at any time.
+    """
+
+    def __init__(self, limit: int, sockets: Sockets, at_once: int = OPENED_AT_ONCE) -> None:
+        self._limit = limit
+        self._at_once = at_once
+        self._sockets = sockets
+        self._free: deque[HttpConnection] = deque()
+        self._asked: set[HttpConnection] = set()
+        """Connections that somebody has, also before the request is written."""
+        self._opening: set[asyncio.Task[None]] = set()
+        self._waiting: deque[_Waiter] = deque()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    async def ask(
+        self, target: Target, request: bytes, seconds: float, fence: LeaseFence | None = None
+    ) -> Answer:
+        """One request and its answer, within so many seconds of its turn, or a tenth more.
+
+        One with a fence is sent while it is open, and torn before the lease ends.
+        """
+        connection = self.take(target) or await self._next(target)
+        self._asked.add(connection)
+        if self._alarm is None:
+            self._look_after(min(LOOK_SECONDS, seconds / 10))
+        try:
+            return await connection.ask(request, seconds, fence)
+        except BaseException:
+            connection.close()
+            raise
+        finally:
+            self._give(connection)
+
+    def warm_up(self, target: Target) -> None:
+        """Open the first connections before anybody needs them."""
+        for _ in range(self._at_once - len(self._free) - len(self._opening)):
+            self._open(target)
+
+    def tear_fenced(self) -> None:
+        """The fence is closed: end what is under way behind it."""
+        for connection in [each for each in self._asked if each.fence is not None]:
+            connection.tear(HttpError("the lease ended"))
+
+    def close(self) -> None:
+        """Close every connection, also those that are free later."""
+        self._closed = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for opening in self._opening:
+            opening.cancel()
+        for connection in (*self._free, *self._asked):
+            connection.close()
+        self._free.clear()
+        self._refuse(HttpError("the connection is closed"))
+
+    def take(self, target: Target) -> HttpConnection | None:
+        """The free connection used last that leads there, which is free no more; others wither."""
+        now = asyncio.get_running_loop().time()
+        while self._free:
+            found = self._free.pop()
+            if found.is_open and found.target == target and not found.is_idle(now):
+                return found
+            found.close()
+        return None
+
+    async def _next(self, target: Target) -> HttpConnection:
+        """The first connection there that is ready for whoever waits longest."""
+        if self._closed:
+            raise HttpError("the connection is closed")
+        waiter = _Waiter(target, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiter)
+        self._open_more()
+        try:
+            return await waiter.turn
+        except asyncio.CancelledError:
+            if not waiter.turn.cancelled() and waiter.turn.exception() is None:
+                self._give(waiter.turn.result())
+            raise
+
+    def _give(self, connection: HttpConnection) -> None:
+        """Let whoever waits longest have a connection, or keep it for the next."""
+        self._asked.discard(connection)
+        waiter = self._first_waiter()
+        if self._closed or not connection.is_open:
+            connection.close()
+        elif waiter is None:
+            self._free.append(connection)
+            while self._free[0].is_idle(connection.used):
+                self._free.popleft().close()
+        elif waiter.target == connection.target:
+            self._waiting.popleft()
+            self._asked.add(connection)
+            waiter.turn.set_result(connection)
+        else:
+            connection.close()
+        self._open_more()
+
+    def _first_waiter(self) -> _Waiter | None:
+        while self._waiting and self._waiting[0].turn.done():
+            self._waiting.popleft()
+        return self._waiting[0] if self._waiting else None
+
+    def _open_more(self) -> None:
+        """Open what those who wait may have."""
+        waiter = self._first_waiter()
+        while (
+            waiter is not None
+            and len(self._opening) < min(self._at_once, len(self._waiting))
+            and len(self._opening) + len(self._asked) < self._limit
+        ):
+            self._open(waiter.target)
+
+    def _open(self, target: Target) -> None:
+        self._opening.add(asyncio.create_task(self._connect(target), name="kube/connect"))
+
+    async def _connect(self, target: Target) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        try:
+            made = await connect(self._sockets, target, lambda: HttpConnection(target))
+        except Exception as error:  # whoever waits has to hear it, whatever it is
+            self._opening.discard(task)
+            self._refuse(error)
+        else:
+            self._opening.discard(task)
+            made.used = asyncio.get_running_loop().time()
+            self._give(made)
+
+    def _refuse(self, error: Exception) -> None:
+        """Tell everybody who waits."""
+        while self._waiting:
+            turn = self._waiting.popleft().turn
+            if not turn.done():
+                turn.set_exception(error)
+
+    def _look_after(self, seconds: float) -> None:
+        """A timer for each request would cost as much as writing it."""
+        loop = asyncio.get_running_loop()
+        self._alarm = loop.call_later(seconds, self._look, loop, seconds)
+
+    def _look(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._alarm, now = None, loop.time()
+        for connection in [each for each in self._asked if each.is_due(now, seconds)]:
+            connection.time_out()
+        if self._asked:
+            self._look_after(seconds)
