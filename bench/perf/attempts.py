@@ -18,6 +18,11 @@ class Histogram(NamedTuple):
         earlier = before.buckets
         return Histogram({le: n - earlier.get(le, 0.0) for le, n in self.buckets.items()})
 
+    @property
+    def total(self) -> float:
+        """How many attempts there were."""
+        return max(self.buckets.values(), default=0.0)
+
     def quantile(self, part: float) -> float:
         """Milliseconds that this part of all attempts stayed below, as Prometheus estimates it."""
         bounds = sorted(self.buckets.items())

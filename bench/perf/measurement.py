@@ -20,6 +20,7 @@ class Figures(NamedTuple):
 
     throughput: Throughput
     arriving: float
+    attempts_per_pod: float
     attempt_p50: float
     attempt_p99: float
     cpu_per_pod: float
@@ -59,6 +60,7 @@ class Measurement:
             Figures(
                 throughput=result,
                 arriving=collector.arriving,
+                attempts_per_pod=attempts.total / max(result.pods, 1),
                 attempt_p50=attempts.quantile(0.5),
                 attempt_p99=attempts.quantile(0.99),
                 cpu_per_pod=cpu * 1000 / max(result.pods, 1),

@@ -60,6 +60,8 @@ class PodClass:
     containers alone, with defaults where they ask for nothing: what kube's Fit scores by. Each
     has a `_sign`, to tell columns apart by.
     `memo` is where plugins keep what they compile from the spec, under their own key.
+    `like_spec` is the same for classes of one namespace that differ in their labels alone: every
+    pod of a StatefulSet has labels of its own.
     """
 
     __slots__ = (
@@ -68,6 +70,7 @@ class PodClass:
         "id",
         "is_ordinary",
         "labels",
+        "like_spec",
         "memo",
         "named_requests",
         "named_sign",
@@ -89,6 +92,10 @@ class PodClass:
         self.namespace = sample.namespace
         self.labels = sample.labels
         self.memo: dict[str, Any] = {}
+        self.like_spec: tuple[str, int] = (
+            self.namespace,
+            id_ if like is None else like.like_spec[1],
+        )
         if like is None:
             self._read(sample, resources)
         else:

@@ -146,11 +146,18 @@ class EventHint(NamedTuple):
     """An event that may undo a plugin's refusal; without a function it always may.
 
     `per_class` promises that the function reads of the refused pod nothing but its spec, labels
-    and namespace: equal pods then share one answer, however many of them wait. A `class_hint` reads
-    no more than that, too, and is asked first: where it skips, the function would skip all of them.
+    and namespace: equal pods then share one answer, however many of them wait. `per_spec` promises
+    that it does not read labels either, so that pods which differ in those alone share the answer,
+    and `per_event` that it reads nothing of the pod at all.
+
+    A `class_hint` reads no more than that, and is asked first: where it skips, the function would
+    skip all of them; where it does not, the function is asked for each. Of the two the promises
+    are then about the `class_hint`.
     """
 
     event: ClusterEvent
     hint: HintFunction | None = None
     per_class: bool = False
     class_hint: HintFunction | None = None
+    per_spec: bool = False
+    per_event: bool = False

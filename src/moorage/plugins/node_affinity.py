@@ -135,7 +135,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
-        return (EventHint(node, self._after_node_change),)
+        return (EventHint(node, self._after_node_change, per_spec=True),)
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> Hint:
         if self.enforced is not None and not node_selector_matches(self.enforced, new):

@@ -137,7 +137,7 @@ class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE)
         pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE)
-        return EventHint(node, after_node_change), EventHint(pod, after_pod_update)
+        return EventHint(node, after_node_change, per_spec=True), EventHint(pod, after_pod_update)
 
 
 def _required_of_incoming(cycle: Cycle) -> frozenset[str]:

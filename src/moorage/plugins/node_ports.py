@@ -44,9 +44,8 @@ class NodePorts(PreFilter, Filter, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
-        return EventHint(gone, after_pod_deleted), EventHint(
-            ClusterEvent(Resource.NODE, Action.ADD)
-        )
+        node = ClusterEvent(Resource.NODE, Action.ADD)
+        return EventHint(gone, after_pod_deleted, per_spec=True), EventHint(node)
 
 
 def after_pod_deleted(pod: Pod, deleted: Pod, _: None) -> Hint:

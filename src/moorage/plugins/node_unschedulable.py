@@ -39,7 +39,7 @@ class NodeUnschedulable(PreFilter, Filter, frozen=True):
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
         pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION)
-        return EventHint(node, after_node_change), EventHint(pod, after_toleration)
+        return EventHint(node, after_node_change, per_event=True), EventHint(pod, after_toleration)
 
 
 def tolerates_cordon(pod: Pod) -> bool:

@@ -54,7 +54,7 @@ class TaintToleration(PreFilter, Filter, PreScore, Score, frozen=True):
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
         pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION)
-        return EventHint(node, after_node_change), EventHint(pod)
+        return EventHint(node, after_node_change, per_spec=True), EventHint(pod)
 
 
 def per_taint_set(nodes: Nodes, rule: Callable[[tuple[Taint, ...]], int]) -> NDArray[np.int64]:

@@ -190,12 +190,12 @@ class VolumeRestrictions(PreFilter, Filter, frozen=True):
         return unschedulable(DISK_CONFLICT if code == _DISK else CLAIM_CONFLICT)
 
     def events(self) -> tuple[EventHint, ...]:
+        gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+        claim = ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD)
         return (
-            EventHint(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), after_pod_deleted),
+            EventHint(gone, after_pod_deleted, per_spec=True),
             EventHint(ClusterEvent(Resource.NODE, Action.ADD)),
-            EventHint(
-                ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD), after_claim_added
-            ),
+            EventHint(claim, after_claim_added, per_spec=True),
         )
 
 

@@ -80,11 +80,13 @@ class VolumeZone(PreFilter, Filter, frozen=True):
     def events(self) -> tuple[EventHint, ...]:
         changed = Action.ADD | Action.UPDATE
         claim = ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, changed)
+        storage_class = ClusterEvent(Resource.STORAGE_CLASS, Action.ADD)
+        volume = ClusterEvent(Resource.PERSISTENT_VOLUME, changed)
         return (
-            EventHint(ClusterEvent(Resource.STORAGE_CLASS, Action.ADD), after_class_added),
+            EventHint(storage_class, after_class_added, per_event=True),
             EventHint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
             EventHint(claim, after_claim_change),
-            EventHint(ClusterEvent(Resource.PERSISTENT_VOLUME, changed), after_volume_change),
+            EventHint(volume, after_volume_change, per_event=True),
         )
 
 

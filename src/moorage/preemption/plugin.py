@@ -83,7 +83,11 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         victim_gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
-        return (EventHint(victim_gone, leave_it_to_the_others, class_hint=self._may_let_go),)
+        return (
+            EventHint(
+                victim_gone, leave_it_to_the_others, class_hint=self._may_let_go, per_event=True
+            ),
+        )
 
     def _may_let_go(self, sample: Pod, old: Any, new: Any) -> Hint:
         """Of pods that are held one goes on with its last victim; others' deletion is no news."""

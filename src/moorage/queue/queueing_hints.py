@@ -8,22 +8,56 @@
 4. A wildcard event needs no hint. One that carries a pod concerns that pod alone.
 5. Where a plugin had changed the pod for its attempt, hints are asked about the pod as changed.
    What it would change it to after an update of the pod is not known: that is worth an attempt.
+6. Pods that are alike share an answer where the hint promises to read no more of them.
 """
 
 import enum
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from moorage.api.pod import Pod
-from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.events import (
+    Action,
+    ClusterEvent,
+    EventHint,
+    Hint,
+    HintFunction,
+    Resource,
+)
 from moorage.framework.plugin_errors import OnPluginError, plugin_error
 from moorage.framework.queued_pod import QueuedPod
+from moorage.queue.unschedulable_pods import PodsBySpec, alike
 
 RegisteredHints = Mapping[str, Mapping[str, Sequence[EventHint]]]
 """Scheduler name -> plugin name -> what its `events()` returned."""
 
-HintsByPlugin = dict[str, dict[str, tuple[EventHint, ...]]]
+
+class PluginHints(NamedTuple):
+    """The hints of one plugin for one event: all, and by how many pods share an answer."""
+
+    all: tuple[EventHint, ...]
+    per_event: tuple[EventHint, ...]
+    per_spec: tuple[EventHint, ...]
+    per_class: tuple[EventHint, ...]
+    asks_each: bool
+    """Whether only the pods themselves tell."""
+
+    @classmethod
+    def of(cls, hints: tuple[EventHint, ...]) -> "PluginHints":
+        """The hints, sorted."""
+        rest = [each for each in hints if not each.per_event and not each.per_spec]
+        per_class = tuple(each for each in rest if each.per_class or each.class_hint is not None)
+        return cls(
+            hints,
+            tuple(each for each in hints if each.per_event),
+            tuple(each for each in hints if each.per_spec and not each.per_event),
+            per_class,
+            len(per_class) < len(rest),
+        )
+
+
+HintsByPlugin = dict[str, dict[str, PluginHints]]
 """Scheduler name -> plugin name -> its hints for one event."""
 
 
@@ -49,6 +83,49 @@ class QueueingStrategy(enum.Enum):
     IMMEDIATELY = "immediately"
 
 
+class SharedAnswers:
+    """What hints said to one event, and about whom: pods that are alike are asked about once."""
+
+    __slots__ = ("_known", "new", "old")
+
+    def __init__(self, old: Any, new: Any) -> None:
+        self.old = old
+        self.new = new
+        self._known: dict[tuple[int, Hashable], bool] = {}
+
+    def may_wake(self, entry: EventHint, who: Hashable, sample: Pod) -> bool:
+        """Whether any of those who share the answer may be moved."""
+        known = self._known.get((id(entry), who))
+        if known is not None:
+            return known
+        question = entry.class_hint or entry.hint
+        try:
+            return question is None or self._once(entry, who, question, sample)
+        except Exception:  # whoever asks for the single pod will report it
+            return True
+
+    def says_queue(self, entry: EventHint, queued: QueuedPod) -> bool:
+        """The answer for one pod."""
+        hint = entry.hint
+        if hint is None:
+            return True
+        if entry.class_hint is None:
+            if entry.per_event:
+                return self._once(entry, None, hint, queued.judged)
+            if entry.per_spec:
+                return self._once(entry, alike(queued), hint, queued.judged)
+            if entry.per_class and queued.seen_as is None:
+                return self._once(entry, queued.info.cls, hint, queued.judged)
+        return hint(queued.judged, self.old, self.new) is Hint.QUEUE
+
+    def _once(self, entry: EventHint, who: Hashable, question: HintFunction, pod: Pod) -> bool:
+        known = self._known.get((id(entry), who))
+        if known is None:
+            known = question(pod, self.old, self.new) is Hint.QUEUE
+            self._known[id(entry), who] = known
+        return known
+
+
 class QueueingHints:
     """What every plugin of every profile registered. `asked` counts (plugin, event, answer)."""
 
@@ -70,14 +147,27 @@ class QueueingHints:
             heard = self._heard[event] = QueueEvent(event, event.name, event.is_wildcard, wanted)
         return heard
 
-    def may_wake(self, hints: Sequence[EventHint], sample: Pod, old: Any, new: Any) -> bool:
-        """Whether an event may move pods of the sample's class that one plugin refused."""
-        try:
-            return any(_may_wake(entry, sample, old, new) for entry in hints)
-        except Exception:  # whoever asks for the single pod will report it
-            return True
+    def may_wake(
+        self, hints: PluginHints, specs: PodsBySpec, answers: SharedAnswers
+    ) -> Iterator[dict[str, QueuedPod]]:
+        """Of the pods that one plugin refused those that an event may move, class by class."""
+        wakes_all = hints.asks_each
+        if hints.per_event and not wakes_all:
+            sample = next(iter(next(iter(next(iter(specs.values())).values())).values())).judged
+            wakes_all = any(answers.may_wake(each, None, sample) for each in hints.per_event)
+        if not wakes_all and not hints.per_spec and not hints.per_class:
+            return
+        for spec, classes in specs.items():
+            if wakes_all or _some(hints.per_spec, spec, next(iter(classes.values())), answers):
+                yield from classes.values()
+            elif hints.per_class:
+                for cls, pods in classes.items():
+                    if _some(hints.per_class, cls, pods, answers):
+                        yield pods
 
-    def weigh(self, queued: QueuedPod, heard: QueueEvent, old: Any, new: Any) -> QueueingStrategy:
+    def weigh(
+        self, queued: QueuedPod, heard: QueueEvent, answers: SharedAnswers
+    ) -> QueueingStrategy:
         """What an event is worth to a refused pod."""
         refused_by, pending = queued.refused_by, queued.pending_plugins
         if not refused_by:
@@ -85,11 +175,11 @@ class QueueingHints:
         if queued.seen_as is not None and _changes_what_was_seen(heard.event):
             return QueueingStrategy.AFTER_BACKOFF
         if heard.is_wildcard:
-            mine = target_uid(heard.event, new) in (None, queued.info.uid)
+            mine = target_uid(heard.event, answers.new) in (None, queued.info.uid)
             return QueueingStrategy.AFTER_BACKOFF if mine else QueueingStrategy.SKIP
-        best, pod = QueueingStrategy.SKIP, queued.judged
-        for plugin, hints in heard.wanted.get(pod.spec.scheduler_name, _NOBODY).items():
-            if plugin in refused_by and self._ask(plugin, hints, heard.name, pod, old, new):
+        best, scheduler = QueueingStrategy.SKIP, queued.judged.spec.scheduler_name
+        for plugin, hints in heard.wanted.get(scheduler, _NOBODY).items():
+            if plugin in refused_by and self._ask(plugin, hints.all, heard.name, queued, answers):
                 if plugin in pending:
                     return QueueingStrategy.IMMEDIATELY
                 best = QueueingStrategy.AFTER_BACKOFF
@@ -98,14 +188,19 @@ class QueueingHints:
         return best
 
     def _ask(
-        self, plugin: str, hints: Sequence[EventHint], event: str, pod: Pod, old: Any, new: Any
+        self,
+        plugin: str,
+        hints: Sequence[EventHint],
+        event: str,
+        queued: QueuedPod,
+        answers: SharedAnswers,
     ) -> bool:
         for entry in hints:
             try:
-                queues = _says_queue(entry, pod, old, new)
+                queues = answers.says_queue(entry, queued)
                 answer = "Queue" if queues else "QueueSkip"
             except Exception as error:  # whatever a plugin raises must not strand the pod
-                self._report(pod.key, plugin_error(plugin, "QueueingHint", error))
+                self._report(queued.judged.key, plugin_error(plugin, "QueueingHint", error))
                 queues, answer = True, "Error"
             self.asked[plugin, event, answer] += 1
             if queues:
@@ -118,20 +213,24 @@ class QueueingHints:
             for plugin, hints in plugins.items():
                 matching = tuple(hint for hint in hints if hint.event.matches(event))
                 if matching:
-                    wanted.setdefault(scheduler, {})[plugin] = matching
+                    wanted.setdefault(scheduler, {})[plugin] = PluginHints.of(matching)
         return wanted
 
 
-_NOBODY: Final[dict[str, tuple[EventHint, ...]]] = {}
+_NOBODY: Final[dict[str, PluginHints]] = {}
 
 
-def _may_wake(entry: EventHint, sample: Pod, old: Any, new: Any) -> bool:
-    asked = entry.hint if entry.per_class else entry.class_hint
-    return asked is None or asked(sample, old, new) is Hint.QUEUE
-
-
-def _says_queue(entry: EventHint, pod: Pod, old: Any, new: Any) -> bool:
-    return entry.hint is None or entry.hint(pod, old, new) is Hint.QUEUE
+def _some(
+    hints: Sequence[EventHint],
+    who: Hashable,
+    pods: Mapping[str, QueuedPod],
+    answers: SharedAnswers,
+) -> bool:
+    """Whether any of the hints may move any of those who share the answer."""
+    if not hints:
+        return False
+    sample = next(iter(pods.values())).judged
+    return any(answers.may_wake(entry, who, sample) for entry in hints)
 
 
 def _changes_what_was_seen(event: ClusterEvent) -> bool:

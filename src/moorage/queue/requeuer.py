@@ -9,7 +9,13 @@ from moorage.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, Clus
 from moorage.framework.queued_pod import QueuedPod, State
 from moorage.queue import change_events
 from moorage.queue.in_flight import InFlightEvent, InFlightPods
-from moorage.queue.queueing_hints import QueueEvent, QueueingHints, QueueingStrategy, target_uid
+from moorage.queue.queueing_hints import (
+    QueueEvent,
+    QueueingHints,
+    QueueingStrategy,
+    SharedAnswers,
+    target_uid,
+)
 from moorage.queue.sub_queues import Step, SubQueues
 from moorage.queue.transitions import Trigger
 
@@ -39,15 +45,15 @@ class Requeuer:
         heard = self._hints.hear(event)
         if not heard.is_of_interest:
             return 0
-        woken = 0
-        candidates = self._candidates(heard, old, new)
+        woken, answers = 0, SharedAnswers(old, new)
+        candidates = self._candidates(heard, answers)
         if candidates:
             step = Step(Trigger.MOVE, heard.name, now)
             for pod in candidates:
                 if self._places.stays_gated(pod):
                     continue
                 if only is None or only(pod.info.pod):
-                    woken += self._try(pod, heard, old, new, step)
+                    woken += self._try(pod, heard, answers, step)
         if in_flight:
             self._flights.record(InFlightEvent(event, old, new, target_uid(event, new)))
         return woken
@@ -56,10 +62,10 @@ class Requeuer:
         """Retry pods that, at the time of the look, no event had woken for longer than that."""
         stale = self._places.pool.stale(looked, longest)
         heard = self._hints.hear(UNSCHEDULABLE_TIMEOUT)
-        step = Step(Trigger.FLUSH, heard.name, now)
+        step, answers = Step(Trigger.FLUSH, heard.name, now), SharedAnswers(None, None)
         for pod in stale:
             pod.flushed, pod.flushed_at = True, looked
-            self._try(pod, heard, None, None, step)
+            self._try(pod, heard, answers, step)
         if stale:
             self._flights.record(InFlightEvent(UNSCHEDULABLE_TIMEOUT, None, None))
 
@@ -95,7 +101,8 @@ class Requeuer:
         if not pod.refused_by:
             return QueueingStrategy.AFTER_BACKOFF
         for event, old, new, _ in self._flights.missed(pod.info.uid):
-            strategy = self._hints.weigh(pod, self._hints.hear(event), old, new)
+            answers = SharedAnswers(old, new)
+            strategy = self._hints.weigh(pod, self._hints.hear(event), answers)
             if strategy is QueueingStrategy.IMMEDIATELY:
                 return strategy
             if strategy is QueueingStrategy.AFTER_BACKOFF:
@@ -104,8 +111,8 @@ class Requeuer:
                     break
         return best
 
-    def _try(self, pod: QueuedPod, heard: QueueEvent, old: Any, new: Any, step: Step) -> bool:
-        strategy = self._hints.weigh(pod, heard, old, new)
+    def _try(self, pod: QueuedPod, heard: QueueEvent, answers: SharedAnswers, step: Step) -> bool:
+        strategy = self._hints.weigh(pod, heard, answers)
         if strategy is QueueingStrategy.SKIP:
             return False
         self._places.leave(pod)
@@ -115,7 +122,7 @@ class Requeuer:
         self, pod: QueuedPod, events: change_events.Events, old: Pod, now: float
     ) -> State:
         for heard in map(self._hints.hear, events):
-            strategy = self._hints.weigh(pod, heard, old, pod.info.pod)
+            strategy = self._hints.weigh(pod, heard, SharedAnswers(old, pod.info.pod))
             if strategy is not QueueingStrategy.SKIP:
                 step = Step(Trigger.UPDATE, heard.name, now)
                 if self._places.requeue(pod, strategy, step) not in POOLED:
@@ -124,21 +131,20 @@ class Requeuer:
         self._places.return_to_pool(pod)
         return pod.state
 
-    def _candidates(self, heard: QueueEvent, old: Any, new: Any) -> list[QueuedPod]:
+    def _candidates(self, heard: QueueEvent, answers: SharedAnswers) -> list[QueuedPod]:
         """Pods of the pool that the event may concern, in the order they came there."""
-        pool, aim = self._places.pool, target_uid(heard.event, new)
+        pool, aim = self._places.pool, target_uid(heard.event, answers.new)
         if aim is not None:
             pod = pool.get(aim)
             return [pod] if pod is not None else []
         if heard.is_wildcard:
             return sorted(pool, key=_sequence)
         found: dict[str, QueuedPod] = {}
-        for (scheduler, plugin), classes in pool.refused.items():
+        for (scheduler, plugin), specs in pool.refused.items():
             wanted = heard.wanted.get(scheduler)
             hints = wanted.get(plugin) if wanted else None
-            for pods in classes.values() if hints else ():
-                sample = next(iter(pods.values())).judged
-                if self._hints.may_wake(hints or (), sample, old, new):
+            if hints is not None:
+                for pods in self._hints.may_wake(hints, specs, answers):
                     found.update(pods)
         return sorted(found.values(), key=_sequence) if found else []
 

@@ -17,7 +17,7 @@ from moorage.queue.in_flight import InFlightPods
 from moorage.queue.pre_enqueue import PreEnqueuePlugins
 from moorage.queue.queueing_hints import QueueingStrategy
 from moorage.queue.transitions import TABLE, QueueError, TransitionLog, Trigger
-from moorage.queue.unschedulable_pods import UnschedulablePods, last_seen, refusers
+from moorage.queue.unschedulable_pods import UnschedulablePods, alike, last_seen, refusers
 
 SortKey = Callable[[QueuedPod], Any]
 
@@ -221,12 +221,17 @@ def _check_pool(places: SubQueues) -> None:
 
 def _indexed(pool: UnschedulablePods) -> set[tuple[object, ...]]:
     return {
-        (refuser, cls.id, uid)
-        for refuser, classes in pool.refused.items()
+        (refuser, spec, cls.id, uid)
+        for refuser, specs in pool.refused.items()
+        for spec, classes in specs.items()
         for cls, pods in classes.items()
         for uid in pods or [None]
     }
 
 
 def _expected(pool: UnschedulablePods) -> set[tuple[object, ...]]:
-    return {(refuser, pod.info.cls.id, pod.info.uid) for pod in pool for refuser in refusers(pod)}
+    return {
+        (refuser, alike(pod), pod.info.cls.id, pod.info.uid)
+        for pod in pool
+        for refuser in refusers(pod)
+    }

@@ -1,12 +1,12 @@
 """Unschedulable and gated pods, which wait for an event, by the plugins that refused them.
 
 Pods are indexed by who refused them, so that an event costs nothing for pods whose plugins do not
-care for it, and within that by class, so that equal pods can share one answer. A gated pod is
-indexed under the plugin that gates it: nobody else can let it go.
+care for it, and within that by spec and by class, so that pods that are alike can share one answer.
+A gated pod is indexed under the plugin that gates it: nobody else can let it go.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from itertools import chain
 
 from moorage.cache.podinfo import PodClass
@@ -16,6 +16,7 @@ Refuser = tuple[str, str]
 """A scheduler name and a plugin of its profile."""
 
 PodsByClass = dict[PodClass, dict[str, QueuedPod]]
+PodsBySpec = dict[Hashable, PodsByClass]
 
 
 class UnschedulablePods:
@@ -32,32 +33,37 @@ class UnschedulablePods:
         self.unschedulable: dict[str, QueuedPod] = {}
         self.gated: dict[str, QueuedPod] = {}
         self.oldest = math.inf
-        self._refused: dict[Refuser, PodsByClass] = {}
+        self._refused: dict[Refuser, PodsBySpec] = {}
 
     @property
-    def refused(self) -> Mapping[Refuser, PodsByClass]:
-        """The pods by who refused them, then by class."""
+    def refused(self) -> Mapping[Refuser, PodsBySpec]:
+        """The pods by who refused them, then by spec, then by class."""
         return self._refused
 
     def put(self, pod: QueuedPod) -> None:
         """Let in a pod whose state says which half of the pool it belongs to."""
         self._half(pod)[pod.info.uid] = pod
+        spec, cls, uid = alike(pod), pod.info.cls, pod.info.uid
         for refuser in refusers(pod):
-            classes = self._refused.setdefault(refuser, {})
-            classes.setdefault(pod.info.cls, {})[pod.info.uid] = pod
+            specs = self._refused.setdefault(refuser, {})
+            specs.setdefault(spec, {}).setdefault(cls, {})[uid] = pod
         self.oldest = min(self.oldest, last_seen(pod))
 
     def take(self, pod: QueuedPod) -> None:
         """Let out a pod that is in here."""
         del self._half(pod)[pod.info.uid]
+        spec, cls, uid = alike(pod), pod.info.cls, pod.info.uid
         for refuser in refusers(pod):
-            classes = self._refused[refuser]
-            pods = classes[pod.info.cls]
-            del pods[pod.info.uid]
+            specs = self._refused[refuser]
+            classes = specs[spec]
+            pods = classes[cls]
+            del pods[uid]
             if not pods:
-                del classes[pod.info.cls]
+                del classes[cls]
                 if not classes:
-                    del self._refused[refuser]
+                    del specs[spec]
+                    if not specs:
+                        del self._refused[refuser]
 
     def stale(self, now: float, longest: float) -> list[QueuedPod]:
         """Pods neither attempted nor flushed for longer than that; `oldest` is made exact."""
@@ -93,6 +99,14 @@ def refusers(pod: QueuedPod) -> list[Refuser]:
     if pod.gated_by:
         return [(scheduler, pod.gated_by)]
     return [(scheduler, plugin) for plugin in sorted(pod.refused_by)]
+
+
+def alike(pod: QueuedPod) -> Hashable:
+    """Equal for pods that plugins see alike but for their labels.
+
+    One that a plugin had changed for its attempt is like no other.
+    """
+    return pod.info.cls.like_spec if pod.seen_as is None else pod.info.uid
 
 
 def last_seen(pod: QueuedPod) -> float:

@@ -17,7 +17,8 @@ from moorage.framework.events import (
 )
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import PluginError
-from moorage.queue.queueing_hints import QueueingHints, QueueingStrategy
+from moorage.queue.queueing_hints import PluginHints, QueueingHints, QueueingStrategy, SharedAnswers
+from moorage.queue.unschedulable_pods import PodsBySpec, alike
 
 SCHEDULER = "default-scheduler"
 NODE_ADD = ClusterEvent(Resource.NODE, Action.ADD)
@@ -114,13 +115,15 @@ def test_an_event_is_worth(
     pending: list[str],
     want: QueueingStrategy,
 ) -> None:
-    assert hints.weigh(refused(by, pending), hints.hear(NODE_ADD), None, None) is want
+    assert (
+        hints.weigh(refused(by, pending), hints.hear(NODE_ADD), SharedAnswers(None, None)) is want
+    )
 
 
 def test_a_hint_that_raises_counts_as_queue_and_is_reported(
     hints: QueueingHints, refused: Refused, reported: list[Told]
 ) -> None:
-    strategy = hints.weigh(refused(["Broken"]), hints.hear(NODE_ADD), None, None)
+    strategy = hints.weigh(refused(["Broken"]), hints.hear(NODE_ADD), SharedAnswers(None, None))
 
     assert strategy is QueueingStrategy.AFTER_BACKOFF
     assert [(pod, str(error)) for pod, error in reported] == [
@@ -132,7 +135,7 @@ def test_answers_are_counted_by_plugin_event_and_answer(
     hints: QueueingHints, refused: Refused
 ) -> None:
     for by in (["Yes"], ["No"], ["No"], ["Broken"]):
-        hints.weigh(refused(by), hints.hear(NODE_ADD), None, None)
+        hints.weigh(refused(by), hints.hear(NODE_ADD), SharedAnswers(None, None))
 
     assert hints.asked == {
         ("Yes", "NodeAdd", "Queue"): 1,
@@ -153,7 +156,7 @@ def test_the_hint_sees_the_pod_and_the_object_before_and_after(
     hints = QueueingHints(
         {SCHEDULER: {"Look": [EventHint(NODE_ADD, look)]}}, lambda *told: reported.append(told)
     )
-    hints.weigh(refused(["Look"]), hints.hear(NODE_ADD), "before", "after")
+    hints.weigh(refused(["Look"]), hints.hear(NODE_ADD), SharedAnswers("before", "after"))
 
     assert seen == [("web", "before", "after")]
 
@@ -171,14 +174,20 @@ def test_a_wildcard_event_moves(
 ) -> None:
     carried = None if of is None else refused(name=of).info.pod
 
-    assert hints.weigh(refused(["Never"]), hints.hear(FORCE_ACTIVATE), None, carried) is want
+    assert (
+        hints.weigh(refused(["Never"]), hints.hear(FORCE_ACTIVATE), SharedAnswers(None, carried))
+        is want
+    )
 
 
 def test_hints_of_other_profiles_are_not_asked(refused: Refused, reported: list[Told]) -> None:
     hints = QueueingHints({"batch": REGISTERED, SCHEDULER: {}}, lambda *told: reported.append(told))
 
     assert hints.hear(NODE_ADD).is_of_interest
-    assert hints.weigh(refused(["Yes"]), hints.hear(NODE_ADD), None, None) is QueueingStrategy.SKIP
+    assert (
+        hints.weigh(refused(["Yes"]), hints.hear(NODE_ADD), SharedAnswers(None, None))
+        is QueueingStrategy.SKIP
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,6 +213,18 @@ def test_an_event_of_interest_is(reported: list[Told], event: ClusterEvent, want
     [
         pytest.param([EventHint(NODE_ADD, no, per_class=True)], False, id="Skip is for the class"),
         pytest.param([EventHint(NODE_ADD, yes, per_class=True)], True, id="Queue is for the class"),
+        pytest.param([EventHint(NODE_ADD, no, per_spec=True)], False, id="or for the spec"),
+        pytest.param([EventHint(NODE_ADD, yes, per_spec=True)], True, id="and so is Queue"),
+        pytest.param([EventHint(NODE_ADD, no, per_event=True)], False, id="or for everybody"),
+        pytest.param([EventHint(NODE_ADD, yes, per_event=True)], True, id="and so is Queue there"),
+        pytest.param(
+            [EventHint(NODE_ADD, no, per_event=True), EventHint(NODE_ADD, yes, per_class=True)],
+            True,
+            id="the one for a class may say Queue where the one for everybody skips",
+        ),
+        pytest.param(
+            [EventHint(NODE_ADD, broken, per_event=True)], True, id="raising is no Skip for all"
+        ),
         pytest.param([EventHint(NODE_ADD, no)], True, id="without the promise each pod is asked"),
         pytest.param([EventHint(NODE_ADD, broken, per_class=True)], True, id="raising is no Skip"),
         pytest.param(
@@ -223,4 +244,10 @@ def test_an_event_of_interest_is(reported: list[Told], event: ClusterEvent, want
 def test_a_class_of_equal_pods_may_wake(
     hints: QueueingHints, refused: Refused, registered: list[EventHint], want: bool
 ) -> None:
-    assert hints.may_wake(registered, refused().info.pod, None, None) is want
+    queued = refused()
+    pods = {queued.info.uid: queued}
+    specs: PodsBySpec = {alike(queued): {queued.info.cls: pods}}
+
+    woken = hints.may_wake(PluginHints.of(tuple(registered)), specs, SharedAnswers(None, None))
+
+    assert list(woken) == ([pods] if want else [])

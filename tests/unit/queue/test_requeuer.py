@@ -150,6 +150,53 @@ class TestEvents:
 
         assert asked == ["a", "d"]
 
+    @pytest.mark.parametrize("answer", Hint)
+    def test_are_asked_about_once_for_pods_that_differ_in_labels_alone(
+        self,
+        queue_of: Callable[..., SchedulingQueue],
+        pod: Callable[..., PodInfo],
+        clock: VirtualClock,
+        answer: Hint,
+    ) -> None:
+        asked: list[str] = []
+
+        def hint(pod: Pod, old: Any, new: Any) -> Hint:
+            asked.append(pod.name)
+            return answer
+
+        registered = {"Fit": [EventHint(NODE_ADD, hint, per_spec=True)]}
+        queue = queue_of(hints={SCHEDULER: registered})
+        refuse = refuser(queue, pod, clock)
+        for name in ("a", "b", "c"):
+            refuse(name, "Fit", labels={"pod": name})
+        refuse("d", "Fit", priority=5)
+
+        moved = queue.move(NODE_ADD, None, None, clock.now())
+
+        assert moved == (4 if answer is Hint.QUEUE else 0)
+        assert asked == ["a", "d"]
+
+    def test_that_some_of_a_spec_may_like_are_asked_about_for_each(
+        self,
+        queue_of: Callable[..., SchedulingQueue],
+        pod: Callable[..., PodInfo],
+        clock: VirtualClock,
+    ) -> None:
+        def hint(pod: Pod, old: Any, new: Any) -> Hint:
+            return Hint.QUEUE if pod.labels["pod"] == "b" else Hint.SKIP
+
+        def some(pod: Pod, old: Any, new: Any) -> Hint:
+            return Hint.QUEUE
+
+        registered = {"Fit": [EventHint(NODE_ADD, hint, class_hint=some, per_spec=True)]}
+        queue = queue_of(hints={SCHEDULER: registered})
+        refuse = refuser(queue, pod, clock)
+        pods = {name: refuse(name, "Fit", labels={"pod": name}) for name in ("a", "b", "c")}
+
+        assert queue.move(NODE_ADD, None, None, clock.now()) == 1
+
+        assert pods["b"].state is not State.UNSCHEDULABLE
+
 
 class TestMissedEvents:
     def attempt(

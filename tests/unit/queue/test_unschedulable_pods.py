@@ -26,8 +26,8 @@ def waiting(pod: Callable[..., PodInfo]) -> Callable[..., QueuedPod]:
 
 def index(pool: UnschedulablePods) -> dict[str, set[str]]:
     return {
-        plugin: {uid for pods in classes.values() for uid in pods}
-        for (_, plugin), classes in pool.refused.items()
+        plugin: {uid for classes in specs.values() for pods in classes.values() for uid in pods}
+        for (_, plugin), specs in pool.refused.items()
     }
 
 
@@ -63,17 +63,32 @@ def test_a_pod_taken_out_leaves_nothing_behind(waiting: Callable[..., QueuedPod]
     assert pool.get("a") is None
 
 
-def test_equal_pods_share_a_class(
+def test_equal_pods_share_a_class_and_those_with_other_labels_the_spec(
     waiting: Callable[..., QueuedPod], pod: Callable[..., PodInfo]
 ) -> None:
     pool = UnschedulablePods()
-    other = waiting("c", "Fit")
-    other.info = pod("c", priority=7)
-    for queued in (waiting("a", "Fit"), waiting("b", "Fit"), other):
+    urgent, labelled = waiting("c", "Fit"), waiting("d", "Fit")
+    urgent.info, labelled.info = pod("c", priority=7), pod("d", labels={"app": "d"})
+    for queued in (waiting("a", "Fit"), waiting("b", "Fit"), urgent, labelled):
         pool.put(queued)
 
-    classes = pool.refused[(SCHEDULER, "Fit")]
-    assert sorted(sorted(pods) for pods in classes.values()) == [["a", "b"], ["c"]]
+    specs = pool.refused[(SCHEDULER, "Fit")]
+    found = [sorted(sorted(pods) for pods in classes.values()) for classes in specs.values()]
+    assert sorted(found) == [[["a", "b"], ["d"]], [["c"]]]
+
+
+def test_a_pod_that_a_plugin_had_changed_shares_nothing(
+    waiting: Callable[..., QueuedPod], pod: Callable[..., PodInfo]
+) -> None:
+    pool = UnschedulablePods()
+    changed = waiting("b", "Fit")
+    changed.seen_as = pod("b", priority=7).pod
+    for queued in (waiting("a", "Fit"), changed):
+        pool.put(queued)
+
+    assert len(pool.refused[(SCHEDULER, "Fit")]) == 2
+    pool.take(changed)
+    assert len(pool.refused[(SCHEDULER, "Fit")]) == 1
 
 
 def test_stale_pods_are_those_that_waited_for_longer(waiting: Callable[..., QueuedPod]) -> None:

@@ -40,6 +40,23 @@ def after_assigned_pod_change(pod: Pod, old: Pod | None, new: Pod | None) -> Hin
     return Hint.SKIP
 
 
+def may_help_some(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
+    """Whether the change may help a pod like this one, whatever labels it has.
+
+    Labels matter to a pod that goes, if it shuns others or was of the group that the pod seeks.
+    """
+    if any(each is not None and not _is_placed(each) for each in (old, new)):
+        return Hint.SKIP
+    terms = affinity_terms.parse(pod)
+    if terms.errors:
+        return Hint.QUEUE
+    if old is not None and _matches_all(terms.affinity, old):
+        return Hint.QUEUE
+    if new is None and old is not None and affinity_terms.parse(old).anti_affinity:
+        return Hint.QUEUE
+    return Hint.QUEUE if _pod_change_helps(terms, pod, old, new) else Hint.SKIP
+
+
 def _pod_change_helps(terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
     if new is None:
         assert old is not None
@@ -185,14 +202,15 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         )
 
     def events(self) -> tuple[EventHint, ...]:
-        assigned = Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE
-        node = Action.ADD | Action.UPDATE_NODE_LABEL
+        assigned = ClusterEvent(
+            Resource.ASSIGNED_POD, Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE
+        )
+        own = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
+        node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
         return (
-            EventHint(ClusterEvent(Resource.ASSIGNED_POD, assigned), after_assigned_pod_change),
-            EventHint(
-                ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL), _after_own_labels
-            ),
-            EventHint(ClusterEvent(Resource.NODE, node), after_node_change),
+            EventHint(assigned, after_assigned_pod_change, class_hint=may_help_some, per_spec=True),
+            EventHint(own, _after_own_labels),
+            EventHint(node, after_node_change, per_spec=True),
         )
 
 

@@ -123,11 +123,11 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
         device_class = ClusterEvent(Resource.DEVICE_CLASS, Action.ADD | Action.UPDATE)
         return (
-            EventHint(gone, after_pod_deleted),
-            EventHint(node, self._after_node_change),
-            EventHint(shrunk, after_pod_shrunk),
+            EventHint(gone, after_pod_deleted, per_event=True),
+            EventHint(node, self._after_node_change, per_spec=True),
+            EventHint(shrunk, after_pod_shrunk, per_spec=True),
             EventHint(target),
-            EventHint(device_class, after_device_class_change),
+            EventHint(device_class, after_device_class_change, per_spec=True),
         )
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> Hint:

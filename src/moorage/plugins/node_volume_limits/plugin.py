@@ -154,15 +154,16 @@ class NodeVolumeLimits(PreFilter, Filter, frozen=True):
     def events(self) -> tuple[EventHint, ...]:
         csi_node, claim = Resource.CSI_NODE, Resource.PERSISTENT_VOLUME_CLAIM
         detached = ClusterEvent(Resource.VOLUME_ATTACHMENT, Action.DELETE)
-        driver = Action.UPDATE | Action.DELETE
+        gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+        driver = ClusterEvent(Resource.CSI_DRIVER, Action.UPDATE | Action.DELETE)
         return (
             EventHint(ClusterEvent(Resource.NODE, Action.ADD)),
             EventHint(ClusterEvent(csi_node, Action.ADD | Action.DELETE)),
-            EventHint(ClusterEvent(csi_node, Action.UPDATE), after_csi_node_update),
-            EventHint(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), after_pod_deleted),
+            EventHint(ClusterEvent(csi_node, Action.UPDATE), after_csi_node_update, per_event=True),
+            EventHint(gone, after_pod_deleted, per_event=True),
             EventHint(ClusterEvent(claim, Action.ADD), after_claim_added),
-            EventHint(detached, after_detach),
-            EventHint(ClusterEvent(Resource.CSI_DRIVER, driver), after_driver_change),
+            EventHint(detached, after_detach, per_spec=True),
+            EventHint(driver, after_driver_change, per_event=True),
             EventHint(ClusterEvent(Resource.STORAGE_CLASS, Action.DELETE)),
             EventHint(ClusterEvent(Resource.PERSISTENT_VOLUME, Action.DELETE)),
         )

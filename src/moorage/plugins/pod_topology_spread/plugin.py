@@ -13,7 +13,14 @@ from moorage.cache.node_view import Nodes
 from moorage.cache.pod_counters import PodCounters
 from moorage.cache.pod_sets import LabelGroup
 from moorage.framework.cycle import Cycle
-from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.events import (
+    Action,
+    ClusterEvent,
+    EventHint,
+    Hint,
+    HintFunction,
+    Resource,
+)
 from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
@@ -144,6 +151,18 @@ def _has_all_keys(node: Node, constraints: tuple[Constraint, ...]) -> bool:
     return all(each.topology_key in node.labels for each in constraints)
 
 
+def _unless_labels_matter(hint: HintFunction) -> HintFunction:
+    """The hint, for all pods with the same spec; where their labels count, each is to be asked."""
+
+    def for_all(sample: Pod, old: Any, new: Any) -> Hint:
+        constraints = sample.spec.topology_spread_constraints
+        if any(constraint.match_label_keys for constraint in constraints):
+            return Hint.QUEUE
+        return hint(sample, old, new)
+
+    return for_all
+
+
 MISMATCH = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{MISMATCH} (missing required label)"
 
@@ -226,9 +245,19 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
         target = Action.UPDATE_POD_TOLERATION | Action.UPDATE_POD_LABEL
         node = Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
         return (
-            EventHint(ClusterEvent(Resource.ASSIGNED_POD, assigned), self._after_assigned_pod),
+            EventHint(
+                ClusterEvent(Resource.ASSIGNED_POD, assigned),
+                self._after_assigned_pod,
+                class_hint=_unless_labels_matter(self._after_assigned_pod),
+                per_spec=True,
+            ),
             EventHint(ClusterEvent(Resource.TARGET_POD, target), self._after_target_pod),
-            EventHint(ClusterEvent(Resource.NODE, node), self._after_node),
+            EventHint(
+                ClusterEvent(Resource.NODE, node),
+                self._after_node,
+                class_hint=_unless_labels_matter(self._after_node),
+                per_spec=True,
+            ),
         )
 
     def _hard(self, pod: Pod) -> tuple[Constraint, ...] | None:

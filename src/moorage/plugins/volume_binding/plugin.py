@@ -44,16 +44,17 @@ from moorage.plugins.volumes.persistent_volumes import names_claim
 def event_hints() -> tuple[EventHint, ...]:
     changed = Action.ADD | Action.UPDATE
     claim, pool = Resource.PERSISTENT_VOLUME_CLAIM, Resource.CSI_STORAGE_CAPACITY
+    driver = ClusterEvent(Resource.CSI_DRIVER, Action.UPDATE | Action.DELETE)
+    storage_class = ClusterEvent(Resource.STORAGE_CLASS, changed)
+    csi_node = ClusterEvent(Resource.CSI_NODE, changed)
     return (
-        EventHint(ClusterEvent(Resource.STORAGE_CLASS, changed), after_class_change),
+        EventHint(storage_class, after_class_change, per_event=True),
         EventHint(ClusterEvent(claim, changed), after_claim_change),
         EventHint(ClusterEvent(Resource.PERSISTENT_VOLUME, changed)),
         EventHint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
-        EventHint(ClusterEvent(Resource.CSI_NODE, changed), after_csi_node_change),
-        EventHint(
-            ClusterEvent(Resource.CSI_DRIVER, Action.UPDATE | Action.DELETE), after_driver_change
-        ),
-        EventHint(ClusterEvent(pool, changed), after_capacity_change),
+        EventHint(csi_node, after_csi_node_change, per_event=True),
+        EventHint(driver, after_driver_change, per_event=True),
+        EventHint(ClusterEvent(pool, changed), after_capacity_change, per_event=True),
     )
 
 
