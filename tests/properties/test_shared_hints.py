@@ -39,13 +39,16 @@ def twin_of(pod: Pod, other: Pod) -> Pod:
 
 
 def promises(
-    registered: tuple[EventHint, ...], changes: Disturbance
+    pod: Pod, registered: tuple[EventHint, ...], changes: Disturbance
 ) -> Iterator[tuple[EventHint, object, object]]:
     """The hints that promise to read so little, with the changes they are asked about."""
     for old, new in changes:
         for event in events_of_change(old, new):
             for entry in registered:
-                if (entry.per_spec or entry.per_event) and entry.event.matches(event):
+                by_spec = (
+                    entry.per_spec if isinstance(entry.per_spec, bool) else entry.per_spec(pod)
+                )
+                if (by_spec or entry.per_event) and entry.event.matches(event):
                     yield entry, old, new
 
 
@@ -63,7 +66,7 @@ def test_pods_that_differ_in_labels_alone_share_the_answer(plugin: str) -> None:
         assert isinstance(stranger, Pod)
         twin = twin_of(pod, stranger)
         for changes in disturbances(case, other, dice):
-            for entry, old, new in promises(registered, changes):
+            for entry, old, new in promises(pod, registered, changes):
                 question = entry.class_hint or entry.hint
                 assert question is not None
                 assert entry.hint is not None

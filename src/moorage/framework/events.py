@@ -147,8 +147,9 @@ class EventHint(NamedTuple):
 
     `per_class` promises that the function reads of the refused pod nothing but its spec, labels
     and namespace: equal pods then share one answer, however many of them wait. `per_spec` promises
-    that it does not read labels either, so that pods which differ in those alone share the answer,
-    and `per_event` that it reads nothing of the pod at all.
+    that it does not read labels either, so that pods which differ in those alone share the answer;
+    where that depends on the spec, a function says of which pods it is true, and the others share
+    it by class. `per_event` promises that nothing of the pod is read at all.
 
     A `class_hint` reads no more than that, and is asked first: where it skips, the function would
     skip all of them; where it does not, the function is asked for each. Of the two the promises
@@ -159,5 +160,5 @@ class EventHint(NamedTuple):
     hint: HintFunction | None = None
     per_class: bool = False
     class_hint: HintFunction | None = None
-    per_spec: bool = False
+    per_spec: bool | Callable[[Pod], bool] = False
     per_event: bool = False

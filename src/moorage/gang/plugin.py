@@ -113,8 +113,15 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         return (
             EventHint(named),
             EventHint(written, self.after_group_change),
-            EventHint(room, self.after_more_room, class_hint=self.may_use_room),
-            EventHint(nodes, self.after_more_room, class_hint=self.may_use_room),
+            *(
+                EventHint(
+                    more_room,
+                    self.after_more_room,
+                    class_hint=self.may_use_room,
+                    per_spec=_names_its_group,
+                )
+                for more_room in (room, nodes)
+            ),
         )
 
     def after_group_change(self, pod: Pod, old: PodGroup | None, new: PodGroup | None) -> Hint:
@@ -157,6 +164,11 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
             return Hint.SKIP if groups.refusal(pod) else Hint.QUEUE
         waits = group.refusal() is not None and not group.backs_off
         return Hint.SKIP if waits else Hint.QUEUE
+
+
+def _names_its_group(pod: Pod) -> bool:
+    """Whether the pod's spec tells its group, and not its labels."""
+    return pod.spec.scheduling_group is not None
 
 
 def _asked(group: PodGroup) -> tuple[object, ...]:

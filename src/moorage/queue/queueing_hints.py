@@ -40,21 +40,31 @@ class PluginHints(NamedTuple):
     per_event: tuple[EventHint, ...]
     per_spec: tuple[EventHint, ...]
     per_class: tuple[EventHint, ...]
+    """Those that share the answer by class, for some pods if not for all."""
     asks_each: bool
     """Whether only the pods themselves tell."""
 
     @classmethod
     def of(cls, hints: tuple[EventHint, ...]) -> "PluginHints":
         """The hints, sorted."""
-        rest = [each for each in hints if not each.per_event and not each.per_spec]
-        per_class = tuple(each for each in rest if each.per_class or each.class_hint is not None)
+        rest = [each for each in hints if not each.per_event]
+        asked_each = [each for each in rest if not _is_shared(each)]
         return cls(
             hints,
             tuple(each for each in hints if each.per_event),
-            tuple(each for each in hints if each.per_spec and not each.per_event),
-            per_class,
-            len(per_class) < len(rest),
+            tuple(each for each in rest if each.per_spec),
+            tuple(each for each in rest if _is_shared(each) and each.per_spec is not True),
+            bool(asked_each),
         )
+
+
+def _is_shared(entry: EventHint) -> bool:
+    return bool(entry.per_spec or entry.per_class or entry.class_hint is not None)
+
+
+def _shares_by_spec(entry: EventHint, pod: Pod) -> bool:
+    promised = entry.per_spec
+    return promised if isinstance(promised, bool) else promised(pod)
 
 
 HintsByPlugin = dict[str, dict[str, PluginHints]]
@@ -112,9 +122,9 @@ class SharedAnswers:
         if entry.class_hint is None:
             if entry.per_event:
                 return self._once(entry, None, hint, queued.judged)
-            if entry.per_spec:
+            if _shares_by_spec(entry, queued.judged):
                 return self._once(entry, alike(queued), hint, queued.judged)
-            if entry.per_class and queued.seen_as is None:
+            if (entry.per_class or entry.per_spec) and queued.seen_as is None:
                 return self._once(entry, queued.info.cls, hint, queued.judged)
         return hint(queued.judged, self.old, self.new) is Hint.QUEUE
 
@@ -153,17 +163,23 @@ class QueueingHints:
         """Of the pods that one plugin refused those that an event may move, class by class."""
         wakes_all = hints.asks_each
         if hints.per_event and not wakes_all:
-            sample = next(iter(next(iter(next(iter(specs.values())).values())).values())).judged
+            sample = _first(next(iter(next(iter(specs.values())).values())))
             wakes_all = any(answers.may_wake(each, None, sample) for each in hints.per_event)
         if not wakes_all and not hints.per_spec and not hints.per_class:
             return
         for spec, classes in specs.items():
-            if wakes_all or _some(hints.per_spec, spec, next(iter(classes.values())), answers):
+            if wakes_all:
                 yield from classes.values()
-            elif hints.per_class:
-                for cls, pods in classes.items():
-                    if _some(hints.per_class, cls, pods, answers):
-                        yield pods
+                continue
+            sample = _first(next(iter(classes.values())))
+            by_spec = [each for each in hints.per_spec if _shares_by_spec(each, sample)]
+            if any(answers.may_wake(each, spec, sample) for each in by_spec):
+                yield from classes.values()
+                continue
+            by_class = [each for each in hints.per_class if each not in by_spec]
+            for cls, pods in classes.items() if by_class else ():
+                if any(answers.may_wake(each, cls, _first(pods)) for each in by_class):
+                    yield pods
 
     def weigh(
         self, queued: QueuedPod, heard: QueueEvent, answers: SharedAnswers
@@ -220,17 +236,8 @@ class QueueingHints:
 _NOBODY: Final[dict[str, PluginHints]] = {}
 
 
-def _some(
-    hints: Sequence[EventHint],
-    who: Hashable,
-    pods: Mapping[str, QueuedPod],
-    answers: SharedAnswers,
-) -> bool:
-    """Whether any of the hints may move any of those who share the answer."""
-    if not hints:
-        return False
-    sample = next(iter(pods.values())).judged
-    return any(answers.may_wake(entry, who, sample) for entry in hints)
+def _first(pods: Mapping[str, QueuedPod]) -> Pod:
+    return next(iter(pods.values())).judged
 
 
 def _changes_what_was_seen(event: ClusterEvent) -> bool:

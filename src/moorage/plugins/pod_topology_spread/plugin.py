@@ -18,7 +18,6 @@ from moorage.framework.events import (
     ClusterEvent,
     EventHint,
     Hint,
-    HintFunction,
     Resource,
 )
 from moorage.framework.plugin import Needs
@@ -151,16 +150,10 @@ def _has_all_keys(node: Node, constraints: tuple[Constraint, ...]) -> bool:
     return all(each.topology_key in node.labels for each in constraints)
 
 
-def _unless_labels_matter(hint: HintFunction) -> HintFunction:
-    """The hint, for all pods with the same spec; where their labels count, each is to be asked."""
-
-    def for_all(sample: Pod, old: Any, new: Any) -> Hint:
-        constraints = sample.spec.topology_spread_constraints
-        if any(constraint.match_label_keys for constraint in constraints):
-            return Hint.QUEUE
-        return hint(sample, old, new)
-
-    return for_all
+def _ignores_labels(pod: Pod) -> bool:
+    """Whether the pod's own labels have no part in its constraints."""
+    constraints = pod.spec.topology_spread_constraints
+    return not any(constraint.match_label_keys for constraint in constraints)
 
 
 MISMATCH = "node(s) didn't match pod topology spread constraints"
@@ -248,15 +241,11 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
             EventHint(
                 ClusterEvent(Resource.ASSIGNED_POD, assigned),
                 self._after_assigned_pod,
-                class_hint=_unless_labels_matter(self._after_assigned_pod),
-                per_spec=True,
+                per_spec=_ignores_labels,
             ),
             EventHint(ClusterEvent(Resource.TARGET_POD, target), self._after_target_pod),
             EventHint(
-                ClusterEvent(Resource.NODE, node),
-                self._after_node,
-                class_hint=_unless_labels_matter(self._after_node),
-                per_spec=True,
+                ClusterEvent(Resource.NODE, node), self._after_node, per_spec=_ignores_labels
             ),
         )
 
