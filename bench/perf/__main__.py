@@ -140,6 +140,8 @@ def _each(
         figures = _figures(outcome)
         figures["seconds"] = round(time.monotonic() - began, 1)
         figures["others"] = round(contention.others(), 2)
+        figures["date"] = datetime.datetime.now(datetime.UTC).date().isoformat()
+        figures["machine"] = report.machine()
         row[name] = figures
         if report.ran_beside_others(row, name):
             part = f"{figures['others']:.0%} of the machine"
@@ -171,11 +173,10 @@ def _figures(outcome: run.Outcome) -> dict[str, Any]:
 
 def _page() -> list[str]:
     rows = sorted(kept.rows(), key=lambda row: (row["topic"], row["case"]))
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     lines = [
-        f"{today}: Kubernetes {module.version()}, Moorage {__version__}, Python "
-        f"{platform.python_version()}; {report.machine()}, which etcd, kube-apiserver and the "
-        "workload share." + _limits(rows),
+        f"{report.provenance(rows)}: Kubernetes {module.version()}, Moorage {__version__}, Python "
+        f"{platform.python_version()}; etcd, kube-apiserver and the workload share the machine."
+        + _limits(rows),
         "",
     ]
     for table in (report.table(rows), report.small_table(rows)):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bench.perf import module, report
 
-FILE: Final = module.ROOT / "build" / "bench-perf.jsonl"
+FILE: Final = module.ROOT / "bench" / "perf" / "measured.jsonl"
 Row = dict[str, Any]
 
 

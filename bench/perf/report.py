@@ -74,6 +74,15 @@ def machine() -> str:
     return f"{os.cpu_count()} cores ({_processor()}), {memory:.0f} GiB"
 
 
+def provenance(rows: Iterable[Row]) -> str:
+    """When the figures were measured, and on what."""
+    found = [row[name] for row in rows for name in SCHEDULERS if "date" in row.get(name, {})]
+    dates = sorted({figures["date"] for figures in found})
+    machines = sorted({figures["machine"] for figures in found})
+    days = " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "undated"
+    return f"{days}, {'; '.join(machines)}" if machines else days
+
+
 def _processor() -> str:
     known = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return known[1] if known else platform.machine()

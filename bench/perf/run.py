@@ -18,6 +18,8 @@ from tests.integration.control_plane import ControlPlane
 WITHOUT: Final = ("ServiceAccount", "TaintNodesByCondition", "Priority")
 """Admission that upstream does without, too."""
 FLAGS: Final = ("--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000")
+ENVIRONMENT: Final = {"GOGC": "400"}
+"""The control plane trades memory for CPU: two cores are shared, and it needs the most of them."""
 SERVED: Final = {
     "GenericWorkload": ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"),
     "DynamicResourceAllocation": ("resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"),
@@ -40,7 +42,8 @@ def control_plane(programs: Path, home: Path, workload: Workload | None) -> Cont
         f"{group}=true" for gate, groups in SERVED.items() if gates.get(gate) for group in groups
     )
     runtime = [f"--runtime-config={served}"] if served else []
-    return ControlPlane(programs, home, *FLAGS, *gate_flags(gates), *runtime, without=WITHOUT)
+    flags = (*FLAGS, *gate_flags(gates), *runtime)
+    return ControlPlane(programs, home, *flags, without=WITHOUT, environment=ENVIRONMENT)
 
 
 def run(

@@ -2,7 +2,8 @@
 
 Once a second the pods that were scheduled since the last sample are divided by the time since then;
 the first sample is left out, and seconds without any are spread over. Average and percentiles are
-of those samples. A workload that ends sooner has none: its average is from the first to the last.
+of those samples. A workload that ends sooner has none, and there upstream tells nothing: here its
+average is from when the first pod came to when the last was scheduled, victims' leaving included.
 
 Beside that, how fast pods came: nobody schedules more than there are.
 """
@@ -33,16 +34,16 @@ class Count:
 
     def __init__(self) -> None:
         self.total = 0
-        self._first = self._last = 0.0
+        self.first = self.last = 0.0
 
     def add(self) -> None:
-        self._last = time.monotonic()
-        self._first = self._first or self._last
+        self.last = time.monotonic()
+        self.first = self.first or self.last
         self.total += 1
 
     @property
     def rate(self) -> float:
-        span = self._last - self._first
+        span = self.last - self.first
         return (self.total - 1) / span if span else 0.0
 
 
@@ -54,6 +55,7 @@ class Collector:
         self._labels = labels.items()
         self._came, self._scheduled = Count(), Count()
         self._samples: list[float] = []
+        self._began = time.monotonic()
 
     def came(self, pod: Pod) -> None:
         """A pod that was not there is there."""
@@ -92,6 +94,8 @@ class Collector:
     def result(self) -> Throughput:
         found, scheduled = sorted(self._samples), self._scheduled
         if not found:
-            return Throughput(scheduled.total, scheduled.rate, 0.0, 0.0, 0.0)
+            span = scheduled.last - (self._came.first or self._began)
+            average = scheduled.total / span if scheduled.total and span > 0 else 0.0
+            return Throughput(scheduled.total, average, 0.0, 0.0, 0.0)
         p50, p90, p99 = (found[math.ceil(len(found) * part / 100) - 1] for part in (50, 90, 99))
         return Throughput(scheduled.total, sum(found) / len(found), p50, p90, p99)

@@ -17,7 +17,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,12 @@ class ControlPlane:
     """One etcd, one kube-apiserver, an administrator's kubeconfig and a plain client."""
 
     def __init__(
-        self, programs: Path, home: Path, *flags: str, without: Sequence[str] = NO_CONTROLLER
+        self,
+        programs: Path,
+        home: Path,
+        *flags: str,
+        without: Sequence[str] = NO_CONTROLLER,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.programs = programs
         self.home = home
@@ -86,6 +91,7 @@ class ControlPlane:
         self.port, self.etcd_port, self._peer_port = free_ports(3)
         self._flags = (*auditing.flags(home), *flags)
         self._without = without
+        self._environment = {**os.environ, **(environment or {})}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     @property
@@ -166,6 +172,7 @@ class ControlPlane:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                env=self._environment,
                 preexec_fn=functools.partial(die_with_parent, os.getpid()),
             )
         self._running[name] = process
