@@ -79,6 +79,11 @@ class Client:
     async def delete_all(self, path: str) -> None:
         await asyncio.to_thread(self._plane.request, "DELETE", path)
 
+    async def count(self, path: str) -> int:
+        """How many objects there are, by the server's own count."""
+        page = await asyncio.to_thread(self._plane.request, "GET", f"{path}?limit=1")
+        return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))
+
     async def list(self, resource: Resource) -> Any:
         return await self._server.list_page(resource)
 

@@ -5,21 +5,25 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from bench.perf.attempts import Histogram, scrape
+from bench.perf.client import Client
 from bench.perf.contention import machine_seconds
 from bench.perf.pods import Pods
 from bench.perf.schedulers import SchedulerProcess, cpu_seconds
 from bench.perf.throughput import Collector, Throughput
+from moorage.watch.api_resources import EVENTS
 
 
 class Figures(NamedTuple):
     """What one collection has found; CPU in milliseconds per pod, latencies in milliseconds.
 
     `arriving` is the pods per second that came, which nobody can be faster than; `rest_per_pod` is
-    what everybody but the scheduler used: API server, etcd, and the workload.
+    what everybody but the scheduler used: API server, etcd, and the workload. `events_per_pod` are
+    the events that were stored meanwhile, each of them a request: not everybody tells of each pod.
     """
 
     throughput: Throughput
     arriving: float
+    events_per_pod: float
     attempts_per_pod: float
     attempt_p50: float
     attempt_p99: float
@@ -31,16 +35,19 @@ class Figures(NamedTuple):
 class Measurement:
     """Collects what a scheduler does while it is asked to."""
 
-    def __init__(self, scheduler: SchedulerProcess, pods: Pods) -> None:
+    def __init__(self, scheduler: SchedulerProcess, pods: Pods, client: Client) -> None:
         self._scheduler = scheduler
         self._pods = pods
+        self._client = client
         self._sampling: asyncio.Task[None] | None = None
         self._attempts = Histogram({})
         self._cpu = self._all = 0.0
+        self._events = 0
         self.found: list[Figures] = []
 
     async def start(self, namespaces: frozenset[str], labels: Mapping[str, str]) -> None:
         self._attempts = await self._scraped()
+        self._events = await self._client.count(EVENTS.path())
         self._pods.collector = collector = Collector(namespaces, labels)
         self._sampling = asyncio.ensure_future(collector.run())
         self._cpu, self._all = cpu_seconds(self._scheduler.pid), machine_seconds()
@@ -55,11 +62,13 @@ class Measurement:
         sampling.cancel()
         await asyncio.gather(sampling, return_exceptions=True)
         attempts = (await self._scraped()).since(self._attempts)
+        events = await self._client.count(EVENTS.path()) - self._events
         result = collector.result()
         self.found.append(
             Figures(
                 throughput=result,
                 arriving=collector.arriving,
+                events_per_pod=events / max(result.pods, 1),
                 attempts_per_pod=attempts.total / max(result.pods, 1),
                 attempt_p50=attempts.quantile(0.5),
                 attempt_p99=attempts.quantile(0.99),

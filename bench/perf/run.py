@@ -91,7 +91,7 @@ async def _carry_out(
         kubeconfig.load_kubeconfig([plane.kubeconfig]), qps=0, selectors={}, request_seconds=120
     )
     pods, client = Pods(), Client(plane, server)
-    measurement = Measurement(process, pods)
+    measurement = Measurement(process, pods, client)
     following = asyncio.ensure_future(pods.follow(client))
     try:
         async with asyncio.timeout(limit):
