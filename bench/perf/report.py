@@ -11,8 +11,8 @@ BEGIN: Final = "<!-- bench-perf: written by make bench-perf -->"
 END: Final = "<!-- /bench-perf -->"
 HEAD: Final = (
     "| case | nodes, pods | kube-scheduler pods/s | Moorage pods/s | ratio "
-    "| of the limit | p50, p90, p99 of both | attempt p99 ms "
-    "| CPU ms/pod | MB | upstream's threshold |"
+    "| of the limit | CPU ms/pod | attempts/pod | average, p50, p90, p99 of samples "
+    "| attempt p99 ms | MB | upstream's threshold |"
 )
 SMALL_HEAD: Final = "| case | nodes, pods | pods/s of both | CPU ms/pod | MB |"
 BUSY_HEAD: Final = "| case | nodes, pods | CPU ms/pod of both | kube-scheduler's of Moorage's |"
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 def table(rows: Iterable[Row]) -> list[str]:
     """Workloads with enough pods to compare how fast both are."""
-    lines = [HEAD, "|" + "---|" * 11]
+    lines = [HEAD, "|" + "---|" * 12]
     return lines + [_line(row) for row in rows if _is_told(row) and _is_large(row)]
 
 
@@ -100,7 +100,7 @@ def faults(rows: Iterable[Row]) -> list[str]:
 
 def ratio(row: Row) -> float:
     """How many times as fast Moorage is."""
-    peer, ours = (row[name]["average"] for name in SCHEDULERS)
+    peer, ours = (row[name]["overall"] for name in SCHEDULERS)
     return float(ours / peer) if peer else 0.0
 
 
@@ -124,13 +124,13 @@ def arriving(row: Row) -> float:
 def keeps_up(row: Row) -> bool:
     """Whether Moorage schedules pods as they come, so that nobody could be faster."""
     came = arriving(row)
-    return bool(came and row["moorage"]["average"] >= KEEPING_UP * came)
+    return bool(came and row["moorage"]["overall"] >= KEEPING_UP * came)
 
 
 def is_fast(row: Row) -> bool:
     """Whether Moorage is twice as fast, or nearly as fast as the API server allows."""
     bound = limit(row)
-    return ratio(row) >= 2 or bool(bound and row["moorage"]["average"] >= NEARLY * bound)
+    return ratio(row) >= 2 or bool(bound and row["moorage"]["overall"] >= NEARLY * bound)
 
 
 def was_busy(row: Row) -> bool:
@@ -173,20 +173,21 @@ def _size(row: Row) -> str:
 
 def _line(row: Row) -> str:
     peer, ours = row["kube-scheduler"], row["moorage"]
-    percentiles = [_pair(row, key) for key in ("p50", "p90", "p99")] if ours["p50"] else []
+    keys = ("average", "p50", "p90", "p99") if ours["p50"] and peer["p50"] else ()
     bound = limit(row)
-    share = [f"{ours['average'] / bound:.0%} of {bound:.0f}"] if bound else []
+    share = [f"{ours['overall'] / bound:.0%} of {bound:.0f}"] if bound else []
     share += ["as fast as they came"] if keeps_up(row) else []
     cells = (
         row["case"],
         _size(row),
-        f"{peer['average']:.0f}",
-        f"{ours['average']:.0f}",
+        f"{peer['overall']:.0f}",
+        f"{ours['overall']:.0f}",
         f"{ratio(row):.1f}",
         "; ".join(share),
-        "; ".join(percentiles),
-        _pair(row, "attempt_p99", 1),
         _pair(row, "cpu_per_pod", 2),
+        _pair(row, "attempts_per_pod", 1),
+        "; ".join(_pair(row, key) for key in keys),
+        _pair(row, "attempt_p99", 1),
         _pair(row, "memory_mb"),
         f"{row['threshold']:.0f}" if row["threshold"] else "",
     )
@@ -194,7 +195,7 @@ def _line(row: Row) -> str:
 
 
 def _small_line(row: Row) -> str:
-    figures = (_pair(row, "average"), _pair(row, "cpu_per_pod", 1), _pair(row, "memory_mb"))
+    figures = (_pair(row, "overall"), _pair(row, "cpu_per_pod", 1), _pair(row, "memory_mb"))
     return "| " + " | ".join((row["case"], _size(row), *figures)) + " |"
 
 

@@ -2,10 +2,12 @@
 
 Once a second the pods that were scheduled since the last sample are divided by the time since then;
 the first sample is left out, and seconds without any are spread over. Average and percentiles are
-of those samples. A workload that ends sooner has none, and there upstream tells nothing: here its
-average is from when the first pod came to when the last was scheduled, victims' leaving included.
+of those samples, and a workload that ends sooner has none.
 
-Beside that, how fast pods came: nobody schedules more than there are.
+A few samples tell little: the last one ends when somebody looks, not when the last pod has its
+node. So both are compared by `overall`: pods by the time from when the first came to when the last
+was scheduled, the leaving of victims included. Beside that, how fast pods came: nobody schedules
+more than there are.
 """
 
 import asyncio
@@ -23,6 +25,7 @@ class Throughput(NamedTuple):
     """Pods per second, and how many pods that is about."""
 
     pods: int
+    overall: float
     average: float
     p50: float
     p90: float
@@ -92,10 +95,10 @@ class Collector:
             counted, since, skipped = count, now, 0
 
     def result(self) -> Throughput:
-        found, scheduled = sorted(self._samples), self._scheduled
+        found, pods = sorted(self._samples), self._scheduled.total
+        span = self._scheduled.last - (self._came.first or self._began)
+        overall = pods / span if pods and span > 0 else 0.0
         if not found:
-            span = scheduled.last - (self._came.first or self._began)
-            average = scheduled.total / span if scheduled.total and span > 0 else 0.0
-            return Throughput(scheduled.total, average, 0.0, 0.0, 0.0)
+            return Throughput(pods, overall, 0.0, 0.0, 0.0, 0.0)
         p50, p90, p99 = (found[math.ceil(len(found) * part / 100) - 1] for part in (50, 90, 99))
-        return Throughput(scheduled.total, sum(found) / len(found), p50, p90, p99)
+        return Throughput(pods, overall, sum(found) / len(found), p50, p90, p99)

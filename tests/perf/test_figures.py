@@ -49,6 +49,31 @@ def test_the_first_sample_is_left_out_and_idle_seconds_are_spread(
     assert found.p99 >= found.p90 >= found.p50 > 0
 
 
+def test_what_is_over_at_once_is_timed_from_its_first_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gang that is bound at once has waited for its victims first."""
+    now = iter([100.0, 101.0, 101.0, 103.0, 103.0])
+    monkeypatch.setattr(throughput.time, "monotonic", lambda: next(now))
+    collector = _collector()
+    one = pod("a").labelled({"type": "measured"}).build()
+
+    for tell in (collector.came, collector.came, collector.scheduled, collector.scheduled):
+        tell(one)
+
+    assert collector.result().overall == 1.0
+
+
+def test_pods_that_came_before_are_timed_from_where_it_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = iter([100.0, 104.0])
+    monkeypatch.setattr(throughput.time, "monotonic", lambda: next(now))
+    collector = _collector()
+
+    collector.scheduled(pod("a").labelled({"type": "measured"}).build())
+
+    assert collector.result().overall == 0.25
+
+
 def test_a_quantile_lies_within_its_bucket() -> None:
     found = Histogram({0.001: 0.0, 0.002: 10.0, 0.004: 20.0, float("inf"): 20.0})
 
@@ -61,15 +86,19 @@ def test_what_came_before_is_taken_off() -> None:
     before, after = Histogram({1.0: 2.0}), Histogram({1.0: 5.0})
 
     assert after.since(before).buckets == {1.0: 3.0}
+    assert after.since(before).total == 3.0
+    assert Histogram({}).total == 0.0
 
 
 FIGURES = {
     "pods": 10_000,
-    "average": 100.0,
+    "overall": 100.0,
+    "average": 95.0,
     "p50": 90.0,
     "p90": 110.0,
     "p99": 120.0,
     "attempt_p99": 3.0,
+    "attempts_per_pod": 1.0,
     "cpu_per_pod": 2.0,
     "memory_mb": 100.0,
 }
@@ -79,7 +108,7 @@ ROW = {
     "pods": 11_000,
     "threshold": 680.0,
     "kube-scheduler": FIGURES,
-    "moorage": {**FIGURES, "average": 250.0},
+    "moorage": {**FIGURES, "overall": 250.0},
 }
 
 
@@ -90,8 +119,21 @@ def test_a_workload_is_a_line_with_both_and_their_ratio() -> None:
     assert line.endswith("| 680 |")
 
 
+def test_a_page_says_when_and_on_what_its_figures_were_measured() -> None:
+    early = {**FIGURES, "date": "2026-11-16", "machine": "2 cores"}
+    late = {**FIGURES, "date": "2026-11-18", "machine": "2 cores"}
+
+    both = {**ROW, "kube-scheduler": early, "moorage": late}
+    assert report.provenance([both]) == "2026-11-16 to 2026-11-18, 2 cores"
+    assert report.provenance([{**both, "moorage": early}]) == "2026-11-16, 2 cores"
+    assert report.provenance([{**both, "moorage": {**late, "machine": "4 cores"}}]).endswith(
+        "2 cores; 4 cores"
+    )
+    assert report.provenance([ROW]) == "undated"
+
+
 def test_the_verdict_counts_who_is_twice_as_fast_and_who_costs_half() -> None:
-    slow = {**ROW, "moorage": {**FIGURES, "average": 90.0, "cpu_per_pod": 1.0}}
+    slow = {**ROW, "moorage": {**FIGURES, "overall": 90.0, "cpu_per_pod": 1.0}}
 
     assert report.verdict([ROW, slow]) == (
         "Of 2 workloads 1 are at least twice as fast, 0 more reach 85% of the limit, and 1 are "
@@ -129,23 +171,23 @@ def test_a_handful_of_pods_is_told_without_a_ratio() -> None:
 
 def test_the_share_of_what_the_api_server_bears_is_told() -> None:
     peer, ours = {**FIGURES, "rest_per_pod": 9.0}, {**FIGURES, "rest_per_pod": 8.0}
-    row = {**ROW, "cores": 2, "kube-scheduler": {**peer, "average": 150.0}}
+    row = {**ROW, "cores": 2, "kube-scheduler": {**peer, "overall": 150.0}}
 
-    (line,) = report.table([{**row, "moorage": {**ours, "average": 200.0}}])[2:]
+    (line,) = report.table([{**row, "moorage": {**ours, "overall": 200.0}}])[2:]
     assert "| 80% of 250 |" in line
-    assert not report.is_fast({**row, "moorage": {**ours, "average": 200.0}})
-    assert report.is_fast({**row, "moorage": {**ours, "average": 220.0}})
+    assert not report.is_fast({**row, "moorage": {**ours, "overall": 200.0}})
+    assert report.is_fast({**row, "moorage": {**ours, "overall": 220.0}})
 
 
 def test_who_schedules_pods_as_they_come_could_not_be_faster() -> None:
-    peer = {**FIGURES, "average": 100.0, "arriving": 110.0}
-    ours = {**FIGURES, "average": 120.0, "arriving": 125.0}
+    peer = {**FIGURES, "overall": 100.0, "arriving": 110.0}
+    ours = {**FIGURES, "overall": 120.0, "arriving": 125.0}
     row = {**ROW, "kube-scheduler": peer, "moorage": ours}
 
     (line,) = report.table([row])[2:]
     assert "| as fast as they came |" in line
     assert "1 more schedule pods as fast as they come" in report.verdict([row])
-    assert not report.keeps_up({**row, "moorage": {**ours, "average": 100.0}})
+    assert not report.keeps_up({**row, "moorage": {**ours, "overall": 100.0}})
     assert not report.keeps_up({**row, "kube-scheduler": {**peer, "arriving": 140.0}})
     assert not report.keeps_up(ROW)
 

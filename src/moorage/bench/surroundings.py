@@ -1,8 +1,9 @@
-"""What happens beside attempts in some workloads: volumes, gated pods, storms of updates.
+"""What happens beside attempts in some workloads: volumes, gated pods, storms of changes.
 
 `volumes`  every pod has a claim that is bound to a volume of its own, and nodes limit volumes
 `gated`    twice as many pods wait behind a gate, and a pod ends after every attempt
 `storm`    as many pods fit nowhere, and ten nodes are heard of after every attempt
+`leaving`  as many pods wait, each with labels of its own, and a pod ends after every attempt
 """
 
 from typing import Any, Final
@@ -65,15 +66,23 @@ def crowd(kind: str, cache: Cache, queue: SchedulingQueue, pods: int) -> None:
             queue.add(cache.info(waiting), 0.0)
     elif kind == "storm":
         for index in range(pods):
-            queue.add(cache.info(workload_kinds.bystander(index, {"priority": 1}, "64")), 0.0)
-            queued = queue.pop(0.0)
-            assert queued is not None
-            queue.put_back(queued, {"NodeResourcesFit"}, (), False, 0.0)
+            too_large = workload_kinds.bystander(index, {"priority": 1}, "64")
+            _refuse(queue, cache, too_large, "NodeResourcesFit")
+    elif kind == "leaving":
+        for index in range(pods):
+            _refuse(queue, cache, workload_kinds.ordinal_bystander(index), "PodTopologySpread")
+
+
+def _refuse(queue: SchedulingQueue, cache: Cache, pod: Pod, plugin: str) -> None:
+    queue.add(cache.info(pod), 0.0)
+    queued = queue.pop(0.0)
+    assert queued is not None
+    queue.put_back(queued, {plugin}, (), False, 0.0)
 
 
 def disturb(kind: str, cache: Cache, queue: SchedulingQueue, decided: Pod, turn: int) -> None:
     """What is heard of between one attempt and the next."""
-    if kind == "gated":
+    if kind in ("gated", "leaving"):
         gone = cache.pod(decided.uid)
         cache.remove_pod(decided.uid)
         _tell(queue, None if gone is None else gone.pod, None)

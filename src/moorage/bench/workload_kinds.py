@@ -75,6 +75,21 @@ def bystander(index: int, spec: Raw, cpu: str = "1") -> Pod:
     return decode_as(raw, Pod)
 
 
+def ordinal_bystander(index: int) -> Pod:
+    """One that keeps to the zones of its like, with labels of its own, as a StatefulSet's have."""
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "ordinal"}},
+    }
+    raw = _raw(index, {"cpu": "1", "memory": "1Gi"}, {"topologySpreadConstraints": [constraint]})
+    name = f"ordinal-{index}"
+    labels = {"app": "ordinal", "apps.kubernetes.io/pod-index": str(index)}
+    raw["metadata"] |= {"name": name, "uid": name, "labels": labels}
+    return decode_as(raw, Pod)
+
+
 def _raw(index: int, requests: dict[str, str], spec: Raw | None = None) -> Raw:
     return {
         "metadata": {
@@ -219,6 +234,7 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "volumes": _with_volume,
     "gated": _varied,
     "storm": _varied,
+    "leaving": _varied,
     **{kind: partial(_claiming, kind) for kind in DEVICE_KINDS},
 }
 

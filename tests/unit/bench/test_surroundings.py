@@ -44,6 +44,18 @@ def test_a_storm_moves_nobody_who_would_fit_nowhere_all_the_same() -> None:
     assert {queued.state for queued in bench.queue} == {State.UNSCHEDULABLE}
 
 
+def test_pods_that_leave_move_nobody_who_keeps_to_others() -> None:
+    bench = _bench("leaving")
+    pod = bench.pods[0]
+    bench.cache.assume(bench.cache.info(pod), "node-0")
+
+    surroundings.disturb("leaving", bench.cache, bench.queue, pod, 1)
+
+    assert bench.cache.pod(pod.uid) is None
+    assert [queued.state for queued in bench.queue] == [State.UNSCHEDULABLE] * PODS
+    assert len({queued.info.cls for queued in bench.queue}) == PODS
+
+
 def test_pods_with_volumes_are_placed_by_nodes_that_attach_few() -> None:
     bench = _bench("volumes")
     for pod in bench.pods:
@@ -54,7 +66,7 @@ def test_pods_with_volumes_are_placed_by_nodes_that_attach_few() -> None:
     assert all(placed)
 
 
-@pytest.mark.parametrize("kind", ["volumes", "gated", "storm"])
+@pytest.mark.parametrize("kind", ["volumes", "gated", "storm", "leaving"])
 def test_every_pod_that_arrives_is_scheduled(kind: str) -> None:
     found = throughput.measure_throughput(kind, NODES, PODS, _profiles(), 1)
 
