@@ -1,14 +1,16 @@
 """Which workloads come first, and how long they will take.
 
-1. Families (`dra`, `volumes`) take turns, so that a run that ends early has something of each.
-2. Within a family its cases take turns, and of a case the size that says most comes first: of those
-   for performance the one with the most nodes, of these the one with the fewest pods, but enough of
-   them to tell how fast they are scheduled.
+1. Every case has its turn before any has a second, so that a run that ends early has something of
+   each; families of cases (`dra`, `volumes`) take turns in that.
+2. Of a case the size that says most comes first: of those for performance the one with the most
+   nodes, of these the one with the fewest pods, but enough of them to tell how fast they are
+   scheduled.
 """
 
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
+from itertools import zip_longest
 from typing import Final, TypeVar
 
 from bench.perf.cases import Workload
@@ -23,11 +25,13 @@ OBJECTS_PER_SECOND: Final = 250.0
 
 
 def in_order(workloads: Iterable[Workload]) -> list[Workload]:
-    """The most telling first, and not two of a topic in a row while there are others."""
-    telling = sorted(workloads, key=_rank)
-    families = _in_turns(telling, lambda workload: workload.topic.partition("/")[0])
-    turns = [_merged(_in_turns(family, lambda workload: workload.case)) for family in families]
-    return _merged(turns)
+    """The most telling of each case first, families in turns; then the second of each."""
+    cases = _in_turns(sorted(workloads, key=_rank), lambda workload: workload.case)
+    ordered: list[Workload] = []
+    for turn in zip_longest(*cases):
+        families = _in_turns(filter(None, turn), lambda each: each.topic.partition("/")[0])
+        ordered += _merged(families)
+    return ordered
 
 
 def expected_seconds(workload: Workload, known: float | None = None) -> float:
