@@ -52,7 +52,7 @@ def test_the_first_sample_is_left_out_and_idle_seconds_are_spread(
 def test_what_is_over_at_once_is_timed_from_its_first_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     """A gang that is bound at once has waited for its victims first."""
     now = iter([100.0, 101.0, 101.0, 103.0, 103.0])
-    monkeypatch.setattr(throughput.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr("bench.perf.throughput.time.monotonic", lambda: next(now))
     collector = _collector()
     one = pod("a").labelled({"type": "measured"}).build()
 
@@ -66,7 +66,7 @@ def test_pods_that_came_before_are_timed_from_where_it_began(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = iter([100.0, 104.0])
-    monkeypatch.setattr(throughput.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr("bench.perf.throughput.time.monotonic", lambda: next(now))
     collector = _collector()
 
     collector.scheduled(pod("a").labelled({"type": "measured"}).build())

@@ -1,15 +1,18 @@
 """Pod affinity terms as the scheduler reads them: kube-scheduler's AffinityTerm and PodInfo."""
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
 from moorage.api import selectors
-from moorage.api.affinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
+from moorage.api.affinity import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity
 from moorage.api.pod import Pod
 from moorage.api.selectors import Selector, SelectorError
 
 NO_LABELS: Mapping[str, str] = {}
+KEPT: Final = 16_384
+"""Pods whose terms are remembered."""
 
 
 class AffinityTerm(msgspec.Struct, frozen=True, cache_hash=True):
@@ -98,6 +101,25 @@ def parse(pod: Pod) -> PodTerms:
         preferred("preferredAntiAffinityTerms", away),
         tuple(errors),
     )
+
+
+_parsed: dict[tuple[int, str], tuple[Affinity, PodTerms]] = {}
+
+
+def terms_of(pod: Pod) -> PodTerms:
+    """What `parse` reads, remembered for pods that are asked about again and again: whenever a pod
+    comes, goes or changes, so is every pod that waits for others.
+    """
+    affinity = pod.spec.affinity
+    if affinity is None:
+        return NO_TERMS
+    key = (id(affinity), pod.namespace)
+    known = _parsed.get(key)
+    if known is None or known[0] is not affinity:
+        if len(_parsed) >= KEPT:
+            _parsed.clear()
+        known = _parsed[key] = (affinity, parse(pod))
+    return known[1]
 
 
 def _term(pod: Pod, term: PodAffinityTerm) -> AffinityTerm:

@@ -43,6 +43,15 @@ class PluginHints(NamedTuple):
     """Those that share the answer by class, for some pods if not for all."""
     asks_each: bool
     """Whether only the pods themselves tell."""
+    depends: bool
+    """Whether it depends on the pod by what an answer is shared."""
+
+    def shared_for(self, sample: Pod) -> tuple[Sequence[EventHint], Sequence[EventHint]]:
+        """The hints whose answer such pods share by spec, and by class."""
+        if not self.depends:
+            return self.per_spec, self.per_class
+        by_spec = [each for each in self.per_spec if _shares_by_spec(each, sample)]
+        return by_spec, [each for each in self.per_class if each not in by_spec]
 
     @classmethod
     def of(cls, hints: tuple[EventHint, ...]) -> "PluginHints":
@@ -55,6 +64,7 @@ class PluginHints(NamedTuple):
             tuple(each for each in rest if each.per_spec),
             tuple(each for each in rest if _is_shared(each) and each.per_spec is not True),
             bool(asked_each),
+            any(callable(each.per_spec) for each in rest),
         )
 
 
@@ -104,15 +114,17 @@ class SharedAnswers:
         self._known: dict[tuple[int, Hashable], bool] = {}
 
     def may_wake(self, entry: EventHint, who: Hashable, sample: Pod) -> bool:
-        """Whether any of those who share the answer may be moved."""
-        known = self._known.get((id(entry), who))
-        if known is not None:
-            return known
+        """Whether any of those who share the answer may be moved; a Skip is not remembered."""
         question = entry.class_hint or entry.hint
+        if question is None:
+            return True
         try:
-            return question is None or self._once(entry, who, question, sample)
+            may = question(sample, self.old, self.new) is Hint.QUEUE
         except Exception:  # whoever asks for the single pod will report it
             return True
+        if may:
+            self._known[id(entry), who] = True
+        return may
 
     def says_queue(self, entry: EventHint, queued: QueuedPod) -> bool:
         """The answer for one pod."""
@@ -167,19 +179,21 @@ class QueueingHints:
             wakes_all = any(answers.may_wake(each, None, sample) for each in hints.per_event)
         if not wakes_all and not hints.per_spec and not hints.per_class:
             return
+        if wakes_all:
+            for classes in specs.values():
+                yield from classes.values()
+            return
         for spec, classes in specs.items():
-            if wakes_all:
-                yield from classes.values()
-                continue
             sample = _first(next(iter(classes.values())))
-            by_spec = [each for each in hints.per_spec if _shares_by_spec(each, sample)]
-            if any(answers.may_wake(each, spec, sample) for each in by_spec):
-                yield from classes.values()
-                continue
-            by_class = [each for each in hints.per_class if each not in by_spec]
-            for cls, pods in classes.items() if by_class else ():
-                if any(answers.may_wake(each, cls, _first(pods)) for each in by_class):
-                    yield pods
+            by_spec, by_class = hints.shared_for(sample)
+            for entry in by_spec:
+                if answers.may_wake(entry, spec, sample):
+                    yield from classes.values()
+                    break
+            else:
+                for cls, pods in classes.items() if by_class else ():
+                    if any(answers.may_wake(each, cls, _first(pods)) for each in by_class):
+                        yield pods
 
     def weigh(
         self, queued: QueuedPod, heard: QueueEvent, answers: SharedAnswers

@@ -34,7 +34,7 @@ def after_assigned_pod_change(pod: Pod, old: Pod | None, new: Pod | None) -> Hin
     """
     if any(each is not None and not _is_placed(each) for each in (old, new)):
         return Hint.SKIP
-    terms = affinity_terms.parse(pod)
+    terms = affinity_terms.terms_of(pod)
     if terms.errors or _pod_change_helps(terms, pod, old, new):
         return Hint.QUEUE
     return Hint.SKIP
@@ -47,12 +47,12 @@ def may_help_some(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
     """
     if any(each is not None and not _is_placed(each) for each in (old, new)):
         return Hint.SKIP
-    terms = affinity_terms.parse(pod)
+    terms = affinity_terms.terms_of(pod)
     if terms.errors:
         return Hint.QUEUE
     if old is not None and _matches_all(terms.affinity, old):
         return Hint.QUEUE
-    if new is None and old is not None and affinity_terms.parse(old).anti_affinity:
+    if new is None and old is not None and affinity_terms.terms_of(old).anti_affinity:
         return Hint.QUEUE
     return Hint.QUEUE if _pod_change_helps(terms, pod, old, new) else Hint.SKIP
 
@@ -61,7 +61,7 @@ def _pod_change_helps(terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | Non
     if new is None:
         assert old is not None
         shunned = _matches_any(terms.anti_affinity, old)
-        shunning = _matches_any(affinity_terms.parse(old).anti_affinity, pod)
+        shunning = _matches_any(affinity_terms.terms_of(old).anti_affinity, pod)
         return shunned or shunning or _may_be_first(terms, pod, old)
     came_near = _matches_all(terms.affinity, new)
     if old is None:
@@ -86,7 +86,7 @@ def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
     It moves to a topology of an affinity term, or away from any: somebody who is shunned may be
     left behind there, or somebody who shuns.
     """
-    terms = affinity_terms.parse(pod)
+    terms = affinity_terms.terms_of(pod)
     if terms.errors:
         return Hint.QUEUE
     sought = [term.topology_key for term in terms.affinity]
