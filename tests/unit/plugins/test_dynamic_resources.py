@@ -170,6 +170,25 @@ def test_a_pod_fits_where_the_devices_are_that_its_claim_selects() -> None:
     assert filtered(rule(made), made.cycle(using("c"))) == ["", "cannot allocate all claims"]
 
 
+def test_pods_that_differ_in_labels_alone_share_what_was_found_for_their_extended_resource() -> (
+    None
+):
+    made = Cluster(node("a"), node("b"))
+    spec = {**GPU_CLASS["spec"], "extendedResourceName": "example.com/gpu"}
+    made.add(decode_as({**GPU_CLASS, "spec": spec}, DeviceClass))
+    made.add(offered("a", "old"))
+    plugin = rule(made)
+    pods = [
+        pod(name).labelled({"pod": name}).requesting({"example.com/gpu": "1"})
+        for name in ("x", "y")
+    ]
+
+    found = [filtered(plugin, made.cycle(each)) for each in pods]
+
+    assert found == [["", "cannot allocate all claims"]] * 2
+    assert len(device_cache(made.cache).columns) == 1
+
+
 def test_a_claim_that_is_missing_keeps_its_pod_out_of_the_queue() -> None:
     made = cluster()
 

@@ -406,7 +406,7 @@ def _column_key(cycle: Cycle, state: ClaimState) -> Hashable:
         return specs
     if state.extended.spec.devices.requests:
         return STALE_EXTENDED
-    return specs, cycle.incoming.cls.id, bool(state.user_claims)
+    return specs, cycle.incoming.cls.like_spec, bool(state.user_claims)
 
 
 def _check_classes(
