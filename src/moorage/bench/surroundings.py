@@ -83,9 +83,10 @@ def _refuse(queue: SchedulingQueue, cache: Cache, pod: Pod, plugin: str) -> None
 def disturb(kind: str, cache: Cache, queue: SchedulingQueue, decided: Pod, turn: int) -> None:
     """What is heard of between one attempt and the next."""
     if kind in ("gated", "leaving"):
-        gone = cache.pod(decided.uid)
-        cache.remove_pod(decided.uid)
-        _tell(queue, None if gone is None else gone.pod, None)
+        node = cache.node_of(decided.uid)
+        if node is not None:
+            cache.remove_pod(decided.uid)
+            _tell(queue, _placed(decided, node), None)
     elif kind == "storm":
         table = cache.table
         for index in range(turn * UPDATES, (turn + 1) * UPDATES):
@@ -93,6 +94,11 @@ def disturb(kind: str, cache: Cache, queue: SchedulingQueue, decided: Pod, turn:
             new = _relabelled(old, turn)
             cache.put_node(new)
             _tell(queue, old, new)
+
+
+def _placed(pod: Pod, node: str) -> Pod:
+    """The pod as an API server tells of it when it has gone."""
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=node))
 
 
 def _relabelled(node: Node, turn: int) -> Node:

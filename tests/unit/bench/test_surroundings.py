@@ -6,7 +6,7 @@ import pytest
 
 from moorage.app import built_in_plugins
 from moorage.app.profile_builder import build_profiles
-from moorage.bench import surroundings, throughput
+from moorage.bench import surroundings, throughput, workload_kinds
 from moorage.config.loader import default_configuration
 from moorage.cycle.profile import Profile
 from moorage.framework.queued_pod import State
@@ -54,6 +54,16 @@ def test_pods_that_leave_move_nobody_who_keeps_to_others() -> None:
     assert bench.cache.pod(pod.uid) is None
     assert [queued.state for queued in bench.queue] == [State.UNSCHEDULABLE] * PODS
     assert len({queued.info.cls for queued in bench.queue}) == PODS
+
+
+def test_a_pod_of_their_own_that_leaves_is_worth_an_attempt_to_all() -> None:
+    bench = _bench("leaving")
+    gone = workload_kinds.ordinal_bystander(PODS)
+    bench.cache.assume(bench.cache.info(gone), "node-0")
+
+    surroundings.disturb("leaving", bench.cache, bench.queue, gone, 1)
+
+    assert [queued.state for queued in bench.queue] == [State.BACKOFF] * PODS
 
 
 def test_pods_with_volumes_are_placed_by_nodes_that_attach_few() -> None:
