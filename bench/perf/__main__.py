@@ -204,11 +204,16 @@ def _limits(rows: list[dict[str, Any]]) -> str:
     if not bindings:
         return ""
     return (
-        f" The API server alone binds {min(bindings):.0f} to {max(bindings):.0f} pods per second "
+        f" The API server alone binds {_range(bindings)} pods per second "
         "that are there already. The limit in the table is that of the same run for all that was "
         "asked of it: so many pods per second, and API server, etcd and workload alone would need "
         "every core for as long as the run was, by the CPU that they have used for each."
     )
+
+
+def _range(found: list[float]) -> str:
+    low, high = min(found), max(found)
+    return f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
 
 
 if __name__ == "__main__":
