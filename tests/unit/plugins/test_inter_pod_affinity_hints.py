@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.api.decode import decode_as
 from moorage.api.node import ZONE_LABEL, Node
 from moorage.api.pod import Pod
+from moorage.cache import affinity_terms
 from moorage.framework.events import Action, ClusterEvent, Hint, HintFunction, Resource
 from moorage.plugins.inter_pod_affinity.plugin import InterPodAffinity
 
@@ -136,3 +138,24 @@ def test_new_labels_of_the_pod_itself_are_worth_an_attempt() -> None:
     hint = hint_for(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
 
     assert hint(PLAIN, PLAIN, PLAIN) is Hint.QUEUE
+
+
+def test_the_terms_of_a_pod_that_waits_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever a pod comes or goes, every pod that waits for others is asked about."""
+    read: list[str] = []
+    parse = affinity_terms.parse
+
+    def counted(pod: Pod) -> affinity_terms.PodTerms:
+        read.append(pod.name)
+        return parse(pod)
+
+    monkeypatch.setattr(affinity_terms, "parse", counted)
+    waiting = [pod(name, on="", podAffinity=[term("db")]) for name in ("a", "b")]
+    metadata = msgspec.structs.replace(waiting[0].metadata, namespace="other")
+    elsewhere = msgspec.structs.replace(waiting[0], metadata=metadata)
+
+    for each in [*waiting, elsewhere] * 3:
+        assert affinity_terms.terms_of(each) == parse(each)
+
+    assert read == ["a", "b", "a"]
+    assert affinity_terms.terms_of(elsewhere) != affinity_terms.terms_of(waiting[0])
