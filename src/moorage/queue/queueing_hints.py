@@ -73,8 +73,14 @@ def _is_shared(entry: EventHint) -> bool:
 
 
 def _shares_by_spec(entry: EventHint, pod: Pod) -> bool:
+    """Whether such pods share an answer; a function that cannot tell has promised nothing."""
     promised = entry.per_spec
-    return promised if isinstance(promised, bool) else promised(pod)
+    if isinstance(promised, bool):
+        return promised
+    try:
+        return promised(pod)
+    except Exception:  # a promise saves questions, and must not cost an event
+        return False
 
 
 HintsByPlugin = dict[str, dict[str, PluginHints]]

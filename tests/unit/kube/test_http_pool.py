@@ -103,6 +103,16 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
+async def opened(opener: Opener) -> None:
+    opener.open_one()
+    await settle()
+
+
+async def answered(connection: Connection) -> None:
+    connection.answer()
+    await settle()
+
+
 def ask(pool: HttpPool, target: Target = HERE) -> asyncio.Task[Answer]:
     return asyncio.create_task(pool.ask(target, b"", 60.0))
 
@@ -112,8 +122,7 @@ def test_a_burst_opens_a_few_connections_at_a_time(monkeypatch: pytest.MonkeyPat
         asked = [ask(pool) for _ in range(20)]
         await settle()
         assert opener.opening == OPENED_AT_ONCE
-        opener.open_one()
-        await settle()
+        await opened(opener)
         assert opener.opening == OPENED_AT_ONCE
         assert len(opener.asked) == OPENED_AT_ONCE + 1
         while not all(each.done() for each in asked):
@@ -130,20 +139,15 @@ def test_a_request_goes_out_on_whichever_connection_is_ready_first(
     async def scenario(pool: HttpPool, opener: Opener) -> None:
         first, second = ask(pool), ask(pool)
         await settle()
-        opener.open_one()
-        await settle()
-        opener.made[0].answer()
-        await settle()
+        await opened(opener)
+        await answered(opener.made[0])
         assert first.done()
-        opener.made[0].answer()
-        await settle()
+        await answered(opener.made[0])
         assert second.result().body == b"0"
-        opener.open_one()
-        await settle()
+        await opened(opener)
         third = ask(pool)
         await settle()
-        opener.made[1].answer()
-        await settle()
+        await answered(opener.made[1])
         assert third.result().body == b"1"
 
     play(monkeypatch, scenario)
@@ -185,10 +189,8 @@ def test_a_server_that_cannot_be_reached_is_told_to_all_who_wait(
         assert [each.exception() for each in asked] == [error] * 20
         again = ask(pool)
         await settle()
-        opener.open_one()
-        await settle()
-        opener.made[0].answer()
-        await settle()
+        await opened(opener)
+        await answered(opener.made[0])
         assert again.result().status == 200
 
     play(monkeypatch, scenario)
@@ -206,16 +208,13 @@ def test_a_connection_handed_to_somebody_who_is_cancelled_is_not_lost(
         await settle()
         second = ask(pool)
         await settle()
-        opener.open_one()
-        await settle()
-        opener.made[0].answer()
-        await settle()
+        await opened(opener)
+        await answered(opener.made[0])
         assert first.done()
         assert second.cancelled()
         third = ask(pool)
         await settle()
-        opener.made[0].answer()
-        await settle()
+        await answered(opener.made[0])
         assert third.result().body == b"0"
 
     play(monkeypatch, scenario, limit=1)
@@ -229,10 +228,8 @@ def test_a_broken_connection_makes_room_for_another(monkeypatch: pytest.MonkeyPa
         await settle()
         opener.made[0].close()
         await settle()
-        opener.open_one()
-        await settle()
-        opener.made[1].answer()
-        await settle()
+        await opened(opener)
+        await answered(opener.made[1])
         done = [each for each in (first, second) if each.done() and each.exception() is None]
         assert len(done) == 1
 
@@ -243,17 +240,13 @@ def test_a_connection_that_leads_elsewhere_is_closed(monkeypatch: pytest.MonkeyP
     async def scenario(pool: HttpPool, opener: Opener) -> None:
         first, second = ask(pool, HERE), ask(pool, THERE)
         await settle()
-        opener.open_one()
-        await settle()
-        opener.made[0].answer()
-        await settle()
+        await opened(opener)
+        await answered(opener.made[0])
         assert first.done()
         assert not opener.made[0].is_open
-        opener.open_one()
-        await settle()
+        await opened(opener)
         assert opener.made[1].target == THERE
-        opener.made[1].answer()
-        await settle()
+        await answered(opener.made[1])
         assert second.result().body == b"1"
 
     play(monkeypatch, scenario, limit=1)
@@ -265,8 +258,7 @@ def test_connections_that_were_opened_ahead_are_used(monkeypatch: pytest.MonkeyP
         await settle()
         assert opener.opening == OPENED_AT_ONCE
         for _ in range(OPENED_AT_ONCE):
-            opener.open_one()
-        await settle()
+            await opened(opener)
         asked = [ask(pool) for _ in range(OPENED_AT_ONCE)]
         await settle()
         for made in opener.made:

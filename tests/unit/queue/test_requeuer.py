@@ -176,6 +176,27 @@ class TestEvents:
         assert moved == (4 if answer is Hint.QUEUE else 0)
         assert asked == ["a", "d"]
 
+    def test_reach_pods_whose_plugin_cannot_tell_who_shares_the_answer(
+        self,
+        queue_of: Callable[..., SchedulingQueue],
+        pod: Callable[..., PodInfo],
+        clock: VirtualClock,
+    ) -> None:
+        def broken(pod: Pod) -> bool:
+            raise ValueError("no such pod")
+
+        def hint(pod: Pod, old: Any, new: Any) -> Hint:
+            return Hint.QUEUE if pod.labels["pod"] == "b" else Hint.SKIP
+
+        registered = {"Fit": [EventHint(NODE_ADD, hint, per_spec=broken)]}
+        queue = queue_of(hints={SCHEDULER: registered})
+        refuse = refuser(queue, pod, clock)
+        pods = {name: refuse(name, "Fit", labels={"pod": name}) for name in ("a", "b")}
+
+        assert queue.move(NODE_ADD, None, None, clock.now()) == 1
+
+        assert pods["b"].state is not State.UNSCHEDULABLE
+
     def test_that_some_of_a_spec_may_like_are_asked_about_for_each(
         self,
         queue_of: Callable[..., SchedulingQueue],
