@@ -63,6 +63,35 @@ def test_pods_that_wait_for_victims_are_not_asked_one_by_one_as_each_leaves(
     assert len(asked) < len(lows)
 
 
+def test_pods_with_labels_of_their_own_are_one_question_as_each_victim_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    class_hint = GangScheduling.may_use_room
+
+    def counted(self: GangScheduling, pod: Pod, old: Any, new: Any) -> Hint:
+        asked.append(pod.name)
+        return class_hint(self, pod, old, new)
+
+    monkeypatch.setattr(GangScheduling, "may_use_room", counted)
+    lows = [low(f"low-{i}", "a", "500m") for i in range(8)]
+    named = {"schedulingGroup": {"podGroupName": "vip"}}
+    waiting = [
+        pod(f"vip-{i}")
+        .with_spec(**named)
+        .labelled({"index": str(i)})
+        .requesting(cpu="1")
+        .prioritised(100)
+        for i in range(4)
+    ]
+    world = GangWorld(node("a"), *lows, group("vip", 4), *waiting)
+
+    world.run()
+
+    assert len(world.bound("vip")) == 4
+    assert 0 < len(asked) < 2 * len(lows)
+
+
 def test_each_of_many_groups_looks_for_victims_once_though_nodes_are_promised_to_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
