@@ -1,6 +1,7 @@
 """What happens beside attempts in some workloads: volumes, gated pods, storms of changes.
 
 `volumes`  every pod has a claim that is bound to a volume of its own, and nodes limit volumes
+           (so has every pod of `volumepreemption`)
 `gated`    twice as many pods wait behind a gate, and a pod ends after every attempt
 `storm`    as many pods fit nowhere, and ten nodes are heard of after every attempt
 `leaving`  as many pods wait, each with labels of its own, and a pod ends after every attempt
@@ -27,7 +28,7 @@ UPDATES: Final = 10
 
 def furnish(kind: str, cache: Cache, nodes: int, pods: int) -> None:
     """Put what a workload's pods refer to in the cache."""
-    if kind != "volumes":
+    if kind not in workload_kinds.VOLUME_KINDS:
         return
     for index in range(nodes):
         name = f"node-{index}"

@@ -23,8 +23,11 @@ GROUP_SIZE: Final = 8
 LOW, HIGH = 0, 1000
 NOMINATED: Final = "nominated"
 GANG_PREEMPTION: Final = "gangpreemption"
-PREEMPTION_KINDS: Final = ("preemption", NOMINATED, GANG_PREEMPTION)
+VOLUME_PREEMPTION: Final = "volumepreemption"
+PREEMPTION_KINDS: Final = ("preemption", NOMINATED, GANG_PREEMPTION, VOLUME_PREEMPTION)
 """On a cluster full of pods of low priority, four to a node."""
+VOLUME_KINDS: Final = ("volumes", VOLUME_PREEMPTION)
+"""Each pod has a volume of its own."""
 
 
 def nodes(kind: str, count: int) -> Iterator[Node]:
@@ -201,8 +204,18 @@ def raw_group(name: str, members: int) -> Raw:
 
 
 def _with_volume(index: int) -> Raw:
+    return _varied(index, _volume_of(index))
+
+
+def _volume_of(index: int) -> Raw:
     claim = {"persistentVolumeClaim": {"claimName": f"vol-{index}"}}
-    return _varied(index, {"volumes": [{"name": "data", **claim}]})
+    return {"volumes": [{"name": "data", **claim}]}
+
+
+def _preempting_with_volume(index: int) -> Raw:
+    """Nothing but room is short, but there are rules about pods on the node."""
+    raw, spread = _preemption(index), _spread(index)["spec"]["topologySpreadConstraints"]
+    return raw | {"spec": raw["spec"] | {"topologySpreadConstraints": spread} | _volume_of(index)}
 
 
 def _claiming(kind: str, index: int) -> Raw:
@@ -235,6 +248,7 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "gated": _varied,
     "storm": _varied,
     "leaving": _varied,
+    VOLUME_PREEMPTION: _preempting_with_volume,
     **{kind: partial(_claiming, kind) for kind in DEVICE_KINDS},
 }
 

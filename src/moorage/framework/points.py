@@ -96,6 +96,12 @@ class Filter(Plugin, frozen=True):
         not called. `False` only says that the nodes have to be looked at."""
         return False
 
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        """Whether a node that is accepted would be accepted, too, whichever of its pods left. Then
+        the search for victims need not ask about every pod on it. Asked after the nodes were
+        filtered."""
+        return False
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         """What a code of `filter_all` stands for. Called once per distinct code, and only when
         someone wants to know."""

@@ -68,11 +68,11 @@ def wrap_rejection(guard: Guard, function: Function) -> Function:
     return rejection
 
 
-def wrap_admits_all(guard: Guard, function: Function) -> Function:
-    """`admits_all`: who is switched off foresees nothing."""
+def wrap_promise(guard: Guard, function: Function) -> Function:
+    """`admits_all`, `accepts_fewer`: who is switched off promises nothing."""
     hook = guard.hook("Filter")
 
-    def admits_all(self: Any, cycle: Any, pod: Any) -> bool:
+    def promises(self: Any, cycle: Any, pod: Any) -> bool:
         try:
             guard.admit(hook, cycle)
         except LeftOut:
@@ -80,7 +80,7 @@ def wrap_admits_all(guard: Guard, function: Function) -> Function:
         seal(pod)
         return bool(guard.call(hook, pod, function, self, cycle, pod))
 
-    return admits_all
+    return promises
 
 
 def wrap_score(guard: Guard, function: Function) -> Function:

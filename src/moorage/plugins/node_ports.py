@@ -39,6 +39,9 @@ class NodePorts(PreFilter, Filter, frozen=True):
             rows = np.fromiter(used.conflicts(port), dtype=np.intp)
             out[nodes.positions(rows)] = 1
 
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        return True
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         return unschedulable(TAKEN)
 

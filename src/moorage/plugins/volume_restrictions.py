@@ -186,6 +186,9 @@ class VolumeRestrictions(PreFilter, Filter, frozen=True):
             rows = {row for mount in mounts for row in in_use.clashing_rows(mount)}
             out[nodes.positions(np.fromiter(rows, dtype=np.intp, count=len(rows)))] = _DISK
 
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        return True
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         return unschedulable(DISK_CONFLICT if code == _DISK else CLAIM_CONFLICT)
 

@@ -5,7 +5,7 @@
 3. It ends when there are enough candidates and one of them violates no budget.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -14,20 +14,27 @@ from moorage.cycle.promised_rows import Rows
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.points import Filter
 from moorage.framework.verdicts import Code, Rejection
 from moorage.preemption import columnwise, imagined_rows, kept, reprieve
 from moorage.preemption.eligibility import Explanation
-from moorage.preemption.imagined_rows import Ground
+from moorage.preemption.imagined_rows import Ground, Mask
 from moorage.preemption.victims import NO_VICTIMS, Verdict, Victims
 
 
 def promising(ground: Ground, rows: Rows, explanation: Explanation) -> Rows:
     """The rows where evictions may help, in the order given; the others are explained."""
-    cycle = ground.cycle
     bare = ground.lower.pods[rows] == 0
     explanation.refuse(rows[bare], NO_VICTIMS)
-    rows = rows[~bare]
-    for plugin in ground.rules.leading:
+    return _accepted(ground, ground.rules.leading, rows[~bare], explanation)
+
+
+def _accepted(
+    ground: Ground, plugins: Iterable[Filter], rows: Rows, explanation: Explanation
+) -> Rows:
+    """The rows that nobody refuses once all pods of lower priority are gone."""
+    cycle = ground.cycle
+    for plugin in plugins:
         if not len(rows):
             break
         codes = promised_rows.codes(cycle, plugin, rows, ground.emptied(rows), ground.promised)
@@ -106,16 +113,28 @@ def _verdicts(on: Ground, rows: Rows, wanted: int, search: Search) -> Iterator[t
     """What a dry run says of each row that is not out of the question, in order."""
     if eviction.evictable(on.cycle) is None:
         rows = promising(on, rows, search.explanation)
-    if not on.rules.complete or not eviction.is_by_priority(on.cycle):
-        budgets = on.kept.budgets(on.cycle)
-        for row in rows.tolist():
-            yield row, reprieve.dry_run(on.cycle, row, budgets)
-        return
+    at_once = np.zeros(len(rows), dtype=bool)
+    if eviction.is_by_priority(on.cycle):
+        at_once = on.without_trial(rows)
+        left = _accepted(on, on.rules.later, rows[at_once], search.explanation)
+        stays = ~at_once | np.isin(rows, left)
+        rows, at_once = rows[stays], at_once[stays]
     start, size = 0, max(wanted, _LATER_CHUNK)
     while start < len(rows):
-        chunk = rows[start : start + size]
-        yield from zip(chunk.tolist(), columnwise.dry_run(on, chunk), strict=True)
+        chunk = slice(start, start + size)
+        yield from _try_chunk(on, rows[chunk], at_once[chunk])
         start, size = start + size, _LATER_CHUNK
+
+
+def _try_chunk(on: Ground, rows: Rows, at_once: Mask) -> Iterator[tuple[int, Verdict]]:
+    """The verdicts on some rows, in order; a row is tried no sooner than it is asked about."""
+    together = rows[at_once]
+    known = dict(zip(together.tolist(), columnwise.dry_run(on, together), strict=True))
+    for row in rows.tolist():
+        verdict = known.get(row)
+        if verdict is None:
+            verdict = reprieve.dry_run(on.cycle, row, on.kept.budgets(on.cycle))
+        yield row, verdict
 
 
 def least_harmful(candidates: Mapping[str, Victims]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The victims of many rows at once, where nothing but resources can refuse the pod.
+"""The victims of many rows at once, where nothing but resources decides who has to leave.
 
 The same steps as a trial, one victim of every row at a time: the most important comes back on all
 rows, the rule about resources says on which of them the pod still fits, then the next one comes.
@@ -51,7 +51,7 @@ def _sign(ground: Ground) -> Hashable:
 
 
 def _resource_rules(ground: Ground) -> list[Filter]:
-    return [plugin for plugin in ground.rules.leading if promised_rows.reads_sums(plugin)]
+    return [plugin for plugin in ground.rules.imaginable if promised_rows.reads_sums(plugin)]
 
 
 def _crowded(ground: Ground, rows: Rows) -> set[int]:

@@ -2,30 +2,48 @@
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.node_view import Nodes
 from moorage.cycle.promised_rows import Rows, Usage, promised, reads_sums, reads_the_node
 from moorage.framework.cycle import Cycle
-from moorage.framework.points import Filter
+from moorage.framework.plugin_errors import as_plugin_error
+from moorage.framework.points import Filter, is_vector
+from moorage.framework.verdicts import SchedulingError
 from moorage.preemption.kept import Kept
+
+Mask = NDArray[np.bool_]
 
 
 class Rules(NamedTuple):
-    """The active filters, in order, as far as they need no trial.
+    """The active filters: those that can be asked about imagined rows, and those that cannot.
 
-    `leading` are those before the first that needs one, `complete` whether there is none.
+    `leading` come before the first that cannot, `later` after it; `others` cannot.
     """
 
     leading: tuple[Filter, ...]
-    complete: bool
+    later: tuple[Filter, ...] = ()
+    others: tuple[Filter, ...] = ()
+
+    @property
+    def imaginable(self) -> tuple[Filter, ...]:
+        return self.leading + self.later
 
 
 def rules(cycle: Cycle) -> Rules:
-    """Which filters can be asked about imagined rows; none where they are not known."""
+    """Which filters can be asked about imagined rows."""
     leading: list[Filter] = []
+    later: list[Filter] = []
+    others: list[Filter] = []
     for plugin in cycle.refuses.filters:
         if not (reads_the_node(plugin) or reads_sums(plugin)):
-            return Rules(tuple(leading), complete=False)
-        leading.append(plugin)
-    return Rules(tuple(leading), complete=True)
+            others.append(plugin)
+        elif others:
+            later.append(plugin)
+        else:
+            leading.append(plugin)
+    return Rules(tuple(leading), tuple(later), tuple(others))
 
 
 class Ground(NamedTuple):
@@ -45,6 +63,45 @@ class Ground(NamedTuple):
         table = self.cycle.table
         in_use = Usage(table.pod_count[rows], table.requested[:, rows])
         return in_use.minus(self.lower.at(rows))
+
+    def without_trial(self, rows: Rows) -> Mask:
+        """bool (row): rows that the imaginable rules alone decide about, whoever leaves.
+
+        The other rules accept them as they are, and promise to do so with fewer pods. Pods that
+        were promised a row would come there besides.
+        """
+        decided = np.ones(len(rows), dtype=bool)
+        if not self.rules.others:
+            return decided
+        if self.promised is not None:
+            decided &= self.promised.pods[rows] == 0
+        for plugin in self.rules.others:
+            if not decided.any():
+                break
+            decided[decided] = _accepts_fewer(self.cycle, plugin, rows[decided])
+        return decided
+
+
+def _accepts_fewer(cycle: Cycle, plugin: Filter, rows: Rows) -> Mask:
+    """bool (row): the rule accepts the row, and would whichever of its pods left."""
+    try:
+        with as_plugin_error(plugin.plugin_name(), "Filter"):
+            accepted = _accepts(cycle, plugin, rows)
+            promises = accepted.any() and plugin.accepts_fewer(cycle, cycle.pod)
+    except SchedulingError:
+        promises = False
+    return accepted if promises else np.zeros(len(rows), dtype=bool)
+
+
+def _accepts(cycle: Cycle, plugin: Filter, rows: Rows) -> Mask:
+    table = cycle.table
+    if is_vector(plugin, "filter_all"):
+        codes = np.zeros(len(rows), dtype=np.int32)
+        plugin.filter_all(cycle, cycle.pod, Nodes(table, rows), codes)
+        return np.equal(codes, 0)
+    nodes = [table.node(row) for row in rows.tolist()]
+    answers = plugin.filter_each(cycle, cycle.pod, nodes)
+    return np.fromiter((answer is None for answer in answers), dtype=bool, count=len(rows))
 
 
 def survey(cycle: Cycle, kept: Kept) -> Ground:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from moorage.api.cluster_objects import PodDisruptionBudget
 from moorage.api.decode import decode_as
@@ -28,6 +29,7 @@ from moorage.plugins.node_unschedulable import NodeUnschedulable
 from moorage.plugins.taint_toleration import TaintToleration
 from moorage.preemption import candidates, imagined_rows, kept, lower_priority
 from moorage.preemption.candidates import Search
+from moorage.testing import Cluster, builders
 
 FILTERS: tuple[Filter, ...] = (NodeUnschedulable(), TaintToleration(), NodeResourcesFit())
 
@@ -117,10 +119,14 @@ class OneByOne:
 
 
 def search(
-    cache: Cache, incoming: Pod, shared: dict[str, Any] | None = None, vector: bool = True
+    cache: Cache,
+    incoming: Pod,
+    shared: dict[str, Any] | None = None,
+    vector: bool = True,
+    filters: tuple[Filter, ...] = FILTERS,
 ) -> Search:
     cycle = Cycle(cache, cache.info(incoming), random=random.Random(0), shared=shared)
-    asking = Asking(cycle, FILTERS)
+    asking = Asking(cycle, filters)
     cycle.refuses = asking if vector else OneByOne(asking)
     diagnosis = Diagnosis(cache.table)
     for row in cache.table.row_of.values():
@@ -389,27 +395,104 @@ def test_pods_of_equal_importance_keep_their_places_after_a_trial() -> None:
 
 
 @pytest.mark.parametrize(
-    ("filters", "leading", "complete"),
+    ("filters", "leading", "later", "others"),
     [
-        pytest.param(FILTERS, 3, True, id="rules about the node and its sums need no trial"),
+        pytest.param(FILTERS, 3, 0, 0, id="rules about the node and its sums need no trial"),
         pytest.param(
             (NodeUnschedulable(), NodePorts(), NodeResourcesFit()),
             1,
-            False,
-            id="from the first rule about something else on, a trial decides",
+            1,
+            1,
+            id="a rule about something else comes between",
         ),
-        pytest.param((), 0, True, id="without rules nothing is refused"),
+        pytest.param((), 0, 0, 0, id="without rules nothing is refused"),
     ],
 )
 def test_which_rules_need_no_trial(
-    filters: tuple[Filter, ...], leading: int, complete: bool
+    filters: tuple[Filter, ...], leading: int, later: int, others: int
 ) -> None:
     cache = Cache()
     cycle = Cycle(cache, cache.info(pod("incoming")), random=random.Random(0))
     cycle.refuses = Asking(cycle, filters)
     rules = imagined_rows.rules(cycle)
 
-    assert (leading, complete) == (len(rules.leading), rules.complete)
+    assert (leading, later, others) == tuple(map(len, rules))
+
+
+class Crowded(Filter, frozen=True):
+    """Refuses nodes with many pods."""
+
+    promises: bool = True
+
+    def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
+        out[nodes.pod_count > 8] = 1
+
+    def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
+        return unschedulable("crowded")
+
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        if len(cycle.table) > 3:
+            raise RuntimeError("too large a cluster to tell")
+        return self.promises
+
+
+@settings(max_examples=100, deadline=None)
+@given(clusters(), incoming_pods, st.booleans())
+def test_rows_where_other_rules_need_no_trial_are_worked_out(
+    cache: Cache, incoming: Pod, promises: bool
+) -> None:
+    filters = (NodeUnschedulable(), Crowded(promises), TaintToleration(), NodeResourcesFit())
+    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0))
+    asking = cycle.refuses = Asking(cycle, filters)
+    diagnosis = Diagnosis(cache.table)
+    diagnosis.pre_filter = unschedulable("not today")
+    found = told(candidates.find_all(cycle, diagnosis))
+    asked, cycle.refuses = asking.asked, OneByOne(asking)
+
+    assert found == told(candidates.find_all(cycle, diagnosis))
+    crowded = any(len(pods) > 8 for pods in cache.table.pods)
+    if promises and not crowded and not cache.nominations and len(cache.table) <= 3:
+        assert asked == 0
+    validate_cache(cache)
+
+
+def test_a_rule_that_promises_nothing_is_tried() -> None:
+    cache = Cache()
+    cache.put_node(node("n0", cpu="1"))
+    cache.put_pod(pod("low", "n0"))
+    with pytest.raises(AssertionError, match="no row should have needed a trial"):
+        search(cache, pod("a", "", 5), filters=(*FILTERS, Crowded(promises=False)))
+
+    assert list(search(cache, pod("a", "", 5), filters=(*FILTERS, Crowded())).found) == ["n0"]
+
+
+ASKED: list[str] = []
+
+
+class OneNodeAtATime(Filter, frozen=True):
+    """Notes which nodes it is asked about."""
+
+    promises: bool
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        ASKED.append(node.name)
+        return None
+
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        return self.promises
+
+
+@pytest.mark.parametrize(("promises", "times"), [(True, 1), (False, 6)])
+def test_a_scalar_rule_that_promises_is_spared_the_trial(promises: bool, times: int) -> None:
+    """Asked once; or then without all victims, too, and with each of four that come back."""
+    ASKED.clear()
+    full = builders.node("n0").offering(cpu="5")
+    low = [builders.pod(f"low-{n}").requesting(cpu="1").on("n0") for n in range(5)]
+    cluster = Cluster(full, *low, plugins=[OneNodeAtATime(promises)])
+    incoming = builders.pod("high").prioritised(9).requesting(cpu="1")
+
+    assert "0/1 nodes are available" in cluster.why_not(incoming)
+    assert ["n0"] * times == ASKED
 
 
 def test_another_table_starts_afresh() -> None:

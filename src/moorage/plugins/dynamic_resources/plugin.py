@@ -257,6 +257,10 @@ class DynamicResources(
         wanted = [claim if each is state.extended else each for each in wanted]
         return NodeQuestion(wanted, extended.mappings)
 
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        """Devices stay allocated when a pod is evicted, until its claim is given up."""
+        return True
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         if code == BROKEN:
             raise PluginError(NAME, "Filter", _problem(_state(cycle)))

@@ -165,6 +165,11 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
             counters, required, self._said(cycle, counters, group), nodes, out
         )
 
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        """Unless somebody who leaves is sought."""
+        required, _ = cycle.state[_NAME]
+        return required.near is None
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         if code & affinity_filter.AFFINITY:
             return unresolvable(AFFINITY_MISMATCH)

@@ -145,6 +145,12 @@ class NodeVolumeLimits(PreFilter, Filter, frozen=True):
         if wanted.on_csi_nodes.names:
             _apply_limits(cycle, csi, nodes, out)
 
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        """Unless a volume of the pod's leaves with somebody: it counts as attached until then."""
+        attachments: AttachedVolumes | None = cycle.shared.get("NodeVolumeLimits")
+        names = _attach_demand(cycle).on_csi_nodes.names
+        return attachments is None or not any(map(attachments.rows.holders, names))
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         outcome = _attach_demand(cycle).outcomes[code - 1]
         if isinstance(outcome, Problem):

@@ -186,6 +186,10 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         spread_filter.write_refusals(PodCounters.of(cycle.table), cycle.state[_TRIAL], nodes, out)
 
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        """With fewer pods, a node's domain comes closer to the least, or is the least."""
+        return True
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         if code == spread_filter.UNLABELLED:
             return unresolvable(MISSING_LABEL)

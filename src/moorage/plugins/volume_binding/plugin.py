@@ -164,6 +164,9 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
         if nodes.count == cycle.table.rows:
             state.everywhere = found
 
+    def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
+        return True
+
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         if code & BROKEN:
             raise PluginError("VolumeBinding", "Filter", _state(cycle).search.problem)
