@@ -167,7 +167,7 @@ def _figures(outcome: run.Outcome) -> dict[str, Any]:
         return {"fault": outcome.fault or "nothing was measured"}
     found = outcome.figures[-1]
     throughput = {key: round(value, 1) for key, value in found.throughput._asdict().items()}
-    rest = {k: round(v, 2) for k, v in found._asdict().items() if k != "throughput"}
+    rest = {k: round(v, 3) for k, v in found._asdict().items() if k != "throughput"}
     return {**throughput, **rest}
 
 

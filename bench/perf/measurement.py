@@ -16,13 +16,15 @@ from moorage.watch.api_resources import EVENTS
 class Figures(NamedTuple):
     """What one collection has found; CPU in milliseconds per pod, latencies in milliseconds.
 
-    `arriving` is the pods per second that came, which nobody can be faster than; `rest_per_pod` is
-    what everybody but the scheduler used: API server, etcd, and the workload. `events_per_pod` are
-    the events that were stored meanwhile, each of them a request: not everybody tells of each pod.
+    `arriving` is the pods per second that came, which nobody can be faster than; `waited` the part
+    of the time in which the workload waited for the scheduler; `rest_per_pod` is what everybody but
+    the scheduler used: API server, etcd, and the workload. `events_per_pod` are the events that
+    were stored meanwhile, each of them a request: not everybody tells of each pod.
     """
 
     throughput: Throughput
     arriving: float
+    waited: float
     events_per_pod: float
     attempts_per_pod: float
     attempt_p50: float
@@ -68,6 +70,7 @@ class Measurement:
             Figures(
                 throughput=result,
                 arriving=collector.arriving,
+                waited=collector.idle_share,
                 events_per_pod=events / max(result.pods, 1),
                 attempts_per_pod=attempts.total / max(result.pods, 1),
                 attempt_p50=attempts.quantile(0.5),

@@ -17,6 +17,7 @@ from bench.perf.devices import allocate_claims
 from bench.perf.go_template import Template
 from bench.perf.measurement import Measurement
 from bench.perf.pods import Pods
+from bench.perf.ticker import Ticker
 from bench.perf.volumes import volume_objects
 from moorage.watch.api_errors import ApiError
 
@@ -270,12 +271,14 @@ class Operations:
 
     async def _update_any(self, index: int, op: Operation) -> None:
         count, rate = op.get("count", 1), op.get("updatePerSecond", 0)
+        ticker = Ticker(1 / rate) if rate else None
         for number in range(count):
+            if ticker is not None:
+                await ticker.tick()
             env = {"Index": number, "Count": count}
             obj = self._manifest(op["templatePath"], env)
             for subresource in (*(op.get("subresources") or [""]), "status"):
                 await self._client.update(obj, op.get("namespace", ""), [subresource])
-            await asyncio.sleep(1 / rate if rate else 0)
 
     async def _delete_pods(self, index: int, op: Operation) -> None:
         work = self._delete(op)
@@ -292,10 +295,11 @@ class Operations:
             path = f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}"
             await self._client.delete_all(path)
             return
+        ticker = Ticker(1 / rate)
         for pod in self._pods.of(namespace, labels):
+            await ticker.tick()
             gone = {"namespace": namespace, "name": pod.name}
             await self._client.delete({**BASE_POD, "metadata": gone})
-            await asyncio.sleep(1 / rate)
 
     async def _churn(self, index: int, op: Operation) -> None:
         namespace = op.get("namespace") or f"namespace-{index}"
@@ -305,10 +309,11 @@ class Operations:
     async def _keep_churning(self, namespace: str, op: Operation) -> None:
         number, recreate = op.get("number", 0), op["mode"] == "recreate"
         made: dict[tuple[str, int], Raw] = {}
+        ticker = Ticker(op.get("intervalMilliseconds", 500) / 1000)
         for turn in itertools.count():
             if not recreate and number and turn >= number:
                 return
-            await asyncio.sleep(op.get("intervalMilliseconds", 500) / 1000)
+            await ticker.tick()
             for path in op["templatePaths"]:
                 slot = (path, turn % number if recreate else turn)
                 gone = made.pop(slot, None)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -54,8 +55,11 @@ class Pods:
         def is_done(pod: Pod) -> bool:
             return bool(pod.spec.node_name) or (attempted and _is_attempted(pod))
 
+        began = time.monotonic()
         while sum(map(is_done, self.of(namespace, labels))) < count:  # noqa: ASYNC110 as upstream
             await asyncio.sleep(LOOK_SECONDS)
+        if self.collector is not None:
+            self.collector.waited += time.monotonic() - began
 
 
 def _is_attempted(pod: Pod) -> bool:

@@ -58,6 +58,8 @@ class Collector:
         self._labels = labels.items()
         self._came, self._scheduled = Count(), Count()
         self._samples: list[float] = []
+        self.waited = 0.0
+        """Seconds in which the workload did nothing but wait for the scheduler."""
         self._began = time.monotonic()
 
     def came(self, pod: Pod) -> None:
@@ -77,6 +79,12 @@ class Collector:
     def arriving(self) -> float:
         """Pods per second that came, from the first to the last."""
         return self._came.rate
+
+    @property
+    def idle_share(self) -> float:
+        """The part of the time in which the workload waited for the scheduler."""
+        span = self._scheduled.last - (self._came.first or self._began)
+        return min(self.waited / span, 1.0) if span > 0 else 0.0
 
     async def run(self) -> None:
         """Take samples until cancelled."""

@@ -7,6 +7,7 @@ import pytest
 from bench.perf import report, throughput
 from bench.perf.attempts import Histogram
 from bench.perf.throughput import Collector
+from bench.perf.ticker import Ticker
 from moorage.testing import pod
 
 
@@ -190,6 +191,46 @@ def test_who_schedules_pods_as_they_come_could_not_be_faster() -> None:
     assert not report.keeps_up({**row, "moorage": {**ours, "overall": 100.0}})
     assert not report.keeps_up({**row, "kube-scheduler": {**peer, "arriving": 140.0}})
     assert not report.keeps_up(ROW)
+
+
+def test_who_is_never_waited_for_could_not_be_faster() -> None:
+    ours = {**FIGURES, "overall": 50.0, "arriving": 125.0}
+
+    assert report.keeps_up({**ROW, "moorage": {**ours, "waited": 0.04}})
+    assert not report.keeps_up({**ROW, "moorage": {**ours, "waited": 0.3}})
+
+
+def test_the_time_a_workload_waits_is_part_of_the_whole() -> None:
+    collector = Collector(frozenset(["default"]), {})
+    assert collector.idle_share == 0.0
+    collector._began, collector._scheduled.last, collector.waited = 100.0, 110.0, 2.5
+
+    assert collector.idle_share == 0.25
+
+
+class Clock:
+    """A time that passes only while somebody sleeps, or when told."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+def test_a_ticker_keeps_its_pace_and_makes_up_for_nothing() -> None:
+    """Work of 30 ms, 30 ms and 350 ms, at a tick every 100 ms."""
+
+    async def ticks() -> list[int]:
+        clock, seen = Clock(), []
+        ticker = Ticker(0.1, lambda: clock.time, clock.sleep)
+        for work in (0.03, 0.03, 0.35, 0.0, 0.0):
+            await ticker.tick()
+            seen.append(round(clock.time * 1000))
+            clock.time += work
+        return seen
+
+    assert asyncio.run(ticks()) == [100, 200, 300, 650, 700]
 
 
 def test_a_run_before_all_others_is_told_however_busy_the_machine_is() -> None:
