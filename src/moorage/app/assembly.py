@@ -13,6 +13,7 @@ The order is the order of their effects at every hook (`moorage.scheduler.featur
     Canaries            decide for a share of a profile's pods
     StandIns            take the pods of schedulers whose lease has expired
     Rivals              tell of others that bind pods of our names
+    FutileRetries       leave pods to their backoff that would be refused again
     QueueOrder          sorts the queue anew, when everyone else has done what is due
 
 Every one of them can be left out.
@@ -59,6 +60,7 @@ from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns, Told, silent
 from moorage.scheduler.attempt import Tap
 from moorage.scheduler.feature import Feature
+from moorage.scheduler.futile_retries import FutileRetries
 from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.kubelet_rejections import KubeletRejections
 from moorage.scheduler.ports import Evictions, Ports
@@ -91,18 +93,20 @@ def assemble(
     max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
     recorder: EventRecorder | None = None,
     tap: Tap | None = None,
+    sparing: bool = False,
 ) -> Scheduler:
     """A scheduler with every feature.
 
     `told` hears of schedulers that are stood in for; `monotonic` judges their leases, and is a
-    clock that nobody sets.
+    clock that nobody sets. `sparing` leaves out retries that are known to be of no use; in virtual
+    time, where nothing takes any, they are made.
     """
     return Scheduler(
         server,
         profiles,
         clock=clock,
         rng=rng,
-        features=partial(all_features, told=told, monotonic=monotonic),
+        features=partial(all_features, told=told, monotonic=monotonic, sparing=sparing),
         observers=observers,
         backoff=backoff,
         followed=followed,
@@ -117,7 +121,11 @@ def assemble(
 
 
 def all_features(
-    ports: Ports, *, told: Told = silent, monotonic: Callable[[], float] | None = None
+    ports: Ports,
+    *,
+    told: Told = silent,
+    monotonic: Callable[[], float] | None = None,
+    sparing: bool = False,
 ) -> list[Feature]:
     """Every feature, in the order of effects."""
     preemption = preemption_for(ports)
@@ -134,6 +142,7 @@ def all_features(
         canaries_for(ports),
         stand_ins,
         rivals_for(ports, stand_ins),
+        *([FutileRetries(ports.cache, ports.queue, ports.profiles)] if sparing else ()),
         QueueOrder(ports.profiles, ports.cache, ports.queue),
     ]
 

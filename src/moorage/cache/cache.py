@@ -70,6 +70,8 @@ class Cache:
         self._tree = NodeTree()
         self._order: list[int] | None = None
         self._undo: list[Callable[[], None]] | None = None
+        self._tried = 0
+        """How much of what the table's logs hold was done in trials, and undone."""
 
     def info(self, pod: Pod) -> PodInfo:
         return self.classes.info(pod)
@@ -164,10 +166,20 @@ class Cache:
         """Whether something is to be undone yet: nobody else may look at the cache now."""
         return self._undo is not None
 
+    @property
+    def moment(self) -> tuple[int, int, int]:
+        """Equal as long as nothing was learnt or decided about nodes, pods on them and objects."""
+        return self._logged - self._tried, self.nominations.version, self.objects.changes
+
+    @property
+    def _logged(self) -> int:
+        return self.table.node_log.version + self.table.pod_log.version
+
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Whatever is placed, displaced, added or removed inside is undone at the end. Nests."""
         outer, self._undo = self._undo, []
+        before = self._logged
         try:
             yield
         finally:
@@ -175,6 +187,8 @@ class Cache:
             for step in reversed(undo):
                 step()
             self._undo = outer
+            if outer is None:
+                self._tried += self._logged - before
 
     def _place(self, pod: PodInfo, node: str) -> None:
         row = self.table.row_of.get(node)

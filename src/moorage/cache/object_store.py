@@ -9,9 +9,13 @@ T = TypeVar("T", bound=KubeObject)
 
 
 class ObjectStore:
-    """Objects by type and key, with a version per type that grows at every change."""
+    """Objects by type and key, with a version per type that grows at every change.
+
+    `changes` counts those of all types.
+    """
 
     def __init__(self) -> None:
+        self.changes = 0
         self._objects: dict[type[Any], dict[str, Any]] = {}
         self._versions: dict[type[Any], int] = {}
         self._followers: dict[type[Any], tuple[Callable[[Any], None], Callable[[Any], None]]] = {}
@@ -25,14 +29,14 @@ class ObjectStore:
     def put(self, obj: KubeObject) -> None:
         kind = type(obj)
         self._objects.setdefault(kind, {})[obj.key] = obj
-        self._versions[kind] = self.version(kind) + 1
+        self._changed(kind)
         if kind in self._followers:
             self._followers[kind][0](obj)
 
     def remove(self, obj: KubeObject) -> None:
         kind = type(obj)
         if self._objects.get(kind, {}).pop(obj.key, None) is not None:
-            self._versions[kind] = self.version(kind) + 1
+            self._changed(kind)
             if kind in self._followers:
                 self._followers[kind][1](obj)
 
@@ -51,3 +55,7 @@ class ObjectStore:
 
     def version(self, kind: type[Any]) -> int:
         return self._versions.get(kind, 0)
+
+    def _changed(self, kind: type[Any]) -> None:
+        self._versions[kind] = self.version(kind) + 1
+        self.changes += 1

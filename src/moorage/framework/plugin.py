@@ -44,6 +44,11 @@ class Plugin(
     `{"filter": "preFilter", "score": "preScore"}`. Where a profile enables the first without the
     second, the preference is left out, or its attempts fail."""
 
+    same_for_equal_pods: ClassVar[bool] = False
+    """Whether PreFilter, Filter and PostFilter refuse pods of equal labels and specs alike, as long
+    as nodes, the pods on them and other objects stay as they are. One that waits out its backoff is
+    then not tried early where another has just been refused."""
+
     more_room_helps: ClassVar[bool] = True
     """Whether a pod that I refuse may be let in when there is more room. Without that, no room is
     kept free for it, however long it waits: a quota, say, keeps it from running."""

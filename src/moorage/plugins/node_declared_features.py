@@ -112,6 +112,7 @@ class FeatureSets:
 
 
 class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):
+    same_for_equal_pods = True
     depends = Depends.NODE
     needs: ClassVar[Needs] = {"filter": "preFilter"}
 

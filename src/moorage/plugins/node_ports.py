@@ -21,6 +21,7 @@ TAKEN = "node(s) didn't have free ports for the requested pod ports"
 
 
 class NodePorts(PreFilter, Filter, frozen=True):
+    same_for_equal_pods = True
     depends = Depends.USAGE
     needs: ClassVar[Needs] = {"filter": "preFilter"}
 

@@ -21,6 +21,7 @@ _CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
 class NodeUnschedulable(PreFilter, Filter, frozen=True):
+    same_for_equal_pods = True
     depends = Depends.NODE
 
     def sign(self, cycle: Cycle) -> Hashable:

@@ -50,6 +50,7 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True):
     evictions in a circle the circle is cut; 0: never.
     """
 
+    same_for_equal_pods = True
     min_candidate_nodes_percentage: int = 10
     min_candidate_nodes_absolute: int = 100
     eviction_api: bool = msgspec.field(default=False, name="evictionAPI")

@@ -5,6 +5,7 @@
     transitions         the table of legal transitions, and each pod's own log
     sub_queues          active, backoff, unschedulable; the only code that moves pods between them
     heap                pods by key, smallest first
+    backoff_heap        pods that back off, and who is worth a retry before that ends
     backoff             how long a pod waits after a failed attempt
     unschedulable_pods  unschedulable and gated pods, by the plugins that refused them
     in_flight           pods being scheduled, and the events they have missed

@@ -49,6 +49,17 @@ class Heap:
             heapq.heappop(entries)
         return None
 
+    def first_place(self) -> tuple[Any, int] | None:
+        """The key and the sequence of that pod."""
+        return None if self.first() is None else self._entries[0][:2]
+
+    def hand_over_first(self, to: "Heap") -> None:
+        """Let that pod stand in another heap, in the same place."""
+        if self.first() is not None:
+            heapq.heappush(to._entries, heapq.heappop(self._entries))
+            self._live -= 1
+            to._live += 1
+
     def discard(self, pod: QueuedPod) -> None:
         """Take out a pod that is in here, wherever it stands."""
         pod.sequence = 0

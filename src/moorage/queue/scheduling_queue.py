@@ -18,6 +18,7 @@ from moorage.framework.plugin_errors import OnPluginError, ignore_plugin_error
 from moorage.framework.queued_pod import NO_PLUGINS, QueuedPod, State
 from moorage.queue import queue_settings, sub_queues
 from moorage.queue.backoff import WINDOW, Backoff
+from moorage.queue.backoff_heap import Spares
 from moorage.queue.in_flight import InFlightPods
 from moorage.queue.pre_enqueue import PreEnqueueEntry, PreEnqueuePlugins
 from moorage.queue.queue_settings import QueueSettings
@@ -75,7 +76,8 @@ class SchedulingQueue:
     def pop(self, now: float) -> QueuedPod | None:
         """Start an attempt: the first active pod or, when none is, the first backing off.
 
-        None when neither is there; pods backing off from an error are not disturbed.
+        None when neither is there; pods backing off from an error are not disturbed, nor those
+        that are spared (`spare`).
         """
         self.tick(now)
         places = self._places
@@ -86,6 +88,10 @@ class SchedulingQueue:
                 return None
             self.incoming["active", POP_FROM_BACKOFF_Q] += 1
         return self._depart(pod, now)
+
+    def spare(self, spares: Spares) -> None:
+        """Do not try pods before their backoff ends for which that is known to be of no use."""
+        self._places.backoff.spares = spares
 
     def take(self, uid: str, now: float) -> QueuedPod | None:
         """Start an attempt at one pod, out of turn: with others that it is placed together with.
@@ -221,10 +227,13 @@ class SchedulingQueue:
     def next_wake(self, now: float) -> float | None:
         """When there may be something to pop without anyone's doing; None for never."""
         places = self._places
-        if len(places.active) or len(places.backoff):
+        if len(places.active) or places.backoff.is_worth_a_retry():
             return now
-        first = places.errors.first()
-        ends = math.inf if first is None else places.delay.until(first) + WINDOW
+        firsts = (places.backoff.first(), places.errors.first())
+        ends = min(
+            (places.delay.until(first) + WINDOW for first in firsts if first is not None),
+            default=math.inf,
+        )
         flush = math.inf
         if len(places.pool):
             due = places.pool.oldest + self._longest

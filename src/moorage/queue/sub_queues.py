@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.queued_pod import QueuedPod, State
 from moorage.queue.backoff import Backoff, window
+from moorage.queue.backoff_heap import BackoffHeap
 from moorage.queue.heap import Heap
 from moorage.queue.in_flight import InFlightPods
 from moorage.queue.pre_enqueue import PreEnqueuePlugins
@@ -47,7 +48,7 @@ class SubQueues:
     ) -> None:
         self.pods: dict[str, QueuedPod] = {}
         self.active = Heap()
-        self.backoff = Heap()
+        self.backoff = BackoffHeap()
         self.errors = Heap()
         self.pool = UnschedulablePods()
         self.incoming: Counter[tuple[str, str]] = Counter()
@@ -102,9 +103,10 @@ class SubQueues:
     def replace(self, pod: QueuedPod, new: PodInfo) -> None:
         """Update a pod in a heap; it gets the place its new key deserves."""
         heap, before = self._heap(pod.state), self._key(pod)
+        is_another = new.cls is not pod.info.cls and self.backoff.has_set_aside(pod)
         pod.info = pod.latest = new
         after = self._key(pod)
-        if heap is not None and after != before:
+        if heap is not None and (after != before or is_another):
             heap.discard(pod)
             pod.sequence = next(self._sequence)
             heap.push(after, pod)
@@ -118,10 +120,12 @@ class SubQueues:
     def complete_backoff(self, now: float) -> None:
         """Activate every pod whose backoff is over."""
         step, current = Step(Trigger.BACKOFF_COMPLETE, BACKOFF_COMPLETE, now), window(now)
-        for heap in (self.backoff, self.errors):
-            while (pod := heap.first()) is not None and self.delay.until(pod) < current:
-                heap.pop()
-                self.activate(pod, step, gates=False)
+        while (pod := self.backoff.first()) is not None and self.delay.until(pod) < current:
+            self.backoff.pop_first()
+            self.activate(pod, step, gates=False)
+        while (pod := self.errors.first()) is not None and self.delay.until(pod) < current:
+            self.errors.pop()
+            self.activate(pod, step, gates=False)
 
     def rank(self, pod: QueuedPod) -> Any:
         """What QueueSort orders a pod by."""
@@ -155,8 +159,11 @@ class SubQueues:
             return self._gate(pod, step)
         state = State.BACKOFF if pod.refused_by else State.ERROR_BACKOFF
         self._arrive(pod, state, step)
-        heap = self.backoff if state is State.BACKOFF else self.errors
-        heap.push(self._key(pod), pod)
+        key = self._key(pod)
+        if state is State.BACKOFF:
+            self.backoff.push(key, pod)
+        else:
+            self.errors.push(key, pod)
         self.incoming["backoff", step.event] += 1
         return state
 
@@ -172,7 +179,7 @@ class SubQueues:
             self.incoming["unschedulable", step.event] += 1
         return state
 
-    def _heap(self, state: State) -> Heap | None:
+    def _heap(self, state: State) -> Heap | BackoffHeap | None:
         if state is State.ACTIVE:
             return self.active
         if state is State.BACKOFF:
@@ -203,7 +210,7 @@ def _check_pod(pod: QueuedPod) -> None:
         assert pod.refused_by, f"{pod} was refused by nobody"
 
 
-def _check_heap(places: SubQueues, heap: Heap, state: State) -> None:
+def _check_heap(places: SubQueues, heap: Heap | BackoffHeap, state: State) -> None:
     want = {uid for uid, pod in places.pods.items() if pod.state is state}
     found = [pod.info.uid for pod in heap]
     assert len(heap) == len(found), f"{state.value}: counts {len(heap)}, holds {len(found)}"

@@ -155,6 +155,9 @@ class Attempts:
             self._bindings.begin()
         else:
             self._outcome.unschedulable(queued, cycle, profile, placed)
+            if isinstance(placed, Unschedulable):
+                for hear in self._features.refused:
+                    hear(cycle, profile, placed)
 
 
 def _as_scheduling_error(error: Exception) -> SchedulingError:

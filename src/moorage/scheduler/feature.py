@@ -5,7 +5,7 @@ order in which they were listed, so that what nobody implements costs nothing. A
 feature schedules pods one by one. Which there are, and in which order, is `moorage.app.assembly`'s.
 
 How a change passes:     adjust -> before -> cache and queue -> after
-How an attempt passes:   claims -> profile_for -> the cycle -> nominated, put_back
+How an attempt passes:   claims -> profile_for -> the cycle -> nominated, put_back -> refused
 How time passes:         tick before each attempt; sleep until the earliest next_due
 How a reload passes:     configure -> reconfigured -> the queue -> let_go -> configured
 How a preemption passes: leave_with -> evicting -> (spared) ... (promise_taken_back)
@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, ClassVar, TypeVar
 
 from moorage.api.pod import Pod
+from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
@@ -86,6 +87,9 @@ class Feature:
 
     def put_back(self, cycle: Cycle) -> None:
         """The cycle's pod fits nowhere and is about to go back to the queue."""
+
+    def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
+        """The cycle's pod, which was tried by itself, fits nowhere and is back in the queue."""
 
     def tick(self, now: float) -> None:
         """Called before each attempt: do what is due."""
@@ -186,6 +190,7 @@ class Features:
         self.version_of = bound("version_of")
         self.variants, self.variants_of = bound("variants"), bound("variants_of")
         self.nominated, self.put_back = bound("nominated"), bound("put_back")
+        self.refused = bound("refused")
         self.tick, self.next_due = bound("tick"), bound("next_due")
         self.configure, self.reconfigured = bound("configure"), bound("reconfigured")
         self.let_go, self.configured = bound("let_go"), bound("configured")

@@ -1,0 +1,103 @@
+"""Pods that back off, by the end of their backoff; and who of them is worth a retry before that.
+
+When nothing is active, the first pod that backs off is tried early. One that is known to be refused
+again as things stand is passed over: it is set aside with the others of its class, and comes up
+when its backoff ends, or when something has changed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+from moorage.cache.podinfo import PodClass
+from moorage.framework.queued_pod import QueuedPod
+from moorage.queue.heap import Heap
+
+Spares = Callable[[QueuedPod], bool]
+"""Whether an early retry of a pod is known to be of no use."""
+
+
+def spares_nobody(pod: QueuedPod) -> bool:
+    return False
+
+
+class BackoffHeap:
+    """A heap of pods, those that are set aside included; only `pop` passes over these."""
+
+    __slots__ = ("_aside", "_heap", "_set_aside", "spares")
+
+    def __init__(self) -> None:
+        self.spares: Spares = spares_nobody
+        self._heap = Heap()
+        self._aside: dict[PodClass, Heap] = {}
+        self._set_aside: dict[str, PodClass] = {}
+        """By uid, the class that a pod had when it was set aside."""
+
+    def push(self, key: Any, pod: QueuedPod) -> None:
+        self._heap.push(key, pod)
+
+    def pop(self) -> QueuedPod | None:
+        """Take out the first pod that is worth a retry."""
+        return self._pop_from(self._worth_a_retry())
+
+    def is_worth_a_retry(self) -> bool:
+        """Whether `pop` would find somebody."""
+        return self._worth_a_retry() is not None
+
+    def has_set_aside(self, pod: QueuedPod) -> bool:
+        return pod.info.uid in self._set_aside
+
+    def first(self) -> QueuedPod | None:
+        """The pod whose backoff ends first."""
+        heap = _earliest(self._heaps())
+        return None if heap is None else heap.first()
+
+    def pop_first(self) -> QueuedPod | None:
+        """Take out the pod whose backoff ends first."""
+        return self._pop_from(_earliest(self._heaps()))
+
+    def discard(self, pod: QueuedPod) -> None:
+        """Take out a pod that is in here, wherever it stands."""
+        cls = self._set_aside.get(pod.info.uid)
+        (self._heap if cls is None else self._aside[cls]).discard(pod)
+        self._left(pod)
+
+    def _worth_a_retry(self) -> Heap | None:
+        while (pod := self._heap.first()) is not None and self.spares(pod):
+            cls = self._set_aside[pod.info.uid] = pod.info.cls
+            self._heap.hand_over_first(self._aside.setdefault(cls, Heap()))
+        if not self._aside:
+            return None if pod is None else self._heap
+        return _earliest(chain((self._heap,), filter(self._is_ready, self._aside.values())))
+
+    def _is_ready(self, aside: Heap) -> bool:
+        first = aside.first()
+        return first is not None and not self.spares(first)
+
+    def _pop_from(self, heap: Heap | None) -> QueuedPod | None:
+        pod = None if heap is None else heap.pop()
+        if pod is not None:
+            self._left(pod)
+        return pod
+
+    def _left(self, pod: QueuedPod) -> None:
+        cls = self._set_aside.pop(pod.info.uid, None)
+        if cls is not None and not len(self._aside[cls]):
+            del self._aside[cls]
+
+    def _heaps(self) -> Iterator[Heap]:
+        return chain((self._heap,), self._aside.values())
+
+    def __len__(self) -> int:
+        return len(self._heap) + len(self._set_aside)
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        """The pods in here, in no order."""
+        return chain.from_iterable(self._heaps())
+
+
+def _earliest(heaps: Iterable[Heap]) -> Heap | None:
+    """The heap that has the very first pod; None where all are empty."""
+    found = ((place, heap) for heap in heaps if (place := heap.first_place()) is not None)
+    return min(found, key=itemgetter(0), default=(None, None))[1]
