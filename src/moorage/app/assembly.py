@@ -13,7 +13,7 @@ The order is the order of their effects at every hook (`moorage.scheduler.featur
     Canaries            decide for a share of a profile's pods
     StandIns            take the pods of schedulers whose lease has expired
     Rivals              tell of others that bind pods of our names
-    FutileRetries       leave pods to their backoff that would be refused again
+    KnownRefusals       spare pods an attempt that would end as that of an equal pod
     QueueOrder          sorts the queue anew, when everyone else has done what is due
 
 Every one of them can be left out.
@@ -60,8 +60,8 @@ from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns, Told, silent
 from moorage.scheduler.attempt import Tap
 from moorage.scheduler.feature import Feature
-from moorage.scheduler.futile_retries import FutileRetries
 from moorage.scheduler.intake import FOLLOWED
+from moorage.scheduler.known_refusals import KnownRefusals
 from moorage.scheduler.kubelet_rejections import KubeletRejections
 from moorage.scheduler.ports import Evictions, Ports
 from moorage.scheduler.queue_order import QueueOrder
@@ -98,8 +98,8 @@ def assemble(
     """A scheduler with every feature.
 
     `told` hears of schedulers that are stood in for; `monotonic` judges their leases, and is a
-    clock that nobody sets. `sparing` leaves out retries that are known to be of no use; in virtual
-    time, where nothing takes any, they are made.
+    clock that nobody sets. `sparing` spares equal pods attempts whose end is known; who looks at
+    every single one, or draws the same dice again, does without.
     """
     return Scheduler(
         server,
@@ -142,7 +142,7 @@ def all_features(
         canaries_for(ports),
         stand_ins,
         rivals_for(ports, stand_ins),
-        *([FutileRetries(ports.cache, ports.queue, ports.profiles)] if sparing else ()),
+        *([KnownRefusals(ports.cache, ports.queue, ports.profiles)] if sparing else ()),
         QueueOrder(ports.profiles, ports.cache, ports.queue),
     ]
 

@@ -104,7 +104,7 @@ class RunProcess:
             monotonic=steady_time,
             max_in_unschedulable=max_in_unschedulable,
             tap=None if tap_of is None else tap_of(self.clock.now),
-            sparing=True,
+            sparing=tap_of is None,
         )
         scheduler.install(version._replace(extending=self._extenders.in_use))
         self.freshness = Freshness(

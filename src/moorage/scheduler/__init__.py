@@ -14,7 +14,7 @@
     ports                what a feature may be handed
     kubelet_rejections   a feature: nodes rest whose kubelet refused a pod
     resource_claims      a feature: claims and devices are followed, errands carried out
-    futile_retries       a feature: who would be refused again waits for the end of its backoff
+    known_refusals       a feature: who is like a pod that was just refused is spared the attempt
     queue_order          one queue for all profiles; a feature that sorts it anew
     profiles             the profiles in force, and which version of one decides for a pod
     version              a whole configuration, ready to take over

@@ -140,7 +140,7 @@ class Attempts:
     def _attempt(self, queued: QueuedPod, profile: Profile) -> None:
         cycle = self._cycles.begin(queued, profile)
         try:
-            outcome = self._cycles.decide(profile, cycle)
+            outcome = self._foreseen(queued, cycle, profile) or self._cycles.decide(profile, cycle)
             cycle.timer.step("")
             placed: Placement | Rejection | Unschedulable = (
                 place(profile, cycle, queued, outcome) if isinstance(outcome, Decision) else outcome
@@ -158,6 +158,14 @@ class Attempts:
             if isinstance(placed, Unschedulable):
                 for hear in self._features.refused:
                     hear(cycle, profile, placed)
+
+    def _foreseen(self, queued: QueuedPod, cycle: Cycle, profile: Profile) -> Unschedulable | None:
+        """How the attempt will end, unless somebody wants to see every step of it."""
+        for foreseen in self._features.foreseen if not cycle.timer.detailed else ():
+            found: Unschedulable | None = foreseen(queued, profile)
+            if found is not None:
+                return found
+        return None
 
 
 def _as_scheduling_error(error: Exception) -> SchedulingError:

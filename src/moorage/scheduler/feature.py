@@ -5,7 +5,8 @@ order in which they were listed, so that what nobody implements costs nothing. A
 feature schedules pods one by one. Which there are, and in which order, is `moorage.app.assembly`'s.
 
 How a change passes:     adjust -> before -> cache and queue -> after
-How an attempt passes:   claims -> profile_for -> the cycle -> nominated, put_back -> refused
+How an attempt passes:   claims -> profile_for -> foreseen, or the cycle -> nominated, put_back
+                         -> refused
 How time passes:         tick before each attempt; sleep until the earliest next_due
 How a reload passes:     configure -> reconfigured -> the queue -> let_go -> configured
 How a preemption passes: leave_with -> evicting -> (spared) ... (promise_taken_back)
@@ -81,6 +82,10 @@ class Feature:
     def variants_of(self, version: Version) -> Iterable[Profile]:
         """The same, if that version were in force."""
         return ()
+
+    def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
+        """How the attempt at a pod would end, where that is known without a cycle."""
+        return None
 
     def nominated(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
         """A PostFilter plugin has found a node where room can be made for the cycle's pod."""
@@ -190,7 +195,7 @@ class Features:
         self.version_of = bound("version_of")
         self.variants, self.variants_of = bound("variants"), bound("variants_of")
         self.nominated, self.put_back = bound("nominated"), bound("put_back")
-        self.refused = bound("refused")
+        self.foreseen, self.refused = bound("foreseen"), bound("refused")
         self.tick, self.next_due = bound("tick"), bound("next_due")
         self.configure, self.reconfigured = bound("configure"), bound("reconfigured")
         self.let_go, self.configured = bound("let_go"), bound("configured")

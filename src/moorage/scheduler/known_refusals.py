@@ -1,9 +1,9 @@
-"""Retries that are known to be of no use: an equal pod was refused, and nothing has changed since.
+"""What is known of a pod beforehand: an equal one was refused, and nothing has changed since.
 
-Whenever there is nothing else to do, pods are tried before their backoff ends, as kube-scheduler
-does. But what makes room for one pod wakes all that wait for room: the first takes it, the second
-is refused, and with it all that are like it. Those are left to their backoff, until it ends or
-until anything changes.
+What makes room for one pod wakes all that wait for room: the first takes it, the second is refused,
+and with it all that are like it. Their attempts end as that one did, without asking anybody. Who
+backs off is left to its backoff, until that ends or until anything changes; kube-scheduler tries
+pods early whenever it has nothing else to do.
 """
 
 from collections.abc import Iterable
@@ -22,28 +22,34 @@ from moorage.scheduler.feature import Feature
 from moorage.scheduler.profiles import Profiles
 
 
-class FutileRetries(Feature):
-    """Knows which classes of pods were refused everywhere as things stand."""
+class KnownRefusals(Feature):
+    """The classes of pods that were refused everywhere, and why, as things stand."""
 
     def __init__(self, cache: Cache, queue: SchedulingQueue, profiles: Profiles) -> None:
         self._cache = cache
         self._profiles = profiles
         self._moment = cache.moment
-        self._refused: dict[PodClass, Profile] = {}
+        self._refused: dict[PodClass, tuple[Profile, Unschedulable]] = {}
         queue.spare(self.is_futile)
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
         if is_lasting(cycle, profile, why):
             self._catch_up()
-            self._refused[cycle.incoming.cls] = profile
+            self._refused[cycle.incoming.cls] = profile, why
+
+    def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
+        """How an attempt would end: as that of an equal pod has ended."""
+        self._catch_up()
+        decider, why = self._refused.get(queued.info.cls, (None, None))
+        nominated = queued.info.pod.status.nominated_node_name
+        return None if nominated or decider is not profile else why
 
     def is_futile(self, queued: QueuedPod) -> bool:
-        """Whether an attempt would end as that of an equal pod has ended."""
+        """Whether an early retry is known to be of no use."""
         self._catch_up()
-        info = queued.info
-        if info.pod.status.nominated_node_name or info.cls not in self._refused:
+        if queued.info.cls not in self._refused:
             return False
-        return self._refused[info.cls] is self._profiles.of(info.pod)
+        return self.foreseen(queued, self._profiles.of(queued.info.pod)) is not None
 
     def _catch_up(self) -> None:
         moment = self._cache.moment
