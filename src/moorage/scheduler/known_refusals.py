@@ -15,6 +15,7 @@ from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
+from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.plugin import Plugin
 from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.scheduling_queue import SchedulingQueue
@@ -62,19 +63,23 @@ def is_lasting(cycle: Cycle, profile: Profile, why: Unschedulable) -> bool:
     """Whether a refusal holds for every equal pod until something changes.
 
     Not where room is made, where a node rests or somebody is spared for a time, or where anybody
-    has a say who does not promise to say the same.
+    had a say who does not promise to say the same. Who had none can only refuse more another time.
     """
     if why.nominated is not None or why.diagnosis.pending_plugins:
         return False
     if cycle.extenders or cycle.cache.resting or eviction.rule(cycle) is not None:
         return False
-    return all(plugin.same_for_equal_pods for plugin in _judges(cycle, profile))
+    return all(
+        plugin is not None and plugin.same_for_equal_pods
+        for plugin in _judges(cycle, profile, why.diagnosis)
+    )
 
 
-def _judges(cycle: Cycle, profile: Profile) -> Iterable[Plugin]:
-    plan, features = profile.plan(cycle.incoming), cycle.incoming.cls.features
-    yield from (plugin for _, plugin in plan.pre_filter)
-    yield from (entry.plugin for entry in plan.filter)
+def _judges(cycle: Cycle, profile: Profile, diagnosis: Diagnosis) -> Iterable[Plugin | None]:
+    """Who refused the pod, who was asked about nodes, and who could have made room."""
+    yield from map(profile.plugins.get, diagnosis.unschedulable_plugins)
+    yield from cycle.refuses.filters
+    features = cycle.incoming.cls.features
     for _, plugin in profile.post_filter:
         concern = plugin.concerns()
         if concern == Brings.ANYTHING or concern & features:
