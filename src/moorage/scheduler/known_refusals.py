@@ -65,7 +65,7 @@ def is_lasting(cycle: Cycle, profile: Profile, why: Unschedulable) -> bool:
     Not where room is made, where a node rests or somebody is spared for a time, or where anybody
     had a say who does not promise to say the same. Who had none can only refuse more another time.
     """
-    if why.nominated is not None or why.diagnosis.pending_plugins:
+    if (why.nominated is not None and why.nominated.node) or why.diagnosis.pending_plugins:
         return False
     if cycle.extenders or cycle.cache.resting or eviction.rule(cycle) is not None:
         return False
