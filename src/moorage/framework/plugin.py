@@ -46,8 +46,11 @@ class Plugin(
 
     same_for_equal_pods: ClassVar[bool] = False
     """Whether PreFilter, Filter and PostFilter refuse pods of equal labels and specs alike, as long
-    as nodes, the pods on them and other objects stay as they are. One that waits out its backoff is
-    then not tried early where another has just been refused."""
+    as nodes, the pods on them and other objects stay as they are. Where one has just been refused,
+    the next is then spared the attempt."""
+    reads_labels: ClassVar[bool] = True
+    """Whether the labels of the pod have a part in that, too: pods of a StatefulSet have labels of
+    their own."""
 
     more_room_helps: ClassVar[bool] = True
     """Whether a pod that I refuse may be let in when there is more room. Without that, no room is

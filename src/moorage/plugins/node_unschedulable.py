@@ -22,6 +22,7 @@ _CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 class NodeUnschedulable(PreFilter, Filter, frozen=True):
     same_for_equal_pods = True
+    reads_labels = False
     depends = Depends.NODE
 
     def sign(self, cycle: Cycle) -> Hashable:

@@ -1,25 +1,24 @@
 """Pods that back off, by the end of their backoff; and who of them is worth a retry before that.
 
 When nothing is active, the first pod that backs off is tried early. One that is known to be refused
-again as things stand is passed over: it is set aside with the others of its class, and comes up
-when its backoff ends, or when something has changed.
+again as things stand is passed over: it is set aside with all that the same refusal concerns, and
+comes up when its backoff ends, or when something has changed.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from moorage.cache.podinfo import PodClass
 from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.heap import Heap
 
-Spares = Callable[[QueuedPod], bool]
-"""Whether an early retry of a pod is known to be of no use."""
+Spares = Callable[[QueuedPod], Hashable | None]
+"""Which refusal tells that an early retry of a pod is of no use; None where it may be."""
 
 
-def spares_nobody(pod: QueuedPod) -> bool:
-    return False
+def spares_nobody(pod: QueuedPod) -> None:
+    return None
 
 
 class BackoffHeap:
@@ -30,9 +29,9 @@ class BackoffHeap:
     def __init__(self) -> None:
         self.spares: Spares = spares_nobody
         self._heap = Heap()
-        self._aside: dict[PodClass, Heap] = {}
-        self._set_aside: dict[str, PodClass] = {}
-        """By uid, the class that a pod had when it was set aside."""
+        self._aside: dict[Hashable, Heap] = {}
+        self._set_aside: dict[str, Hashable] = {}
+        """By uid, the refusal that a pod was set aside for."""
 
     def push(self, key: Any, pod: QueuedPod) -> None:
         self._heap.push(key, pod)
@@ -59,21 +58,21 @@ class BackoffHeap:
 
     def discard(self, pod: QueuedPod) -> None:
         """Take out a pod that is in here, wherever it stands."""
-        cls = self._set_aside.get(pod.info.uid)
-        (self._heap if cls is None else self._aside[cls]).discard(pod)
+        why = self._set_aside.get(pod.info.uid)
+        (self._heap if why is None else self._aside[why]).discard(pod)
         self._left(pod)
 
     def _worth_a_retry(self) -> Heap | None:
-        while (pod := self._heap.first()) is not None and self.spares(pod):
-            cls = self._set_aside[pod.info.uid] = pod.info.cls
-            self._heap.hand_over_first(self._aside.setdefault(cls, Heap()))
+        while (pod := self._heap.first()) is not None and (why := self.spares(pod)) is not None:
+            self._set_aside[pod.info.uid] = why
+            self._heap.hand_over_first(self._aside.setdefault(why, Heap()))
         if not self._aside:
             return None if pod is None else self._heap
         return _earliest(chain((self._heap,), filter(self._is_ready, self._aside.values())))
 
     def _is_ready(self, aside: Heap) -> bool:
         first = aside.first()
-        return first is not None and not self.spares(first)
+        return first is not None and self.spares(first) is None
 
     def _pop_from(self, heap: Heap | None) -> QueuedPod | None:
         pod = None if heap is None else heap.pop()
@@ -82,9 +81,9 @@ class BackoffHeap:
         return pod
 
     def _left(self, pod: QueuedPod) -> None:
-        cls = self._set_aside.pop(pod.info.uid, None)
-        if cls is not None and not len(self._aside[cls]):
-            del self._aside[cls]
+        why = self._set_aside.pop(pod.info.uid, None)
+        if why is not None and not len(self._aside[why]):
+            del self._aside[why]
 
     def _heaps(self) -> Iterator[Heap]:
         return chain((self._heap,), self._aside.values())

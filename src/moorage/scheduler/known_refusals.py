@@ -6,11 +6,10 @@ backs off is left to its backoff, until that ends or until anything changes; kub
 pods early whenever it has nothing else to do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterator
 
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import Feature as Brings
-from moorage.cache.podinfo import PodClass
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework import eviction
@@ -24,58 +23,66 @@ from moorage.scheduler.profiles import Profiles
 
 
 class KnownRefusals(Feature):
-    """The classes of pods that were refused everywhere, and why, as things stand."""
+    """The pods that were refused everywhere, and why, as things stand: by what they are alike in."""
 
     def __init__(self, cache: Cache, queue: SchedulingQueue, profiles: Profiles) -> None:
         self._cache = cache
         self._profiles = profiles
         self._moment = cache.moment
-        self._refused: dict[PodClass, tuple[Profile, Unschedulable]] = {}
-        queue.spare(self.is_futile)
+        self._known: dict[Hashable, tuple[Profile, Unschedulable]] = {}
+        queue.spare(self.sparing)
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
-        if is_lasting(cycle, profile, why):
+        alike = concerned(cycle, profile, why)
+        if alike is not None:
             self._catch_up()
-            self._refused[cycle.incoming.cls] = profile, why
+            self._known[alike] = profile, why
 
     def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
         """How an attempt would end: as that of an equal pod has ended."""
-        self._catch_up()
-        decider, why = self._refused.get(queued.info.cls, (None, None))
-        nominated = queued.info.pod.status.nominated_node_name
-        return None if nominated or decider is not profile else why
+        found = self._find(queued, profile)
+        return None if found is None else self._known[found][1]
 
-    def is_futile(self, queued: QueuedPod) -> bool:
-        """Whether an early retry is known to be of no use."""
+    def sparing(self, queued: QueuedPod) -> Hashable | None:
+        """Which refusal tells that an early retry is of no use."""
+        return self._find(queued, self._profiles.of(queued.info.pod))
+
+    def _find(self, queued: QueuedPod, profile: Profile) -> Hashable | None:
         self._catch_up()
-        if queued.info.cls not in self._refused:
-            return False
-        return self.foreseen(queued, self._profiles.of(queued.info.pod)) is not None
+        known, info = self._known, queued.info
+        if not known or info.pod.status.nominated_node_name:
+            return None
+        for alike in (info.cls.like_spec, info.cls):
+            if alike in known and known[alike][0] is profile:
+                return alike
+        return None
 
     def _catch_up(self) -> None:
         moment = self._cache.moment
         if moment != self._moment:
-            self._refused.clear()
+            self._known.clear()
             self._moment = moment
 
 
-def is_lasting(cycle: Cycle, profile: Profile, why: Unschedulable) -> bool:
-    """Whether a refusal holds for every equal pod until something changes.
+def concerned(cycle: Cycle, profile: Profile, why: Unschedulable) -> Hashable | None:
+    """What the pods have in common that would be refused like this one until something changes.
 
-    Not where room is made, where a node rests or somebody is spared for a time, or where anybody
+    None where room is made, where a node rests or somebody is spared for a time, or where anybody
     had a say who does not promise to say the same. Who had none can only refuse more another time.
     """
     if (why.nominated is not None and why.nominated.node) or why.diagnosis.pending_plugins:
-        return False
+        return None
     if cycle.extenders or cycle.cache.resting or eviction.rule(cycle) is not None:
-        return False
-    return all(
-        plugin is not None and plugin.same_for_equal_pods
-        for plugin in _judges(cycle, profile, why.diagnosis)
-    )
+        return None
+    cls, reads_labels = cycle.incoming.cls, False
+    for plugin in _judges(cycle, profile, why.diagnosis):
+        if plugin is None or not plugin.same_for_equal_pods:
+            return None
+        reads_labels |= plugin.reads_labels
+    return cls if reads_labels else cls.like_spec
 
 
-def _judges(cycle: Cycle, profile: Profile, diagnosis: Diagnosis) -> Iterable[Plugin | None]:
+def _judges(cycle: Cycle, profile: Profile, diagnosis: Diagnosis) -> Iterator[Plugin | None]:
     """Who refused the pod, who was asked about nodes, and who could have made room."""
     yield from map(profile.plugins.get, diagnosis.unschedulable_plugins)
     yield from cycle.refuses.filters
