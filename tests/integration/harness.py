@@ -171,6 +171,7 @@ async def running(
         rng=random.Random(7),
         observers=[seen] if observer is None else [seen, observer],
         backoff=backoff,
+        sparing=True,
     )
     task = asyncio.ensure_future(scheduler.run())
     under_test = Running(plane, scheduler, server, seen)

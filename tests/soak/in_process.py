@@ -75,6 +75,7 @@ class Churn:
             clock=clock,
             rng=random.Random(seed),
             observers=self.observers,
+            sparing=True,
         )
         self.metrics.follow(self.scheduler)
         self._shapes = Shapes(random.Random(seed))

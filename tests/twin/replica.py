@@ -174,6 +174,7 @@ class Replica:
             leads=may_attempt,
             followed=USED,
             monotonic=fence.now,
+            sparing=True,
         )
         freshness = Freshness(
             server,

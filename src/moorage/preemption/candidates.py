@@ -113,6 +113,8 @@ def _verdicts(on: Ground, rows: Rows, wanted: int, search: Search) -> Iterator[t
     """What a dry run says of each row that is not out of the question, in order."""
     if eviction.evictable(on.cycle) is None:
         rows = promising(on, rows, search.explanation)
+    if not len(rows):
+        return
     at_once = np.zeros(len(rows), dtype=bool)
     if eviction.is_by_priority(on.cycle):
         at_once = on.without_trial(rows)

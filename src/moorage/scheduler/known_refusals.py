@@ -23,7 +23,7 @@ from moorage.scheduler.profiles import Profiles
 
 
 class KnownRefusals(Feature):
-    """The pods that were refused everywhere, and why, as things stand: by what they are alike in."""
+    """Which pods are refused everywhere as things stand, by what they have in common, and why."""
 
     def __init__(self, cache: Cache, queue: SchedulingQueue, profiles: Profiles) -> None:
         self._cache = cache

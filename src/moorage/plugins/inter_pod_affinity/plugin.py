@@ -1,6 +1,5 @@
 """InterPodAffinity: required terms for Filter, preferred for Score, and events that may help."""
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +31,7 @@ def after_assigned_pod_change(pod: Pod, old: Pod | None, new: Pod | None) -> Hin
 
     The last pod to meet it may go, too: then the first of a group may be wherever it likes.
     """
-    if any(each is not None and not _is_placed(each) for each in (old, new)):
+    if not (_is_placed_or_none(old) and _is_placed_or_none(new)):
         return Hint.SKIP
     terms = affinity_terms.terms_of(pod)
     if terms.errors or _pod_change_helps(terms, pod, old, new):
@@ -45,7 +44,7 @@ def may_help_some(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
 
     Labels matter to a pod that goes, if it shuns others or was of the group that the pod seeks.
     """
-    if any(each is not None and not _is_placed(each) for each in (old, new)):
+    if not (_is_placed_or_none(old) and _is_placed_or_none(new)):
         return Hint.SKIP
     terms = affinity_terms.terms_of(pod)
     if terms.errors:
@@ -97,16 +96,16 @@ def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
     return Hint.QUEUE if came or left else Hint.SKIP
 
 
-def _is_placed(pod: Pod) -> bool:
-    return bool(pod.spec.node_name or pod.status.nominated_node_name)
+def _is_placed_or_none(pod: Pod | None) -> bool:
+    return pod is None or bool(pod.spec.node_name or pod.status.nominated_node_name)
 
 
 def _matches_all(terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
     return bool(terms) and all(term.may_match(pod) for term in terms)
 
 
-def _matches_any(terms: Iterable[AffinityTerm], pod: Pod) -> bool:
-    return any(term.may_match(pod) for term in terms)
+def _matches_any(terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
+    return bool(terms) and any(term.may_match(pod) for term in terms)
 
 
 AFFINITY_MISMATCH = "node(s) didn't match pod affinity rules"

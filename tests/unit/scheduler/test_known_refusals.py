@@ -1,0 +1,173 @@
+"""Equal pods are refused once as long as nothing changes, and none of them misses its chance."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+
+import pytest
+
+from moorage.api.node import Node
+from moorage.api.pod import Pod
+from moorage.app.assembly import assemble
+from moorage.clock import VirtualClock, run_virtual
+from moorage.config.moorage_configuration import NO_LIMITS
+from moorage.framework.cycle import Cycle
+from moorage.framework.plugin import Plugin
+from moorage.framework.points import Filter
+from moorage.framework.verdicts import Rejection, unschedulable
+from moorage.memory.memory_cluster import MemoryCluster
+from moorage.observe.records import Attempt
+from moorage.testing import NodeBuilder, PodBuilder, node, pod
+from moorage.testing.small_cluster import profile_of
+from moorage.watch.api_resources import NODES, PODS
+
+WAITING = 30
+
+
+class Seen:
+    """Every attempt, by pod; and when each pod was bound."""
+
+    def __init__(self) -> None:
+        self.attempts: Counter[str] = Counter()
+        self.messages: dict[str, str] = {}
+        self.asked = 0
+
+    def attempted(self, attempt: Attempt) -> None:
+        self.attempts[attempt.pod] += 1
+        self.messages[attempt.pod] = attempt.message
+
+
+class World:
+    """A cluster, and a scheduler that does without attempts whose end is known, or does not."""
+
+    def __init__(self, sparing: bool, plugins: tuple[Plugin, ...] = ()) -> None:
+        self.clock = VirtualClock(1000.0)
+        self.cluster = MemoryCluster(clock=self.clock, rng=random.Random(1))
+        self.seen = Seen()
+        self._sparing = sparing
+        self._profile = profile_of(list(plugins), False, NO_LIMITS)
+
+    def apply(self, *objects: NodeBuilder | PodBuilder) -> None:
+        for obj in objects:
+            kind = "Node" if isinstance(obj, NodeBuilder) else "Pod"
+            self.cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
+
+    def placed(self) -> set[str]:
+        found = self.cluster.objects(PODS)
+        return {pod.name for pod in found if isinstance(pod, Pod) and pod.spec.node_name}
+
+    def run(self, story: Callable[["World"], Awaitable[None]]) -> None:
+        async def main() -> None:
+            scheduler = assemble(
+                self.cluster,
+                {self._profile.scheduler_name: self._profile},
+                clock=self.clock,
+                rng=random.Random(0),
+                observers=(self.seen,),
+                sparing=self._sparing,
+            )
+            running = asyncio.ensure_future(scheduler.run())
+            await self.clock.sleep(1)
+            await story(self)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+        run_virtual(main(), self.clock)
+
+
+def full_node() -> list[NodeBuilder | PodBuilder]:
+    running = [pod(f"old-{n}").requesting(cpu="1").on("n0") for n in range(10)]
+    return [node("n0").offering(cpu="10", pods="110"), *running]
+
+
+def waiting(own_labels: bool = True) -> list[PodBuilder]:
+    """Pods that differ in a label alone, as those of a StatefulSet do."""
+    return [
+        pod(f"new-{n}").requesting(cpu="1").labelled(number=str(n) if own_labels else "none")
+        for n in range(WAITING)
+    ]
+
+
+async def one_after_the_other(world: World) -> None:
+    """Every half second a pod ends, and one that waits takes its place at once."""
+    for number in range(10):
+        await world.cluster.delete(PODS, "default", f"old-{number}", grace_period_seconds=0)
+        await world.clock.sleep(0.5)
+        assert len(world.placed()) == 10
+
+
+def refusals(world: World) -> int:
+    return world.seen.attempts.total() - 10
+
+
+@pytest.mark.parametrize("own_labels", [True, False])
+def test_a_place_that_becomes_free_is_one_refusal(own_labels: bool) -> None:
+    worlds = [World(sparing) for sparing in (True, False)]
+    for world in worlds:
+        world.apply(*full_node(), *waiting(own_labels))
+        world.run(one_after_the_other)
+    sparing, trying = worlds
+
+    assert refusals(trying) > 150
+    assert refusals(sparing) < refusals(trying) / 2
+    assert set(sparing.seen.messages.values()) == set(trying.seen.messages.values())
+
+
+async def grow(world: World) -> None:
+    """The node is enlarged: nobody may be left to its backoff."""
+    await one_after_the_other(world)
+    large = node("n0").offering(cpu="100", pods="110")
+    raw = {"apiVersion": "v1", "kind": "Node", **large.raw}
+    await world.cluster.update(NODES, raw, subresource="status")
+    await world.clock.sleep(0.1)
+    assert len(world.placed()) == WAITING
+
+
+def test_whatever_changes_is_worth_a_retry() -> None:
+    world = World(sparing=True)
+    world.apply(*full_node(), *waiting())
+    world.run(grow)
+
+
+class Odd(Filter, frozen=True):
+    """Refuses by the name of the pod, and promises nothing."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return unschedulable("odd") if int(pod.name[-1]) % 2 else None
+
+
+def test_who_promises_nothing_is_asked_about_every_pod() -> None:
+    world = World(sparing=True, plugins=(Odd(),))
+    world.apply(node("n0").offering(cpu="100", pods="110"), *waiting(own_labels=False))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(5)
+
+    world.run(story)
+    assert world.placed() == {f"new-{n}" for n in range(WAITING) if n % 2 == 0}
+
+
+def test_a_refusal_for_the_sake_of_labels_is_not_shared_by_other_labels() -> None:
+    """An anti-affinity keeps the first two apart; the third has other labels, and no quarrel."""
+    away: Mapping[str, object] = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "topologyKey": "kubernetes.io/hostname",
+                    "labelSelector": {"matchLabels": {"app": "web"}},
+                }
+            ]
+        }
+    }
+    world = World(sparing=True)
+    world.apply(node("n0").offering(cpu="100", pods="110"))
+    for name, app in (("a", "web"), ("b", "web"), ("c", "db")):
+        world.apply(pod(name).labelled(app=app).with_spec(affinity=away))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(5)
+
+    world.run(story)
+    assert "c" not in world.placed()  # it shuns web pods, one of which is there
+    assert len(world.placed()) == 1
