@@ -57,6 +57,11 @@ class Selector(msgspec.Struct, frozen=True, cache_hash=True):
         """Whether any labels at all are selected."""
         return not self.requirements and not self.selects_nothing
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of the labels that are looked at."""
+        return frozenset(requirement.key for requirement in self.requirements)
+
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Say whether the labels are selected."""
         return not self.selects_nothing and label_requirements.all_match(self.requirements, labels)

@@ -34,6 +34,9 @@ class ClassPodSets:
         self.carried = carried
 
 
+_FEW_TERMS = 64
+
+
 class PodIndex:
     """Populations by labels and by carried terms. `welcome` hears of every new group of labels."""
 
@@ -75,6 +78,17 @@ class PodIndex:
     def has_terms(self) -> bool:
         """Whether any pod carries a term."""
         return bool(self._carried)
+
+    def keys_in_terms(self) -> frozenset[str] | None:
+        """The label keys by which pods shun others; None where they do so in many ways."""
+        if len(self._carried) > _FEW_TERMS:
+            return None
+        shunning = (
+            carried.term.selector.keys
+            for carried in self._carried.values()
+            if carried.how is TermKind.ANTI_AFFINITY
+        )
+        return frozenset().union(*shunning)
 
     def count(self, row: int, pod: PodInfo, sign: int) -> None:
         """A pod came to a row (+1) or left it (-1)."""

@@ -1,6 +1,6 @@
 """Plugin, the base class of every plugin: a struct of the plugin's arguments."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 from weakref import ref
@@ -97,6 +97,11 @@ class Plugin(
         Filter, PreScore, Score and Reserve are left out, as if I had skipped.
         """
         return Feature.ANYTHING
+
+    def label_keys(self, cycle: Cycle) -> Iterable[str] | None:
+        """Where `same_for_equal_pods` and `reads_labels`: the keys of the pod's labels that have a
+        part in it, if not any may have one. Asked after a refusal."""
+        return None
 
     def sign(self, cycle: Cycle) -> Hashable | None:
         """What my vector hooks read beside the node's row: of the pod, and of the cluster.

@@ -46,6 +46,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "bind": async_hooks.wrap_async_hook("Bind", SKIP),
     "post_bind": hook_wrappers.wrap_hook("PostBind", BINDING),
     "sign": hook_wrappers.wrap_sign,
+    "label_keys": hook_wrappers.wrap_label_keys,
     "events": queueing_hooks.wrap_events,
     "concerns": queueing_hooks.concerns,
     "inherit": queueing_hooks.wrap_inherit,

@@ -135,6 +135,24 @@ def pre_enqueue(guard: Guard, function: Function) -> Function:
     return call
 
 
+def wrap_label_keys(guard: Guard, function: Function) -> Function:
+    """A plugin that was not in order may have gone by any label."""
+    hook = guard.hook("Sign")
+
+    def label_keys(self: Any, cycle: Any) -> Any:
+        if guard.breaker.state is not State.CLOSED:
+            return None
+        guard.admit(hook, cycle)
+
+        def checked() -> Any:
+            keys = function(self, cycle)
+            return None if keys is None else frozenset(keys)
+
+        return guard.call(hook, cycle.pod, checked)
+
+    return label_keys
+
+
 def wrap_sign(guard: Guard, function: Function) -> Function:
     """Nothing is kept of what a plugin computed while it was not in order."""
     hook = guard.hook("Sign")

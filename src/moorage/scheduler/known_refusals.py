@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator
 
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import Feature as Brings
+from moorage.cache.podinfo import PodClass
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework import eviction
@@ -21,6 +22,9 @@ from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.profiles import Profiles
 
+LabelKeys = tuple[str, ...] | None
+"""The keys of labels that a refusal went by; None where that may be any."""
+
 
 class KnownRefusals(Feature):
     """Which pods are refused everywhere as things stand, by what they have in common, and why."""
@@ -30,13 +34,16 @@ class KnownRefusals(Feature):
         self._profiles = profiles
         self._moment = cache.moment
         self._known: dict[Hashable, tuple[Profile, Unschedulable]] = {}
+        self._keys: dict[Hashable, set[LabelKeys]] = {}
+        """By what pods of equal specs have in common, which labels refusals went by."""
         queue.spare(self.sparing)
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
-        alike = concerned(cycle, profile, why)
-        if alike is not None:
+        if is_lasting(cycle, profile, why):
             self._catch_up()
-            self._known[alike] = profile, why
+            cls, keys = cycle.incoming.cls, _label_keys(cycle, profile, why.diagnosis)
+            self._keys.setdefault(cls.like_spec, set()).add(keys)
+            self._known[in_common(cls, keys)] = profile, why
 
     def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
         """How an attempt would end: as that of an equal pod has ended."""
@@ -49,11 +56,12 @@ class KnownRefusals(Feature):
 
     def _find(self, queued: QueuedPod, profile: Profile) -> Hashable | None:
         self._catch_up()
-        known, info = self._known, queued.info
-        if not known or info.pod.status.nominated_node_name:
+        info = queued.info
+        if not self._known or info.pod.status.nominated_node_name:
             return None
-        for alike in (info.cls.like_spec, info.cls):
-            if alike in known and known[alike][0] is profile:
+        for keys in self._keys.get(info.cls.like_spec, ()):
+            alike = in_common(info.cls, keys)
+            if alike in self._known and self._known[alike][0] is profile:
                 return alike
         return None
 
@@ -61,25 +69,42 @@ class KnownRefusals(Feature):
         moment = self._cache.moment
         if moment != self._moment:
             self._known.clear()
+            self._keys.clear()
             self._moment = moment
 
 
-def concerned(cycle: Cycle, profile: Profile, why: Unschedulable) -> Hashable | None:
-    """What the pods have in common that would be refused like this one until something changes.
+def in_common(cls: PodClass, keys: LabelKeys) -> Hashable:
+    """Equal for pods of equal specs that have these labels in common."""
+    if keys is None:
+        return cls
+    return cls.like_spec, tuple(cls.labels.get(key) for key in keys)
 
-    None where room is made, where a node rests or somebody is spared for a time, or where anybody
+
+def is_lasting(cycle: Cycle, profile: Profile, why: Unschedulable) -> bool:
+    """Whether a refusal holds for equal pods until something changes.
+
+    Not where room is made, where a node rests or somebody is spared for a time, or where anybody
     had a say who does not promise to say the same. Who had none can only refuse more another time.
     """
     if (why.nominated is not None and why.nominated.node) or why.diagnosis.pending_plugins:
-        return None
+        return False
     if cycle.extenders or cycle.cache.resting or eviction.rule(cycle) is not None:
-        return None
-    cls, reads_labels = cycle.incoming.cls, False
-    for plugin in _judges(cycle, profile, why.diagnosis):
-        if plugin is None or not plugin.same_for_equal_pods:
-            return None
-        reads_labels |= plugin.reads_labels
-    return cls if reads_labels else cls.like_spec
+        return False
+    return all(
+        plugin is not None and plugin.same_for_equal_pods
+        for plugin in _judges(cycle, profile, why.diagnosis)
+    )
+
+
+def _label_keys(cycle: Cycle, profile: Profile, diagnosis: Diagnosis) -> LabelKeys:
+    found: set[str] = set()
+    for plugin in _judges(cycle, profile, diagnosis):
+        if plugin is not None and plugin.reads_labels:
+            keys = plugin.label_keys(cycle)
+            if keys is None:
+                return None
+            found.update(keys)
+    return tuple(sorted(found))
 
 
 def _judges(cycle: Cycle, profile: Profile, diagnosis: Diagnosis) -> Iterator[Plugin | None]:

@@ -1,5 +1,6 @@
 """InterPodAffinity: required terms for Filter, preferred for Score, and events that may help."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -169,6 +170,13 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         """Unless somebody who leaves is sought."""
         required, _ = cycle.state[_NAME]
         return required.near is None
+
+    def label_keys(self, cycle: Cycle) -> Iterable[str] | None:
+        """Those by which pods on nodes shun others, and by which the pod may seek itself."""
+        census = PodCounters.of(cycle.table).census
+        shunned = census.keys_in_terms()
+        sought = census.standing(cycle.incoming.cls).terms.affinity
+        return None if shunned is None else shunned.union(*(term.selector.keys for term in sought))
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         if code & affinity_filter.AFFINITY:

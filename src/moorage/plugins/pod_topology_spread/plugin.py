@@ -1,5 +1,7 @@
 """PodTopologySpread: its extension points, compiled plans, and events that may help a pod."""
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -190,6 +192,15 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
     def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
         """With fewer pods, a node's domain comes closer to the least, or is the least."""
         return True
+
+    def label_keys(self, cycle: Cycle) -> Iterable[str] | None:
+        """Those that selectors select by, values of `matchLabelKeys` included; of the defaults any,
+        for services select by them."""
+        listed = cycle.pod.spec.topology_spread_constraints
+        if not listed:
+            return None
+        selected = chain.from_iterable(each.selector.keys for each in self._plan(cycle).hard)
+        return {*selected, *chain.from_iterable(each.match_label_keys for each in listed)}
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         if code == spread_filter.UNLABELLED:
