@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from moorage.api.pod import Pod
 from moorage.cache.podinfo import PodInfo
@@ -54,6 +54,49 @@ def potential_victims(cycle: Cycle, row: int) -> list[PodInfo]:
     else:
         pods = [info for info in pods if info.priority < cycle.incoming.priority]
     return pods if spares is None else [info for info in pods if not spares(cycle, info)]
+
+
+class Unit(NamedTuple):
+    """Pods that are evicted together or not at all, wherever they are; mostly one pod by itself.
+
+    `rank` tells a pod (0) from a group (1) and from a group of groups (2).
+    """
+
+    pods: tuple[PodInfo, ...]
+    priority: int
+    rank: int = 0
+
+
+UNITS: Final = "units"
+"""Where `cycle.shared` has the rule; absent, or false, where every pod may be evicted by itself."""
+
+UnitOf = Callable[[Cycle, PodInfo], Unit | None]
+"""The unit that a pod belongs to; None where it stands for itself. One and the same for all of its
+pods, as long as the cycle lasts."""
+
+
+def units_on(cycle: Cycle, row: int) -> list[Unit] | None:
+    """Everything that may be evicted, in part or as a whole, from a row; None where all that may
+    are pods by themselves."""
+    unit_of: UnitOf | None = cycle.shared.get(UNITS)
+    if not unit_of or evictable(cycle) is not None:
+        return None
+    found: dict[int, Unit] = {}
+    groups = 0
+    for info in cycle.table.pods[row].values():
+        unit = unit_of(cycle, info)
+        groups += unit is not None
+        unit = unit or Unit((info,), info.priority)
+        found[id(unit)] = unit
+    return list(found.values()) if groups else None
+
+
+def may_leave(cycle: Cycle, unit: Unit) -> bool:
+    """Whether a unit may be evicted for the cycle's pod."""
+    spares = rule(cycle)
+    if unit.priority >= cycle.incoming.priority:
+        return False
+    return spares is None or not any(spares(cycle, info) for info in unit.pods)
 
 
 def started(pod: Pod) -> float:

@@ -16,6 +16,7 @@
     topology               the zones or racks a group is to be packed in
     shortage               why a group does not run, and what is missing
     trial                  where a group would go if others were not there
+    disruption_units       which of their pods are evicted together or not at all
     victim_search          who must leave so that a group fits
     preemption             they are evicted while the group waits
     leaving_victims        which groups wait for whom to leave

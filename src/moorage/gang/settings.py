@@ -3,7 +3,9 @@
 import math
 
 from moorage.api.pod import Pod
+from moorage.framework.eviction import UNITS
 from moorage.gang.directory import Directory
+from moorage.gang.disruption_units import DisruptionUnits
 from moorage.gang.group import Group
 from moorage.gang.holds import Holds
 from moorage.gang.plugin import NAME, GangScheduling, GroupView
@@ -19,6 +21,7 @@ class GangSettings:
     def __init__(self, profiles: Profiles, groups: Directory, holds: Holds) -> None:
         self._profiles = profiles
         self._view = GroupView(groups, holds)
+        self._units = DisruptionUnits(groups)
         self._plugins: dict[str, GangScheduling] = {}
         self.read()
 
@@ -30,6 +33,7 @@ class GangSettings:
             for plugin in profile.plugins.values():
                 if isinstance(plugin, GangScheduling) and plugin.enabled:
                     self._plugins.setdefault(profile.scheduler_name, plugin)
+                    profile.shared[UNITS] = self._units
 
     @property
     def any(self) -> bool:

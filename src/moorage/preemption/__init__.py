@@ -10,6 +10,7 @@
     lower_priority       what pods below a priority use
     kept                 what is kept between attempts
     victims              the pods that would have to leave, and how much that hurts
+    unit_victims         the same where pods of a group leave together or not at all
     go_sort              Go's sort, whose order of equals decides
     extender_candidates  what extenders leave of the candidates
     running_preemptions  preemptions whose victims are being evicted

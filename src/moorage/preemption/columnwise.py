@@ -6,7 +6,7 @@ rows, the rule about resources says on which of them the pod still fits, then th
 A verdict holds for equal pods until the row changes, unless other pods were promised the row.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from moorage.cache.disruption_budgets import Budgets
 from moorage.cycle import promised_rows
 from moorage.cycle.promised_rows import Amounts, Rows, Usage
+from moorage.framework import eviction
+from moorage.framework.eviction import Unit
 from moorage.framework.points import Filter
+from moorage.preemption import reprieve, unit_victims
 from moorage.preemption.imagined_rows import Ground
 from moorage.preemption.kept import RankedRow
 from moorage.preemption.reprieve import conclude, reprieve_order
@@ -25,23 +28,35 @@ Mask = NDArray[np.bool_]
 
 
 class Lineup(NamedTuple):
-    """The victims of a row, who of them a budget protects, and the order to come back in."""
+    """The victims of a row, who of them a budget protects, and the order to come back in.
 
-    row: RankedRow
-    violating: list[bool]
-    order: list[int] | None = None
+    `asked` int64 (victim, resource) and `pods` int64 (victim) are what each has on the row.
+    """
+
+    asked: Amounts
+    pods: Amounts
+    order: list[int] | None
+    conclude: Callable[[str, list[int]], Verdict]
 
 
 def dry_run(ground: Ground, rows: Rows) -> list[Verdict]:
     """Who must leave each row; equal to a trial of each."""
-    budgets = ground.kept.budgets(ground.cycle)
+    cycle, asked = ground.cycle, rows.tolist()
+    budgets = ground.kept.budgets(cycle)
     known = ground.kept.verdicts(_sign(ground))
-    crowded = _crowded(ground, rows)
-    asked = rows.tolist()
-    new = [row for row in asked if row in crowded or row not in known]
-    fresh = _fresh(ground, new, budgets)
-    known.update({row: verdict for row, verdict in fresh.items() if row not in crowded})
+    units = {row: found for row in asked if (found := eviction.units_on(cycle, row)) is not None}
+    passing = _crowded(ground, rows) | units.keys()
+    tried = {row for row, found in units.items() if not _may_be_summed(ground, row, found)}
+    new = [row for row in asked if row not in tried and (row in passing or row not in known)]
+    fresh = _fresh(ground, new, budgets, units)
+    fresh |= {row: reprieve.dry_run(cycle, row, budgets) for row in asked if row in tried}
+    known.update({row: verdict for row, verdict in fresh.items() if row not in passing})
     return [fresh[row] if row in fresh else known[row] for row in asked]
+
+
+def _may_be_summed(ground: Ground, row: int, units: list[Unit]) -> bool:
+    """Whether units can be weighed by what they use on a row: not where rules look beyond it."""
+    return not ground.rules.others and unit_victims.all_below(ground.cycle, row, units)
 
 
 def _sign(ground: Ground) -> Hashable:
@@ -61,11 +76,17 @@ def _crowded(ground: Ground, rows: Rows) -> set[int]:
     return set(rows[ground.promised.pods[rows] > 0].tolist())
 
 
-def _fresh(ground: Ground, rows: list[int], budgets: Budgets) -> dict[int, Verdict]:
+def _fresh(
+    ground: Ground, rows: list[int], budgets: Budgets, units: Mapping[int, list[Unit]]
+) -> dict[int, Verdict]:
     if not rows:
         return {}
-    priority = ground.cycle.incoming.priority
-    lineups = [_line_up(ground.kept.ranked(row, priority), budgets) for row in rows]
+    lineups = [
+        _line_up_units(ground, row, units[row], budgets)
+        if row in units
+        else _line_up(ground.kept.ranked(row, ground.cycle.incoming.priority), budgets)
+        for row in rows
+    ]
     evicted = _reprieve(ground, np.asarray(rows, dtype=np.intp), *_stack(lineups))
     steps: list[list[int]] = [[] for _ in rows]
     for place, step in zip(*(axis.tolist() for axis in np.nonzero(evicted.T)), strict=True):
@@ -77,29 +98,45 @@ def _fresh(ground: Ground, rows: list[int], budgets: Budgets) -> dict[int, Verdi
 
 
 def _line_up(row: RankedRow, budgets: Budgets) -> Lineup:
-    violating = budgets.violated_by(row.ranking.infos) if budgets else []
-    return Lineup(row, violating, reprieve_order(violating) if any(violating) else None)
+    infos = row.ranking.infos
+    violating = budgets.violated_by(infos) if budgets else [False] * len(infos)
+    order = reprieve_order(violating) if any(violating) else None
+    pods = np.ones(len(infos), dtype=np.int64)
+
+    def conclusion(node: str, evicted: list[int]) -> Verdict:
+        return conclude(node, row.ranking, violating, evicted)
+
+    return Lineup(row.amounts, pods, order, conclusion)
 
 
-def _stack(lineups: list[Lineup]) -> tuple[Amounts, Mask]:
-    """int64 (victim, resource, row) and bool (victim, row): who comes back at which step."""
-    longest = max(len(lineup.row.amounts) for lineup in lineups)
-    height = lineups[0].row.amounts.shape[1]
+def _line_up_units(ground: Ground, row: int, units: list[Unit], budgets: Budgets) -> Lineup:
+    cycle = ground.cycle
+    leaving = [unit for unit in units if eviction.may_leave(cycle, unit)]
+    ranked = unit_victims.rank(leaving, budgets)
+    asked, pods = unit_victims.amounts(cycle, row, ranked, len(cycle.table.requested))
+    return Lineup(asked, pods, ranked.order, ranked.conclude)
+
+
+def _stack(lineups: list[Lineup]) -> tuple[Amounts, Amounts]:
+    """int64 (victim, resource, row) and int64 (victim, row): who comes back at which step."""
+    longest = max(len(lineup.asked) for lineup in lineups)
+    height = lineups[0].asked.shape[1]
     amounts = np.zeros((longest, height, len(lineups)), dtype=np.int64)
-    present = np.zeros((longest, len(lineups)), dtype=bool)
-    for place, ((_, _, asked), _, order) in enumerate(lineups):
+    pods = np.zeros((longest, len(lineups)), dtype=np.int64)
+    for place, (asked, count, order, _) in enumerate(lineups):
         amounts[: len(asked), :, place] = asked if order is None else asked[order]
-        present[: len(asked), place] = True
-    return amounts, present
+        pods[: len(asked), place] = count if order is None else count[order]
+    return amounts, pods
 
 
-def _reprieve(ground: Ground, rows: Rows, amounts: Amounts, present: Mask) -> Mask:
+def _reprieve(ground: Ground, rows: Rows, amounts: Amounts, pods: Amounts) -> Mask:
     """bool (victim, row): who has to leave for good."""
     resource_rules = _resource_rules(ground)
     usage = ground.emptied(rows)
+    present = pods > 0
     evicted = np.zeros_like(present)
     for step, here in enumerate(present):
-        back = usage.plus(Usage(here.astype(np.int64), amounts[step]))
+        back = usage.plus(Usage(pods[step], amounts[step]))
         stays = here.copy()
         for plugin in resource_rules:
             stays &= promised_rows.codes(ground.cycle, plugin, rows, back, ground.promised) == 0
@@ -112,6 +149,5 @@ def _reprieve(ground: Ground, rows: Rows, amounts: Amounts, present: Mask) -> Ma
 
 
 def _conclude(node: str, lineup: Lineup, steps: list[int]) -> Verdict:
-    ranking, order = lineup.row.ranking, lineup.order
-    evicted = steps if order is None else [order[step] for step in steps]
-    return conclude(node, ranking, lineup.violating or [False] * len(ranking.infos), evicted)
+    order = lineup.order
+    return lineup.conclude(node, steps if order is None else [order[step] for step in steps])

@@ -2,7 +2,8 @@
 
 1. Every pod of lower priority leaves. Where the pod is refused even then, the row does not help.
 2. One by one they come back, most important first and those that a budget protects before all
-   others; whoever makes the row refuse the pod again leaves for good.
+   others; whoever makes the row refuse the pod again leaves for good. Pods of a group that is
+   disrupted as a whole leave and come back together, wherever they are.
 
 All of it on the live table, and all of it undone.
 """
@@ -11,8 +12,9 @@ from moorage.cache.disruption_budgets import Budgets
 from moorage.cache.podinfo import PodInfo
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
+from moorage.framework.eviction import Unit
 from moorage.framework.verdicts import SchedulingError
-from moorage.preemption import victims
+from moorage.preemption import unit_victims, victims
 from moorage.preemption.victims import NO_VICTIMS, Ranking, Verdict, verdict
 
 
@@ -28,6 +30,9 @@ def dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
 
 
 def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
+    units = eviction.units_on(cycle, row)
+    if units is not None:
+        return _dry_run_of_units(cycle, row, units, budgets)
     lower = eviction.potential_victims(cycle, row)
     if not lower:
         return NO_VICTIMS
@@ -46,6 +51,49 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
             if not _may_stay(cycle, row, ranking.infos[position])
         ]
     return conclude(cycle.table.node(row).name, ranking, violating, evicted)
+
+
+Placed = list[tuple[int, PodInfo]]
+"""Pods, and the rows they are on."""
+
+
+def _dry_run_of_units(cycle: Cycle, row: int, units: list[Unit], budgets: Budgets) -> Verdict:
+    leaving = [unit for unit in units if eviction.may_leave(cycle, unit)]
+    if not leaving:
+        return NO_VICTIMS
+    ranked = unit_victims.rank(leaving, budgets)
+    placed = [_placed(cycle, unit) for unit in ranked.units]
+    with cycle.trial():
+        for pods in reversed(placed):
+            _displace_all(cycle, pods)
+        refused = cycle.refuses(row)
+        if refused is not None:
+            return refused
+        evicted = [place for place in ranked.order if not _may_all_stay(cycle, row, placed[place])]
+    return ranked.conclude(cycle.table.node(row).name, evicted)
+
+
+def _placed(cycle: Cycle, unit: Unit) -> Placed:
+    rows = ((unit_victims.row_of(cycle.table, cycle, info), info) for info in unit.pods)
+    return [(row, info) for row, info in rows if row is not None]
+
+
+def _displace_all(cycle: Cycle, pods: Placed) -> None:
+    for row, info in pods:
+        cycle.displace(row, info)
+
+
+def _may_all_stay(cycle: Cycle, row: int, pods: Placed) -> bool:
+    """Whether the pod still fits on a row with all of these where they were."""
+    for where, info in pods:
+        cycle.place(where, info)
+    try:
+        fits = cycle.refuses(row) is None
+    except SchedulingError:
+        fits = False
+    if not fits:
+        _displace_all(cycle, pods)
+    return fits
 
 
 def _may_stay(cycle: Cycle, row: int, info: PodInfo) -> bool:

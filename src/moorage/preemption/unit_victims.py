@@ -1,0 +1,93 @@
+"""Victims where some pods leave together or not at all: groups that are disrupted as a whole.
+
+A unit counts with all of its pods, also those on other nodes: in what it is worth, against budgets
+and in what a node costs. It comes back as a whole, too.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.cache.disruption_budgets import Budgets
+from moorage.cache.podinfo import PodInfo
+from moorage.cache.table import NodeTable
+from moorage.cycle.promised_rows import Amounts
+from moorage.framework import eviction
+from moorage.framework.cycle import Cycle
+from moorage.framework.eviction import Unit
+from moorage.preemption import go_sort
+from moorage.preemption.lower_priority import amounts_of
+from moorage.preemption.victims import DryRunError, Verdict, Victims
+
+
+class RankedUnits(NamedTuple):
+    """Units, the most important first, and how many of the pods of each a budget protects."""
+
+    units: list[Unit]
+    violations: list[int]
+
+    @property
+    def order(self) -> list[int]:
+        """Who comes back first: those that a budget protects, then the others."""
+        violated = [place for place, count in enumerate(self.violations) if count]
+        return violated + [place for place, count in enumerate(self.violations) if not count]
+
+    def conclude(self, node: str, evicted: list[int]) -> Verdict:
+        """The verdict on a row, given who may not come back."""
+        if not evicted:
+            return DryRunError(node)
+        gone = sorted(evicted)
+        pods = tuple(info.pod for place in gone for info in self.units[place].pods)
+        return Victims(pods, sum(self.violations[place] for place in gone))
+
+
+def rank(units: list[Unit], budgets: Budgets) -> RankedUnits:
+    """Put units in order that stand as they came to their node."""
+    keys = [_key(unit, arrival) for arrival, unit in enumerate(units)]
+    ranked = [units[place] for place in go_sort.order(keys)]
+    if not budgets:
+        return RankedUnits(ranked, [0] * len(ranked))
+    violated = iter(budgets.violated_by([info for unit in ranked for info in unit.pods]))
+    return RankedUnits(ranked, [sum(next(violated) for _ in unit.pods) for unit in ranked])
+
+
+def _key(unit: Unit, arrival: int) -> tuple[float, ...]:
+    """The smaller, the more important; equal for units that `sort.Slice` may exchange."""
+    start = min(eviction.started(info.pod) for info in unit.pods)
+    last = arrival if start == math.inf else 0
+    return -unit.priority, -unit.rank, -len(unit.pods), start, last
+
+
+def local_pods(cycle: Cycle, row: int, unit: Unit) -> list[PodInfo]:
+    """The pods of a unit that are on a row."""
+    here = cycle.table.pods[row]
+    return [info for info in unit.pods if info.uid in here]
+
+
+def all_below(cycle: Cycle, row: int, units: list[Unit]) -> bool:
+    """Whether exactly the pods of lower priority would leave a row with the units that may."""
+    priority = cycle.incoming.priority
+    return all(
+        (info.priority < priority) == eviction.may_leave(cycle, unit)
+        for unit in units
+        for info in local_pods(cycle, row, unit)
+    )
+
+
+def amounts(
+    cycle: Cycle, row: int, ranked: RankedUnits, height: int
+) -> tuple[Amounts, NDArray[np.int64]]:
+    """int64 (unit, resource) and int64 (unit): what each has on a row, and how many pods."""
+    here = [local_pods(cycle, row, unit) for unit in ranked.units]
+    sums = np.zeros((len(here), height), dtype=np.int64)
+    for place, pods in enumerate(here):
+        sums[place] = amounts_of(pods, height).sum(axis=0)
+    return sums, np.array([len(pods) for pods in here], dtype=np.int64)
+
+
+def row_of(table: NodeTable, cycle: Cycle, info: PodInfo) -> int | None:
+    """The row that a pod is on; None where its node is not known."""
+    node = cycle.cache.node_of(info.uid)
+    return None if node is None else table.row_of.get(node)
