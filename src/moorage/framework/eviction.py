@@ -76,19 +76,18 @@ pods, as long as the cycle lasts."""
 
 
 def units_on(cycle: Cycle, row: int) -> list[Unit] | None:
-    """Everything that may be evicted, in part or as a whole, from a row; None where all that may
-    are pods by themselves."""
+    """Everything that may be evicted, in part or as a whole, from a row; None where those are pods
+    by themselves, none of which is worth more for what it belongs to."""
     unit_of: UnitOf | None = cycle.shared.get(UNITS)
     if not unit_of or evictable(cycle) is not None:
         return None
     found: dict[int, Unit] = {}
-    groups = 0
     for info in cycle.table.pods[row].values():
-        unit = unit_of(cycle, info)
-        groups += unit is not None
-        unit = unit or Unit((info,), info.priority)
+        unit = unit_of(cycle, info) or Unit((info,), info.priority)
         found[id(unit)] = unit
-    return list(found.values()) if groups else None
+    units = list(found.values())
+    alike = len({unit.rank for unit in units}) < 2 and all(len(unit.pods) == 1 for unit in units)
+    return None if alike else units
 
 
 def may_leave(cycle: Cycle, unit: Unit) -> bool:

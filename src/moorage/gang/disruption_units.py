@@ -10,6 +10,7 @@ from moorage.gang import hierarchy, victim_search
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
 
+GROUP, GROUP_OF_GROUPS = 1, 2
 _SEEN = "GangScheduling/units"
 
 
@@ -26,6 +27,8 @@ class DisruptionUnits:
         group = self._groups.of(info.pod)
         if group is None or not _is_of_kubernetes(group):
             return None
+        if group.tree is None and victim_search.is_divisible(group.object):
+            return Unit((info,), info.priority, GROUP)
         seen: dict[str, Unit] = cycle.state.setdefault(_SEEN, {})
         key = victim_search.unit_of(self._groups, info.pod) or info.uid
         found = seen.get(key)
@@ -38,7 +41,7 @@ class DisruptionUnits:
         uids = victim_search.unit_pods(self._groups, info.pod, cache.assumed) if key else ()
         others = (cache.pod(uid) for uid in uids if uid != info.uid)
         pods = (info, *(other for other in others if other is not None))
-        rank = 1 + hierarchy.names_composite(key)
+        rank = GROUP_OF_GROUPS if hierarchy.names_composite(key) else GROUP
         return Unit(pods, max(each.priority for each in pods), rank)
 
 
