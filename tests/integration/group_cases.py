@@ -81,6 +81,19 @@ def _over_low_pods(name: str, priority: str, **spec: Any) -> Case:
     return case(*CLASSES, nodes(2), low, then=comes, placed=2)
 
 
+def _whole(name: str, count: int) -> list[Raw]:
+    """A group of low priority that is disrupted as a whole, and its pods."""
+    made = group(name, count, priorityClassName=LOW, disruptionMode={"all": {}})
+    return [made, *members(name, count, priorityClassName=LOW)]
+
+
+def _important(cpu: str) -> list[Raw]:
+    """A pod of no group that is more important."""
+    return [pod("high-0", scheduler=SCHEDULER, cpu=cpu, priorityClassName=HIGH)]
+
+
+LOW_POD: Final = pod("low-0", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW)
+
 CASES: Final = {
     "a gang that fits is placed": case(nodes(3), group("g", 3), members("g", 3), placed=3),
     "a gang that lacks pods waits": case(nodes(3), group("g", 3), members("g", 2), placed=0),
@@ -113,6 +126,26 @@ CASES: Final = {
     "a group that may be disrupted pod by pod loses one": _preempted("single", 1),
     "a group that is disrupted as a whole loses all": _preempted("all", 1)._replace(placed=1),
     "a gang evicts a gang": _preempted("all", 2),
+    "a pod evicts the group of which fewer pods leave": case(
+        *CLASSES, nodes(4), _whole("wide", 3), _whole("narrow", 1), then=_important("1"), placed=4
+    ),
+    "pods of a group leave a node together": case(
+        *CLASSES,
+        node("large", cpu="3"),
+        _whole("pair", 2),
+        LOW_POD,
+        then=_important("2"),
+        placed=2,
+    ),
+    "a pod of no group leaves before one of a group": case(
+        *CLASSES,
+        node("large", cpu="2"),
+        group("single", 1, priorityClassName=LOW, disruptionMode={"single": {}}),
+        members("single", 1, priorityClassName=LOW),
+        LOW_POD,
+        then=_important("1"),
+        placed=2,
+    ),
     "a gang evicts pods": _over_low_pods("important", HIGH),
     "a gang that may not preempt waits": _over_low_pods("polite", POLITE, preemptionPolicy="Never"),
     "a gang whose pods are not of its priority waits": case(
