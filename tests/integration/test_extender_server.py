@@ -168,12 +168,6 @@ def test_candidates_for_preemption_obey_it_too(
     assert set(pods(plane)) == {"urgent", "on-b"}
 
 
-def reads(metrics: str) -> float:
-    """How often it was read; the first time, nodes may not have been known yet."""
-    lines = metrics.splitlines()
-    return sum(float(x.split()[-1]) for x in lines if x.startswith("moorage_feed_reads_total{"))
-
-
 def test_policies_that_measure_are_fed(plane: ControlPlane, tmp_path: Path) -> None:
     """The node that is busy by Prometheus' account is refused, though nothing runs there."""
     cores = {"10.0.0.1:9100": "3.9", "10.0.0.2:9100": "0.1"}

@@ -118,7 +118,7 @@ async def _cluster(options: ExtenderOptions, chosen: ExtenderProfile) -> AsyncIt
     scheduler.active.clear()
     feeds = feed_builder.build_feeds(scheduler, beside=(chosen.profile,))
     following = asyncio.ensure_future(scheduler.run())
-    feeding = asyncio.ensure_future(feeds.run())
+    feeding = asyncio.ensure_future(feed_builder.run_once_synced(scheduler, feeds))
 
     def unready() -> str | None:
         return None if scheduler.synced else NOT_SYNCED
