@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import Feature as Brings
-from moorage.cache.podinfo import PodClass
+from moorage.cache.podinfo import PodInfo
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework import eviction
@@ -41,9 +41,9 @@ class KnownRefusals(Feature):
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
         if is_lasting(cycle, profile, why):
             self._catch_up()
-            cls, keys = cycle.incoming.cls, _label_keys(cycle, profile, why.diagnosis)
-            self._keys.setdefault(cls.like_spec, set()).add(keys)
-            self._known[in_common(cls, keys)] = profile, why
+            info, keys = cycle.incoming, _label_keys(cycle, profile, why.diagnosis)
+            self._keys.setdefault(info.cls.like_spec, set()).add(keys)
+            self._known[in_common(info, keys)] = profile, why
 
     def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
         """How an attempt would end: as that of an equal pod has ended."""
@@ -60,7 +60,7 @@ class KnownRefusals(Feature):
         if not self._known or info.pod.status.nominated_node_name:
             return None
         for keys in self._keys.get(info.cls.like_spec, ()):
-            alike = in_common(info.cls, keys)
+            alike = in_common(info, keys)
             if alike in self._known and self._known[alike][0] is profile:
                 return alike
         return None
@@ -73,11 +73,13 @@ class KnownRefusals(Feature):
             self._moment = moment
 
 
-def in_common(cls: PodClass, keys: LabelKeys) -> Hashable:
-    """Equal for pods of equal specs that have these labels in common."""
+def in_common(info: PodInfo, keys: LabelKeys) -> Hashable:
+    """Equal for pods of equal specs that have these labels in common; where any may count, so may
+    the owner, by whose pods default constraints spread them."""
     if keys is None:
-        return cls
-    return cls.like_spec, tuple(cls.labels.get(key) for key in keys)
+        owner = info.pod.owner
+        return info.cls, None if owner is None else (owner.kind, owner.name)
+    return info.cls.like_spec, tuple(info.cls.labels.get(key) for key in keys)
 
 
 def is_lasting(cycle: Cycle, profile: Profile, why: Unschedulable) -> bool:

@@ -7,9 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 
+from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.app.assembly import assemble
+from moorage.cache.cache import Cache
+from moorage.cache.podinfo import PodInfo
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.moorage_configuration import NO_LIMITS
 from moorage.framework.cycle import Cycle
@@ -18,6 +21,7 @@ from moorage.framework.points import Filter
 from moorage.framework.verdicts import Rejection, unschedulable
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Attempt
+from moorage.scheduler.known_refusals import in_common
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.testing.small_cluster import profile_of
 from moorage.watch.api_resources import NODES, PODS
@@ -171,3 +175,18 @@ def test_a_refusal_for_the_sake_of_labels_is_not_shared_by_other_labels() -> Non
     world.run(story)
     assert "c" not in world.placed()  # it shuns web pods, one of which is there
     assert len(world.placed()) == 1
+
+
+def test_where_any_label_may_count_so_may_the_owner() -> None:
+    """By default constraints pods are spread beside the other pods of their owner."""
+    cache = Cache()
+
+    def made(owner: str) -> PodInfo:
+        raw = pod("p").labelled(app="web").raw
+        reference = {"kind": "ReplicaSet", "name": owner, "controller": True}
+        raw["metadata"]["ownerReferences"] = [reference]
+        return cache.info(decode_as(raw, Pod))
+
+    assert in_common(made("a"), None) == in_common(made("a"), None)
+    assert in_common(made("a"), None) != in_common(made("b"), None)
+    assert in_common(made("a"), ("app",)) == in_common(made("b"), ("app",))
