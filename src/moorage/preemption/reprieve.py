@@ -9,12 +9,12 @@ All of it on the live table, and all of it undone.
 """
 
 from moorage.cache.disruption_budgets import Budgets
-from moorage.cache.podinfo import PodInfo
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import Unit
 from moorage.framework.verdicts import SchedulingError
 from moorage.preemption import unit_victims, victims
+from moorage.preemption.unit_victims import Placed
 from moorage.preemption.victims import NO_VICTIMS, Ranking, Verdict, verdict
 
 
@@ -48,13 +48,9 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
         evicted = [
             position
             for position in reprieve_order(violating)
-            if not _may_stay(cycle, row, ranking.infos[position])
+            if not _may_stay(cycle, row, [(row, ranking.infos[position])])
         ]
     return conclude(cycle.table.node(row).name, ranking, violating, evicted)
-
-
-Placed = list[tuple[int, PodInfo]]
-"""Pods, and the rows they are on."""
 
 
 def _dry_run_of_units(cycle: Cycle, row: int, units: list[Unit], budgets: Budgets) -> Verdict:
@@ -62,29 +58,20 @@ def _dry_run_of_units(cycle: Cycle, row: int, units: list[Unit], budgets: Budget
     if not leaving:
         return NO_VICTIMS
     ranked = unit_victims.rank(leaving, budgets)
-    placed = [_placed(cycle, unit) for unit in ranked.units]
+    placed = [unit_victims.placed(cycle, unit) for unit in ranked.units]
     with cycle.trial():
-        for pods in reversed(placed):
-            _displace_all(cycle, pods)
+        for where, info in reversed(unit_victims.as_they_came(cycle, placed)):
+            cycle.displace(where, info)
         refused = cycle.refuses(row)
         if refused is not None:
             return refused
-        evicted = [place for place in ranked.order if not _may_all_stay(cycle, row, placed[place])]
+        evicted = [place for place in ranked.order if not _may_stay(cycle, row, placed[place])]
     return ranked.conclude(cycle.table.node(row).name, evicted)
 
 
-def _placed(cycle: Cycle, unit: Unit) -> Placed:
-    rows = ((unit_victims.row_of(cycle.table, cycle, info), info) for info in unit.pods)
-    return [(row, info) for row, info in rows if row is not None]
-
-
-def _displace_all(cycle: Cycle, pods: Placed) -> None:
-    for row, info in pods:
-        cycle.displace(row, info)
-
-
-def _may_all_stay(cycle: Cycle, row: int, pods: Placed) -> bool:
-    """Whether the pod still fits on a row with all of these where they were."""
+def _may_stay(cycle: Cycle, row: int, pods: Placed) -> bool:
+    """Whether the pod still fits on a row with these back where they were; where a rule fails over
+    that, it does not."""
     for where, info in pods:
         cycle.place(where, info)
     try:
@@ -92,19 +79,8 @@ def _may_all_stay(cycle: Cycle, row: int, pods: Placed) -> bool:
     except SchedulingError:
         fits = False
     if not fits:
-        _displace_all(cycle, pods)
-    return fits
-
-
-def _may_stay(cycle: Cycle, row: int, info: PodInfo) -> bool:
-    """Whether the pod still fits beside this one; where a rule fails over that, it does not."""
-    cycle.place(row, info)
-    try:
-        fits = cycle.refuses(row) is None
-    except SchedulingError:
-        fits = False
-    if not fits:
-        cycle.displace(row, info)
+        for where, info in pods:
+            cycle.displace(where, info)
     return fits
 
 

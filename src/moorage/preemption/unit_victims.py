@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from moorage.cache.disruption_budgets import Budgets
 from moorage.cache.podinfo import PodInfo
-from moorage.cache.table import NodeTable
 from moorage.cycle.promised_rows import Amounts
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
@@ -87,7 +86,20 @@ def amounts(
     return sums, np.array([len(pods) for pods in here], dtype=np.int64)
 
 
-def row_of(table: NodeTable, cycle: Cycle, info: PodInfo) -> int | None:
-    """The row that a pod is on; None where its node is not known."""
-    node = cycle.cache.node_of(info.uid)
-    return None if node is None else table.row_of.get(node)
+Placed = list[tuple[int, PodInfo]]
+"""Pods, and the rows they are on."""
+
+
+def placed(cycle: Cycle, unit: Unit) -> Placed:
+    """The pods of a unit, as far as their nodes are known."""
+    row_of, node_of = cycle.table.row_of, cycle.cache.node_of
+    rows = ((row_of.get(node_of(info.uid) or ""), info) for info in unit.pods)
+    return [(row, info) for row, info in rows if row is not None]
+
+
+def as_they_came(cycle: Cycle, units: list[Placed]) -> Placed:
+    """All pods of some units, in the order in which they came to their rows."""
+    leaving = {info.uid for pods in units for _, info in pods}
+    rows = dict.fromkeys(row for pods in units for row, _ in pods)
+    found = ((row, info) for row in rows for info in cycle.table.pods[row].values())
+    return [(row, info) for row, info in found if info.uid in leaving]
