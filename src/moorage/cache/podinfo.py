@@ -24,6 +24,8 @@ SWEEP_AFTER: Final = 4096
 
 BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
+_BUT_CLAIMS: Final = "like but claims"
+
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
@@ -279,6 +281,26 @@ def _what_scheduling_reads(pod: Pod) -> PodSpec | tuple[PodSpec, PodStatus]:
     if is_bound:
         return msgspec.structs.replace(spec, node_name="")
     return (spec, pod.status) if _resized(pod) else spec
+
+
+def like_but_claims(cls: PodClass) -> tuple[str, bytes]:
+    """The same for classes of one namespace that differ in labels and in names of claims alone:
+    every pod of a StatefulSet has claims of its own."""
+    found: tuple[str, bytes] | None = cls.memo.get(_BUT_CLAIMS)
+    if found is None:
+        pod = cls.sample
+        spec = msgspec.structs.replace(pod.spec, volumes=tuple(map(_nameless, pod.spec.volumes)))
+        read = _what_scheduling_reads(msgspec.structs.replace(pod, spec=spec))
+        found = cls.memo[_BUT_CLAIMS] = cls.namespace, _encode(read)
+    return found
+
+
+def _nameless(volume: Volume) -> Volume:
+    claim = volume.persistent_volume_claim
+    if claim is None:
+        return volume
+    nameless = msgspec.structs.replace(claim, claim_name="")
+    return msgspec.structs.replace(volume, persistent_volume_claim=nameless)
 
 
 def _is_read(volume: Volume) -> bool:

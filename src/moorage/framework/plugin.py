@@ -103,6 +103,16 @@ class Plugin(
         part in it, if not any may have one. Asked after a refusal."""
         return None
 
+    def volumes_sign(self, cycle: Cycle) -> Hashable | None:
+        """What I go by of the pod's volumes, where that is not the names of its claims: pods of a
+        StatefulSet have claims of their own.
+
+        Where signs are equal, and specs but for these names, I refuse pods alike, as with
+        `same_for_equal_pods`. `None`: I cannot tell. Asked after a refusal, and of pods that may be
+        like the one that was refused, before their PreFilter.
+        """
+        return None
+
     def sign(self, cycle: Cycle) -> Hashable | None:
         """What my vector hooks read beside the node's row: of the pod, and of the cluster.
 

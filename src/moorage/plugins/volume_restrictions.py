@@ -1,6 +1,6 @@
 """VolumeRestrictions: disks that cannot be mounted twice, and ReadWriteOncePod claims."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -185,6 +185,15 @@ class VolumeRestrictions(PreFilter, Filter, frozen=True):
             in_use = _volumes_in_use(cycle)
             rows = {row for mount in mounts for row in in_use.clashing_rows(mount)}
             out[nodes.positions(np.fromiter(rows, dtype=np.intp, count=len(rows)))] = _DISK
+
+    def volumes_sign(self, cycle: Cycle) -> Hashable | None:
+        """Claims for one pod alone go by their names; others are for anybody."""
+        names = volume_use(cycle.incoming).claims
+        found = [cycle.get(PersistentVolumeClaim, name, cycle.pod.namespace) for name in names]
+        claims = [claim for claim in found if claim is not None]
+        if len(claims) < len(found):
+            return None
+        return frozenset(c.name for c in claims if READ_WRITE_ONCE_POD in c.spec.access_modes)
 
     def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
         return True

@@ -62,6 +62,9 @@ class VolumeZone(PreFilter, Filter, frozen=True):
         wanted = _wanted_topologies(cycle)
         return None if isinstance(wanted, Rejection) else frozenset(wanted)
 
+    def volumes_sign(self, cycle: Cycle) -> Hashable | None:
+        return self.sign(cycle)
+
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         wanted = _wanted_topologies(cycle)
         labelled = np.zeros(nodes.count, dtype=bool)

@@ -6,11 +6,13 @@ backs off is left to its backoff, until that ends or until anything changes; kub
 pods early whenever it has nothing else to do.
 """
 
-from collections.abc import Hashable, Iterator
+import random
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Final, NamedTuple
 
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import Feature as Brings
-from moorage.cache.podinfo import PodInfo
+from moorage.cache.podinfo import PodInfo, like_but_claims
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework import eviction
@@ -22,8 +24,19 @@ from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.profiles import Profiles
 
+_NO_DICE: Final = random.Random(0)
+"""For cycles in which nothing is drawn."""
 LabelKeys = tuple[str, ...] | None
 """The keys of labels that a refusal went by; None where that may be any."""
+Signs = tuple[Hashable, ...]
+"""What plugins go by of a pod's volumes."""
+
+
+class Grounds(NamedTuple):
+    """What a refusal went by, beside the spec: labels, and what these plugins read of volumes."""
+
+    label_keys: LabelKeys
+    volume_plugins: tuple[str, ...] = ()
 
 
 class KnownRefusals(Feature):
@@ -34,16 +47,17 @@ class KnownRefusals(Feature):
         self._profiles = profiles
         self._moment = cache.moment
         self._known: dict[Hashable, tuple[Profile, Unschedulable]] = {}
-        self._keys: dict[Hashable, set[LabelKeys]] = {}
-        """By what pods of equal specs have in common, which labels refusals went by."""
+        self._grounds: dict[Hashable, set[Grounds]] = {}
+        """By what pods of equal specs have in common, what refusals went by."""
         queue.spare(self.sparing)
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
-        if is_lasting(cycle, profile, why):
+        grounds = lasting_grounds(cycle, profile, why)
+        signs = None if grounds is None else _signs(cycle, profile, grounds.volume_plugins)
+        if grounds is not None and signs is not None:
             self._catch_up()
-            info, keys = cycle.incoming, _label_keys(cycle, profile, why.diagnosis)
-            self._keys.setdefault(info.cls.like_spec, set()).add(keys)
-            self._known[in_common(info, keys)] = profile, why
+            self._grounds.setdefault(_spec(cycle.incoming), set()).add(grounds)
+            self._known[in_common(cycle.incoming, grounds.label_keys, signs)] = profile, why
 
     def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
         """How an attempt would end: as that of an equal pod has ended."""
@@ -59,48 +73,87 @@ class KnownRefusals(Feature):
         info = queued.info
         if not self._known or info.pod.status.nominated_node_name:
             return None
-        for keys in self._keys.get(info.cls.like_spec, ()):
-            alike = in_common(info, keys)
-            if alike in self._known and self._known[alike][0] is profile:
-                return alike
+        for grounds in self._grounds.get(_spec(info), ()):
+            signs: Signs | None = ()
+            if grounds.volume_plugins:
+                cycle = Cycle(self._cache, info, random=_NO_DICE, shared=profile.shared)
+                signs = _signs(cycle, profile, grounds.volume_plugins)
+            if signs is not None:
+                alike = in_common(info, grounds.label_keys, signs)
+                if alike in self._known and self._known[alike][0] is profile:
+                    return alike
         return None
 
     def _catch_up(self) -> None:
         moment = self._cache.moment
         if moment != self._moment:
             self._known.clear()
-            self._keys.clear()
+            self._grounds.clear()
             self._moment = moment
 
 
-def in_common(info: PodInfo, keys: LabelKeys) -> Hashable:
+def in_common(info: PodInfo, keys: LabelKeys, volumes: Signs = ()) -> Hashable:
     """Equal for pods of equal specs that have these labels in common; where any may count, so may
-    the owner, by whose pods default constraints spread them."""
+    the owner, by whose pods default constraints spread them. Claims count by what they are."""
     if keys is None:
         owner = info.pod.owner
-        return info.cls, None if owner is None else (owner.kind, owner.name)
-    return info.cls.like_spec, tuple(info.cls.labels.get(key) for key in keys)
+        whose = None if owner is None else (owner.kind, owner.name)
+        return _spec(info), frozenset(info.cls.labels.items()), whose, volumes
+    return _spec(info), tuple(info.cls.labels.get(key) for key in keys), volumes
 
 
-def is_lasting(cycle: Cycle, profile: Profile, why: Unschedulable) -> bool:
-    """Whether a refusal holds for equal pods until something changes.
+def _spec(info: PodInfo) -> Hashable:
+    cls = info.cls
+    return like_but_claims(cls) if cls.features & Brings.VOLUMES else cls.like_spec
+
+
+def lasting_grounds(cycle: Cycle, profile: Profile, why: Unschedulable) -> Grounds | None:
+    """What a refusal went by that holds for equal pods until something changes; None where it may
+    not hold.
 
     Not where room is made, where a node rests or somebody is spared for a time, or where anybody
     had a say who does not promise to say the same. Who had none can only refuse more another time.
     """
     if (why.nominated is not None and why.nominated.node) or why.diagnosis.pending_plugins:
-        return False
+        return None
     if cycle.extenders or cycle.cache.resting or eviction.rule(cycle) is not None:
-        return False
-    return all(
-        plugin is not None and plugin.same_for_equal_pods
-        for plugin in _judges(cycle, profile, why.diagnosis)
-    )
+        return None
+    judges = list(_judges(cycle, profile, why.diagnosis))
+    about_volumes = [
+        plugin for plugin in judges if plugin is not None and _is_about_volumes(plugin)
+    ]
+    if not all(
+        plugin is not None and (plugin.same_for_equal_pods or plugin in about_volumes)
+        for plugin in judges
+    ):
+        return None
+    others = [plugin for plugin in judges if plugin not in about_volumes]
+    names = sorted({plugin.plugin_name() for plugin in about_volumes})
+    return Grounds(_label_keys(cycle, others), tuple(names))
 
 
-def _label_keys(cycle: Cycle, profile: Profile, diagnosis: Diagnosis) -> LabelKeys:
+def _is_about_volumes(plugin: Plugin) -> bool:
+    """Whether a plugin may tell what it goes by of volumes, and goes by nothing else."""
+    return plugin.concerns() == Brings.VOLUMES and not plugin.same_for_equal_pods
+
+
+def _signs(cycle: Cycle, profile: Profile, plugins: Iterable[str]) -> Signs | None:
+    """What these plugins go by of the pod's volumes; None where one of them cannot tell."""
+    found: list[Hashable] = []
+    for name in plugins:
+        try:
+            sign = profile.plugins[name].volumes_sign(cycle)
+        except Exception:  # the pod's own attempt will say what is wrong
+            sign = None
+        if sign is None:
+            return None
+        found.append(sign)
+    return tuple(found)
+
+
+def _label_keys(cycle: Cycle, judges: Iterable[Plugin | None]) -> LabelKeys:
     found: set[str] = set()
-    for plugin in _judges(cycle, profile, diagnosis):
+    for plugin in judges:
         if plugin is not None and plugin.reads_labels:
             keys = plugin.label_keys(cycle)
             if keys is None:

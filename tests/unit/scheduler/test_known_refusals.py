@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,7 @@ from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.testing.small_cluster import profile_of
 from moorage.watch.api_resources import NODES, PODS
 
+Raw = dict[str, Any]
 WAITING = 30
 
 
@@ -52,10 +54,13 @@ class World:
         self._sparing = sparing
         self._profile = profile_of(list(plugins), False, NO_LIMITS)
 
-    def apply(self, *objects: NodeBuilder | PodBuilder) -> None:
+    def apply(self, *objects: NodeBuilder | PodBuilder | Raw) -> None:
         for obj in objects:
-            kind = "Node" if isinstance(obj, NodeBuilder) else "Pod"
-            self.cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
+            if isinstance(obj, dict):
+                self.cluster.apply(obj)
+            else:
+                kind = "Node" if isinstance(obj, NodeBuilder) else "Pod"
+                self.cluster.apply({"apiVersion": "v1", "kind": kind, **obj.raw})
 
     def placed(self) -> set[str]:
         found = self.cluster.objects(PODS)
@@ -116,6 +121,79 @@ def test_a_place_that_becomes_free_is_one_refusal(own_labels: bool) -> None:
     assert refusals(trying) > 150
     assert refusals(sparing) < refusals(trying) / 2
     assert set(sparing.seen.messages.values()) == set(trying.seen.messages.values())
+
+
+DRIVER = "disks.example.com"
+
+
+def own_disk(made: PodBuilder) -> list[PodBuilder | Raw]:
+    """A pod with a claim of its own, which is bound to a volume of its own."""
+    name = str(made.raw["metadata"]["name"])
+    named = {"name": name, "namespace": "default"}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "csi": {"driver": DRIVER, "volumeHandle": name},
+            "claimRef": named,
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1Gi"},
+        },
+        "status": {"phase": "Bound"},
+    }
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {**named, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {"volumeName": name, "accessModes": ["ReadWriteOnce"]},
+        "status": {"phase": "Bound"},
+    }
+    source = {"name": "disk", "persistentVolumeClaim": {"claimName": name}}
+    return [volume, claim, made.with_spec(volumes=[source])]
+
+
+def ten_disks() -> list[NodeBuilder | PodBuilder | Raw]:
+    """A node that takes ten disks, and has them."""
+    limit = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": "n0"},
+        "spec": {"drivers": [{"name": DRIVER, "nodeID": "n0", "allocatable": {"count": 10}}]},
+    }
+    running = [each for n in range(10) for each in own_disk(pod(f"old-{n}").on("n0"))]
+    return [node("n0").offering(cpu="100", pods="110"), limit, *running]
+
+
+def test_pods_with_claims_of_their_own_are_alike_where_their_volumes_are() -> None:
+    worlds = [World(sparing) for sparing in (True, False)]
+    for world in worlds:
+        waiting = [each for n in range(WAITING) for each in own_disk(pod(f"new-{n}"))]
+        world.apply(*ten_disks(), *waiting)
+        world.run(one_after_the_other)
+    sparing, trying = worlds
+
+    assert refusals(trying) > 150
+    assert refusals(sparing) < refusals(trying) / 2
+    assert set(sparing.seen.messages.values()) == set(trying.seen.messages.values())
+    assert any("exceed max volume count" in told for told in sparing.seen.messages.values())
+
+
+def test_one_whose_volume_is_another_matter_is_tried_by_itself() -> None:
+    """Nothing has changed since others were refused for want of a place for their disk."""
+    world = World(sparing=True)
+    world.apply(*ten_disks(), *(each for n in range(5) for each in own_disk(pod(f"new-{n}"))))
+    volume, claim, other = own_disk(pod("other"))
+    assert isinstance(volume, dict)
+    volume["spec"]["csi"]["driver"] = "shares.example.com"
+    world.apply(volume, claim, other)
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(0.1)
+
+    world.run(story)
+
+    assert {name for name in world.placed() if not name.startswith("old")} == {"other"}
 
 
 async def grow(world: World) -> None:

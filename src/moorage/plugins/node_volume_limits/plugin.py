@@ -1,6 +1,7 @@
 """NodeVolumeLimits: the filter, and the events that may give room to a pod it refused."""
 
 import math
+from collections.abc import Hashable, Iterator
 from typing import Final
 
 import numpy as np
@@ -105,6 +106,11 @@ class VolumesToAttach:
         self.names: set[VolumeId] = {v.name for v in shown if isinstance(v, Attachable)}
         self.drivers = list(dict.fromkeys(v.driver for v in shown if isinstance(v, Attachable)))
 
+    @property
+    def demand(self) -> tuple[tuple[str, int], ...]:
+        """Drivers in the order of the volumes, and how many volumes of each."""
+        return tuple((driver, self.count(driver)) for driver in self.drivers)
+
     def count(self, driver: str) -> int:
         return sum(name[0] == driver for name in self.names)
 
@@ -145,11 +151,17 @@ class NodeVolumeLimits(PreFilter, Filter, frozen=True):
         if wanted.on_csi_nodes.names:
             _apply_limits(cycle, csi, nodes, out)
 
+    def volumes_sign(self, cycle: Cycle) -> Hashable | None:
+        """How many volumes of each driver; by name only those that some node has already."""
+        wanted = _attach_demand(cycle)
+        parts = wanted.on_csi_nodes, wanted.elsewhere
+        if any(part.trouble is not None for part in parts):
+            return None
+        return tuple(part.demand for part in parts), frozenset(_held(cycle, wanted))
+
     def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
         """Unless a volume of the pod's leaves with somebody: it counts as attached until then."""
-        attachments: AttachedVolumes | None = cycle.shared.get("NodeVolumeLimits")
-        names = _attach_demand(cycle).on_csi_nodes.names
-        return attachments is None or not any(map(attachments.rows.holders, names))
+        return not any(_held(cycle, _attach_demand(cycle)))
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         outcome = _attach_demand(cycle).outcomes[code - 1]
@@ -180,6 +192,13 @@ def _attach_demand(cycle: Cycle) -> AttachDemand:
     if found is None:
         found = cycle.state["NodeVolumeLimits"] = AttachDemand(cycle.cache.objects, cycle.pod)
     return found
+
+
+def _held(cycle: Cycle, wanted: AttachDemand) -> Iterator[VolumeId]:
+    """The volumes that pods on some node have, as far as nodes were counted."""
+    attachments: AttachedVolumes | None = cycle.shared.get("NodeVolumeLimits")
+    if attachments is not None:
+        yield from filter(attachments.rows.holders, wanted.on_csi_nodes.names)
 
 
 def _outcome(trouble: MissingClaim | Problem) -> Outcome:

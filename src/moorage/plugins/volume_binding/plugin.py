@@ -27,6 +27,7 @@ from moorage.framework.points import Filter, PreBind, PreFilter, PreScore, Reser
 from moorage.framework.verdicts import SKIP, PluginError, Rejection, Skip, unresolvable
 from moorage.plugins.volume_binding import binder, pod_claims, scorer
 from moorage.plugins.volume_binding.binder import BindingFailedError, PodVolumes
+from moorage.plugins.volume_binding.pod_claims import PodClaims
 from moorage.plugins.volume_binding.volume_cache import VOLUME_CACHE, VolumeCache, volume_cache_of
 from moorage.plugins.volume_binding.volume_search import (
     BIND_CONFLICT,
@@ -151,10 +152,11 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
 
     def sign(self, cycle: Cycle) -> Hashable | None:
         """Bound volumes are where they are; anything else may be different next time."""
-        search = _state(cycle).search
-        if search.claims.delayed or any(bound.plugin for bound in search.bound):
-            return None
-        return tuple((bound.volume is None, bound.reach) for bound in search.bound)
+        return _reach(_state(cycle).search)
+
+    def volumes_sign(self, cycle: Cycle) -> Hashable | None:
+        found = pod_claims.find_pod_claims(cycle)
+        return _reach(VolumeSearch(cycle, found)) if isinstance(found, PodClaims) else None
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         state = _state(cycle)
@@ -234,6 +236,13 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
 
     def events(self) -> tuple[EventHint, ...]:
         return event_hints()
+
+
+def _reach(search: VolumeSearch) -> Hashable | None:
+    """Where the volumes of bound claims can be reached from; None where there are other claims."""
+    if search.claims.delayed or any(bound.plugin for bound in search.bound):
+        return None
+    return tuple((bound.volume is None, bound.reach) for bound in search.bound)
 
 
 def _not_bound(why: str) -> PluginError:
