@@ -16,7 +16,7 @@ from bench.perf import cases, ceiling, kept, module, plan, report, run
 from bench.perf.cases import Workload
 from bench.perf.contention import Contention
 from bench.perf.plan import Budget
-from bench.perf.schedulers import SCHEDULERS
+from bench.perf.schedulers import BIND_ONLY, SCHEDULERS
 from moorage import __version__
 from tests.integration.control_plane import MISSING, assets
 
@@ -59,7 +59,13 @@ def _run_all(
     failed, left = [], []
     for number, workload in enumerate(chosen, 1):
         row = known.get(workload.key)
-        names = kept.missing(row, given.scheduler) if given.resume else given.scheduler
+        wanted = [
+            name
+            for name in given.scheduler
+            if name != BIND_ONLY
+            or (workload.pods >= report.ENOUGH and plan.binds_at_once(workload))
+        ]
+        names = kept.missing(row, wanted) if given.resume else wanted
         last = {name: kept.seconds(row, name) for name in names}
         seconds = sum(plan.expected_seconds(workload, last[name]) for name in names)
         if not budget.has_room(seconds):
@@ -81,7 +87,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--label", action="append", help="integration-test, performance, short")
     parser.add_argument("--nodes", type=int, default=5000, help="leave out larger ones")
     parser.add_argument("--pods", type=int, default=12_000, help="leave out larger ones")
-    parser.add_argument("--scheduler", action="append", choices=SCHEDULERS)
+    parser.add_argument("--scheduler", action="append", choices=(*SCHEDULERS, BIND_ONLY))
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one workload")
     parser.add_argument("--profile", default="", help="write Moorage's profile to this file")
     parser.add_argument("--no-ceiling", dest="ceiling", action="store_false")
@@ -102,7 +108,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     given.label = given.label or ["integration-test"]
-    given.scheduler = given.scheduler or list(SCHEDULERS)
+    given.scheduler = given.scheduler or [*SCHEDULERS, BIND_ONLY]
     return given
 
 
@@ -205,9 +211,11 @@ def _limits(rows: list[dict[str, Any]]) -> str:
         return ""
     return (
         f" The API server alone binds {_range(bindings)} pods per second "
-        "that are there already. The limit in the table is that of the same run for all that was "
-        "asked of it: so many pods per second, and API server, etcd and workload alone would need "
-        "every core for as long as the run was, by the CPU that they have used for each."
+        "that are there already. *bind-only* is the same workload with a scheduler that decides "
+        "nothing: it binds each pod to the next node as it comes, and tells of it. The limit is "
+        "what nobody could exceed who cost nothing at all: so many pods per second, and API "
+        "server, etcd and workload alone would need every core for as long as the run was, by the "
+        "CPU that they have used for each."
     )
 
 

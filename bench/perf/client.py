@@ -1,10 +1,10 @@
 """Requests of a workload to the API server: objects of any kind, many at once."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Any, Final
 
+from bench.perf.follow import follow
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import WatchEvent
@@ -90,19 +90,9 @@ class Client:
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         await self._server.bind(namespace, name, uid, node)
 
-    async def follow(self, resource: Resource) -> AsyncGenerator[WatchEvent, None]:
+    def follow(self, resource: Resource) -> AsyncGenerator[WatchEvent, None]:
         """Every object there is, and every change from then on."""
-        page = await self._server.list_page(resource)
-        for obj in page.items:
-            yield WatchEvent("ADDED", obj, page.resource_version)
-        version = page.resource_version
-        while True:
-            async with contextlib.aclosing(
-                self._server.watch(resource, resource_version=version)
-            ) as events:
-                async for event in events:
-                    version = event.resource_version
-                    yield event
+        return follow(self._server, resource)
 
 
 async def many(count: int, make: Callable[[int], Awaitable[Any]]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from bench.perf.attempts import Histogram, scrape
+from bench.perf.attempts import Histogram
 from bench.perf.client import Client
 from bench.perf.contention import machine_seconds
 from bench.perf.pods import Pods
@@ -19,13 +19,15 @@ class Figures(NamedTuple):
     `arriving` is the pods per second that came, which nobody can be faster than; `waited` the part
     of the time in which the workload waited for the scheduler; `rest_per_pod` is what everybody but
     the scheduler used: API server, etcd, and the workload. `events_per_pod` are the events that
-    were stored meanwhile, each of them a request: not everybody tells of each pod.
+    were stored meanwhile, each of them a request: not everybody tells of each pod. `gone_per_pod`
+    are the pods that were deleted meanwhile: where pods preempt, so many had to leave for each.
     """
 
     throughput: Throughput
     arriving: float
     waited: float
     events_per_pod: float
+    gone_per_pod: float
     attempts_per_pod: float
     attempt_p50: float
     attempt_p99: float
@@ -72,6 +74,7 @@ class Measurement:
                 arriving=collector.arriving,
                 waited=collector.idle_share,
                 events_per_pod=events / max(result.pods, 1),
+                gone_per_pod=collector.gone / max(result.pods, 1),
                 attempts_per_pod=attempts.total / max(result.pods, 1),
                 attempt_p50=attempts.quantile(0.5),
                 attempt_p99=attempts.quantile(0.99),
@@ -82,4 +85,4 @@ class Measurement:
         )
 
     async def _scraped(self) -> Histogram:
-        return await asyncio.to_thread(scrape, self._scheduler.port, self._scheduler.token)
+        return await asyncio.to_thread(self._scheduler.attempts)

@@ -18,6 +18,8 @@ from bench.perf.operations import seconds
 from bench.perf.report import ENOUGH
 
 T = TypeVar("T")
+WAITING: Final = ("Preemption", "EventHandling", "Starvation", "Unschedulable", "Gated")
+"""Cases in which pods have to wait for others, or for ever."""
 START_SECONDS: Final = 12.0
 """A control plane, a scheduler, and their end."""
 OBJECTS_PER_SECOND: Final = 250.0
@@ -32,6 +34,12 @@ def in_order(workloads: Iterable[Workload]) -> list[Workload]:
         families = _in_turns(filter(None, turn), lambda each: each.topic.partition("/")[0])
         ordered += _merged(families)
     return ordered
+
+
+def binds_at_once(workload: Workload) -> bool:
+    """Whether every pod may be bound as soon as it is there, if nobody asks where."""
+    waits = any(word in workload.case for word in WAITING)
+    return not waits and not workload.gates.get("DynamicResourceAllocation")
 
 
 def expected_seconds(workload: Workload, known: float | None = None) -> float:

@@ -33,6 +33,8 @@ class Pods:
         before = there.get(pod.name)
         if type == "DELETED":
             there.pop(pod.name, None)
+            if self.collector is not None:
+                self.collector.gone += 1
             return
         there[pod.name] = pod
         if before is None and self.collector is not None:

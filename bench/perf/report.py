@@ -11,7 +11,7 @@ BEGIN: Final = "<!-- bench-perf: written by make bench-perf -->"
 END: Final = "<!-- /bench-perf -->"
 HEAD: Final = (
     "| case | nodes, pods | kube-scheduler pods/s | Moorage pods/s | ratio "
-    "| of the limit | CPU ms/pod | attempts/pod | average, p50, p90, p99 of samples "
+    "| of bind-only | of the limit | CPU ms/pod | attempts/pod | average, p50, p90, p99 of samples "
     "| attempt p99 ms | MB | upstream's threshold |"
 )
 SMALL_HEAD: Final = "| case | nodes, pods | pods/s of both | CPU ms/pod | MB |"
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 def table(rows: Iterable[Row]) -> list[str]:
     """Workloads with enough pods to compare how fast both are."""
-    lines = [HEAD, "|" + "---|" * 12]
+    lines = [HEAD, "|" + "---|" * 13]
     return lines + [_line(row) for row in rows if _is_told(row) and _is_large(row)]
 
 
@@ -63,7 +63,7 @@ def verdict(rows: Iterable[Row]) -> str:
     half = sum(cpu_ratio(row) >= 2 for row in told)
     return (
         f"Of {len(told)} workloads {twice} are at least twice as fast, {fast - twice} more reach "
-        f"{NEARLY:.0%} of the limit, {told_waiting}and {slower} are slower; "
+        f"{NEARLY:.0%} of bind-only or of the limit, {told_waiting}and {slower} are slower; "
         f"{half} cost at most half of the CPU per pod."
     )
 
@@ -116,6 +116,11 @@ def limit(row: Row) -> float:
     return row["cores"] * 1000 / min(rest) if all(rest) else 0.0
 
 
+def bind_only(row: Row) -> float:
+    """Pods per second that were bound by whoever decides nothing; 0 where that was not measured."""
+    return float(row.get("bind-only", {}).get("overall", 0.0))
+
+
 def arriving(row: Row) -> float:
     """The pods per second that came, with the scheduler that let more of them come."""
     return float(max(row[name].get("arriving", 0.0) for name in SCHEDULERS))
@@ -133,8 +138,8 @@ def keeps_up(row: Row) -> bool:
 
 def is_fast(row: Row) -> bool:
     """Whether Moorage is twice as fast, or nearly as fast as the API server allows."""
-    bound = limit(row)
-    return ratio(row) >= 2 or bool(bound and row["moorage"]["overall"] >= NEARLY * bound)
+    ours, bounds = row["moorage"]["overall"], (bind_only(row), limit(row))
+    return ratio(row) >= 2 or any(bound and ours >= NEARLY * bound for bound in bounds)
 
 
 def was_busy(row: Row) -> bool:
@@ -179,7 +184,7 @@ def _line(row: Row) -> str:
     peer, ours = row["kube-scheduler"], row["moorage"]
     keys = ("average", "p50", "p90", "p99") if ours["p50"] and peer["p50"] else ()
     bound = limit(row)
-    share = [f"{ours['overall'] / bound:.0%} of {bound:.0f}"] if bound else []
+    share = [_share(row, bound)] if bound else []
     share += ["as fast as they came"] if keeps_up(row) else []
     cells = (
         row["case"],
@@ -187,6 +192,7 @@ def _line(row: Row) -> str:
         f"{peer['overall']:.0f}",
         f"{ours['overall']:.0f}",
         f"{ratio(row):.1f}",
+        _share(row, bind_only(row)),
         "; ".join(share),
         _pair(row, "cpu_per_pod", 2),
         _pair(row, "attempts_per_pod", 1),
@@ -196,6 +202,10 @@ def _line(row: Row) -> str:
         f"{row['threshold']:.0f}" if row["threshold"] else "",
     )
     return "| " + " | ".join(cells) + " |"
+
+
+def _share(row: Row, bound: float) -> str:
+    return f"{row['moorage']['overall'] / bound:.0%} of {bound:.0f}" if bound else ""
 
 
 def _small_line(row: Row) -> str:

@@ -1,4 +1,7 @@
-"""kube-scheduler or Moorage in a process of its own, told apart by name only."""
+"""kube-scheduler or Moorage in a process of its own, told apart by name only.
+
+A third one decides nothing (`bind_only`), and shows how much an API server bears.
+"""
 
 import functools
 import os
@@ -12,12 +15,14 @@ from typing import Any, Final
 
 import yaml
 
-from bench.perf.attempts import scrape
+from bench.perf import bind_only
+from bench.perf.attempts import Histogram, scrape
 from tests.integration.control_plane import ControlPlane, die_with_parent, free_ports
 
 KUBE: Final = "kube-scheduler"
 MOORAGE: Final = "moorage"
 SCHEDULERS: Final = (KUBE, MOORAGE)
+BIND_ONLY: Final = "bind-only"
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 START_SECONDS: Final = 60.0
 CODE: Final = "from moorage.cli.main import main; main()"
@@ -48,8 +53,9 @@ class SchedulerProcess:
         gates: Mapping[str, bool],
         profile: str = "",
     ) -> None:
-        self.token = plane.token
-        (self.port,) = free_ports(1)
+        self._decides = name != BIND_ONLY
+        self._token = plane.token
+        (self._port,) = free_ports(1)
         self._profile = profile if name == MOORAGE else ""
         self.log = plane.home / f"{name}.log"
         config = _configuration(plane, name, given)
@@ -77,10 +83,13 @@ class SchedulerProcess:
         serving = [
             f"--config={config}",
             "--bind-address=127.0.0.1",
-            f"--secure-port={self.port}",
+            f"--secure-port={self._port}",
             f"--authentication-kubeconfig={plane.kubeconfig}",
             f"--authorization-kubeconfig={plane.kubeconfig}",
         ]
+        if name == BIND_ONLY:
+            module = ["-m", bind_only.__name__]
+            return [sys.executable, *module, f"--kubeconfig={plane.kubeconfig}"]
         if name == KUBE:
             return [str(plane.programs / KUBE), *serving, *gate_flags(gates)]
         code = PROFILED.format(CODE, self._profile) if self._profile else CODE
@@ -90,12 +99,20 @@ class SchedulerProcess:
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
-                scrape(self.port, self.token)
+                self.attempts()
                 return
             except OSError as error:
                 if not self.is_running or time.monotonic() > deadline:
                     raise RuntimeError(f"it does not start ({error}); see {self.log}") from None
                 time.sleep(0.1)
+
+    def attempts(self) -> Histogram:
+        """How long its attempts have taken so far; raises OSError where it does not serve yet."""
+        if self._decides:
+            return scrape(self._port, self._token)
+        if bind_only.READY not in self.log.read_text():
+            raise OSError("it has said nothing")
+        return Histogram({})
 
     def peak_mb(self) -> float:
         status = Path(f"/proc/{self.pid}/status").read_text()

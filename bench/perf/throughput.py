@@ -60,6 +60,8 @@ class Collector:
         self._samples: list[float] = []
         self.waited = 0.0
         """Seconds in which the workload did nothing but wait for the scheduler."""
+        self.gone = 0
+        """Pods of any namespace that were deleted meanwhile."""
         self._began = time.monotonic()
 
     def came(self, pod: Pod) -> None:

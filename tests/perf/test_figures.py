@@ -6,6 +6,7 @@ import pytest
 
 from bench.perf import report, throughput
 from bench.perf.attempts import Histogram
+from bench.perf.pods import Pods
 from bench.perf.throughput import Collector
 from bench.perf.ticker import Ticker
 from moorage.testing import pod
@@ -137,10 +138,31 @@ def test_the_verdict_counts_who_is_twice_as_fast_and_who_costs_half() -> None:
     slow = {**ROW, "moorage": {**FIGURES, "overall": 90.0, "cpu_per_pod": 1.0}}
 
     assert report.verdict([ROW, slow]) == (
-        "Of 2 workloads 1 are at least twice as fast, 0 more reach 85% of the limit, and 1 are "
-        "slower; 1 cost at most half of the CPU per pod."
+        "Of 2 workloads 1 are at least twice as fast, 0 more reach 85% of bind-only or of the "
+        "limit, and 1 are slower; 1 cost at most half of the CPU per pod."
     )
     assert report.verdict([]) == ""
+
+
+def test_who_is_nearly_as_fast_as_one_that_decides_nothing_is_fast() -> None:
+    """A limit of the machine that nobody reaches who costs anything does not change that."""
+    slow = {**FIGURES, "overall": 180.0, "rest_per_pod": 4.0}
+    row = {**ROW, "cores": 2, "kube-scheduler": {**FIGURES, "rest_per_pod": 4.0}, "moorage": slow}
+
+    assert not report.is_fast(row)
+    assert report.is_fast({**row, "bind-only": {**FIGURES, "overall": 200.0}})
+    (line,) = report.table([{**row, "bind-only": {**FIGURES, "overall": 200.0}}])[2:]
+    assert "| 1.8 | 90% of 200 | 36% of 500 |" in line
+    assert line.count("|") == report.HEAD.count("|")
+
+
+def test_pods_that_leave_are_counted_wherever_they_were() -> None:
+    pods = Pods()
+    pods.collector = _collector()
+    for type_ in ("ADDED", "DELETED"):
+        pods._note(type_, pod("a", "elsewhere").build())
+
+    assert pods.collector.gone == 1
 
 
 def test_of_what_was_measured_beside_other_work_only_the_cpu_is_told() -> None:

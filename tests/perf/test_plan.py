@@ -50,6 +50,13 @@ def test_nothing_is_begun_that_would_end_too_late() -> None:
     assert plan.Budget(0.0, lambda: now).has_room(1e9)
 
 
+def test_who_decides_nothing_is_tried_where_nobody_has_to_wait() -> None:
+    waiting = ("PreemptionBasic", "GangPreemptionBasic", "EventHandlingPodAdd", "Unschedulable")
+
+    assert plan.binds_at_once(workload("misc", "SchedulingBasic", 5, 10))
+    assert not any(plan.binds_at_once(workload("misc", case, 5, 10)) for case in waiting)
+
+
 def test_a_workload_takes_as_long_as_it_took_before() -> None:
     large = workload("misc", "Basic", 5000, 10_000)
 
