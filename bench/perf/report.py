@@ -94,8 +94,9 @@ def carried_out(rows: Iterable[Row]) -> list[str]:
 
 
 def faults(rows: Iterable[Row]) -> list[str]:
-    """Workloads that could not be carried out, and why."""
-    return [f"- {row['case']}: {text}" for row in rows for text in _faults(row)]
+    """Workloads that one of the two could not carry out, and why; and what the other did."""
+    failed = ((row["case"], _faults(row)) for row in rows)
+    return [f"- {case}: {'; '.join(told)}" for case, told in failed if told]
 
 
 def ratio(row: Row) -> float:
@@ -163,7 +164,16 @@ def _is_large(row: Row) -> bool:
 
 def _faults(row: Row) -> list[str]:
     found = {name: row[name] for name in SCHEDULERS if name in row}
-    return [f"{name}: {figures['fault']}" for name, figures in found.items() if "fault" in figures]
+    if not any("fault" in figures for figures in found.values()):
+        return []
+    return [f"{name}: {_told(figures)}" for name, figures in found.items()]
+
+
+def _told(figures: dict[str, Any]) -> str:
+    """Why it is not done; or how fast, and at which cost."""
+    if "fault" in figures:
+        return str(figures["fault"])
+    return f"{figures['overall']:.0f} pods/s, {figures['cpu_per_pod']:.1f} ms of CPU for each"
 
 
 def _is_measured(row: Row) -> bool:

@@ -261,8 +261,11 @@ def test_a_run_before_all_others_is_told_however_busy_the_machine_is() -> None:
     assert report.table([busy])[2:] != []
 
 
-def test_a_fault_is_listed_and_not_in_the_table() -> None:
+def test_a_fault_is_listed_beside_what_the_other_did_and_not_in_the_table() -> None:
     row = {**ROW, "moorage": {"fault": "UnsupportedOperation: fly"}}
 
     assert report.table([row])[2:] == []
-    assert report.faults([row]) == ["- SchedulingBasic/5Nodes: moorage: UnsupportedOperation: fly"]
+    assert report.faults([row, ROW]) == [
+        "- SchedulingBasic/5Nodes: kube-scheduler: 100 pods/s, 2.0 ms of CPU for each; "
+        "moorage: UnsupportedOperation: fly"
+    ]
