@@ -34,6 +34,10 @@ def main() -> int:
         for workload in chosen:
             print(workload.topic, workload.key, ",".join(sorted(workload.labels)))
         return 0
+    if not chosen:
+        sys.exit(
+            f"no workload is like that: {_asked(given)}; --label any --list shows all there are"
+        )
     programs = assets()
     if programs is None:
         sys.exit(MISSING)
@@ -110,6 +114,11 @@ def _arguments() -> argparse.Namespace:
     given.label = given.label or ["integration-test"]
     given.scheduler = given.scheduler or [*SCHEDULERS, BIND_ONLY]
     return given
+
+
+def _asked(given: argparse.Namespace) -> str:
+    labels = " or ".join(given.label)
+    return f"--case {given.case!r}, {labels}, up to {given.nodes} nodes and {given.pods} pods"
 
 
 def _is_chosen(workload: Workload, given: argparse.Namespace) -> bool:

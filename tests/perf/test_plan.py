@@ -1,8 +1,12 @@
 """What is run first, what is run again, and when others had use of the machine."""
 
+import sys
 from pathlib import Path
 
-from bench.perf import kept, plan
+import pytest
+
+from bench.perf import cases, kept, module, plan
+from bench.perf.__main__ import main
 from bench.perf.cases import Workload, with_fewer_pods
 from bench.perf.contention import Contention, Usage, usage
 
@@ -103,3 +107,15 @@ def test_the_machine_counts_what_we_use_ourselves() -> None:
 
     assert after.used - before.used >= 0.03
     assert after.offered > before.offered
+
+
+def test_a_selection_of_nothing_is_an_error_that_says_what_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a Makefile `$` has to be written twice; and nobody reads `0 of 0`."""
+    monkeypatch.setattr(module, "scheduler_perf", Path)
+    monkeypatch.setattr(cases, "read", lambda folder: [workload("misc", "Basic", 5, 10)])
+    monkeypatch.setattr(sys, "argv", ["bench.perf", "--case", "Nothing", "--label", "short"])
+
+    with pytest.raises(SystemExit, match="no workload is like that: --case 'Nothing', short"):
+        main()
