@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncGenerator, Iterator
 from typing import Any, Final
 
 from bench.perf.follow import follow
@@ -19,7 +18,6 @@ from moorage.kube import kubeconfig
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import EVENTS, NODES, PODS
-from moorage.watch.api_server import WatchEvent
 
 READY: Final = "serving"
 """What it says once it is there."""
@@ -30,23 +28,25 @@ class Binder:
 
     def __init__(self, server: KubeApiServer) -> None:
         self._server = server
-        self._nodes: dict[str, None] = {}
-        self._turn: Iterator[str] = iter(())
+        self._nodes: list[str] = []
+        self._known: set[str] = set()
+        self._turns = itertools.count()
         self._seen: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def follow_nodes(self) -> None:
-        async for event in self._follow(NODES):
-            if event.object is not None and event.object.metadata.name not in self._nodes:
-                self._nodes[event.object.metadata.name] = None
-                self._turn = itertools.cycle(list(self._nodes))
+        async for event in follow(self._server, NODES):
+            if event.object is not None and event.object.name not in self._known:
+                self._known.add(event.object.name)
+                self._nodes.append(event.object.name)
 
     async def follow_pods(self) -> None:
-        async for event in self._follow(PODS):
+        async for event in follow(self._server, PODS):
             pod = event.object
             if isinstance(pod, Pod) and event.type != "DELETED" and self._is_to_be_bound(pod):
                 self._seen.add(pod.uid)
-                task = asyncio.create_task(self._bind(pod, next(self._turn)))
+                node = self._nodes[next(self._turns) % len(self._nodes)]
+                task = asyncio.create_task(self._bind(pod, node))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
@@ -60,9 +60,6 @@ class Binder:
             await self._server.post(EVENTS, _event(pod, node))
         except ApiError as error:
             print(f"{pod.key}: {error}", flush=True)
-
-    def _follow(self, resource: Any) -> AsyncGenerator[WatchEvent, None]:
-        return follow(self._server, resource)
 
 
 def _event(pod: Pod, node: str) -> dict[str, Any]:

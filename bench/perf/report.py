@@ -118,7 +118,10 @@ def limit(row: Row) -> float:
 
 
 def bind_only(row: Row) -> float:
-    """Pods per second that were bound by whoever decides nothing; 0 where that was not measured."""
+    """Pods per second that were bound by whoever decides nothing; 0 where that was not measured,
+    or while others used the machine: a low one would flatter."""
+    if ran_beside_others(row, "bind-only"):
+        return 0.0
     return float(row.get("bind-only", {}).get("overall", 0.0))
 
 

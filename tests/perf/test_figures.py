@@ -151,6 +151,7 @@ def test_who_is_nearly_as_fast_as_one_that_decides_nothing_is_fast() -> None:
 
     assert not report.is_fast(row)
     assert report.is_fast({**row, "bind-only": {**FIGURES, "overall": 200.0}})
+    assert not report.is_fast({**row, "bind-only": {**FIGURES, "overall": 200.0, "others": 0.4}})
     (line,) = report.table([{**row, "bind-only": {**FIGURES, "overall": 200.0}}])[2:]
     assert "| 1.8 | 90% of 200 | 36% of 500 |" in line
     assert line.count("|") == report.HEAD.count("|")

@@ -108,7 +108,8 @@ class Plugin(
         StatefulSet have claims of their own.
 
         Where signs are equal, and specs but for these names, I refuse pods alike, as with
-        `same_for_equal_pods`. `None`: I cannot tell. Asked after a refusal, and of pods that may be
+        `same_for_equal_pods`, whatever their labels. `None`: I cannot tell. Asked of plugins that
+        `concern` themselves with `Feature.VOLUMES` alone, after a refusal; and of pods that may be
         like the one that was refused, before their PreFilter.
         """
         return None
