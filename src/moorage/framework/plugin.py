@@ -52,6 +52,10 @@ class Plugin(
     """Whether the labels of the pod have a part in that, too: pods of a StatefulSet have labels of
     their own."""
 
+    reads_claims: ClassVar[bool] = True
+    """Whether the names of the pod's claims have, too: pods of a StatefulSet have claims of their
+    own. Who is about volumes says what counts of them with `volumes_sign`."""
+
     more_room_helps: ClassVar[bool] = True
     """Whether a pod that I refuse may be let in when there is more room. Without that, no room is
     kept free for it, however long it waits: a quota, say, keeps it from running."""

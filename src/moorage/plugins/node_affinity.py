@@ -71,6 +71,7 @@ def compiled_affinity(cls: PodClass) -> CompiledAffinity:
 
 class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
     same_for_equal_pods = True
+    reads_claims = False
     reads_labels = False
     added_affinity: NodeAffinitySpec | None = None
 

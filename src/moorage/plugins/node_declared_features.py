@@ -113,6 +113,7 @@ class FeatureSets:
 
 class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):
     same_for_equal_pods = True
+    reads_claims = False
     reads_labels = False
     depends = Depends.NODE
     needs: ClassVar[Needs] = {"filter": "preFilter"}

@@ -22,6 +22,7 @@ TAKEN = "node(s) didn't have free ports for the requested pod ports"
 
 class NodePorts(PreFilter, Filter, frozen=True):
     same_for_equal_pods = True
+    reads_claims = False
     reads_labels = False
     depends = Depends.USAGE
     needs: ClassVar[Needs] = {"filter": "preFilter"}

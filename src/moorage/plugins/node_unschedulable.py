@@ -22,6 +22,7 @@ _CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 class NodeUnschedulable(PreFilter, Filter, frozen=True):
     same_for_equal_pods = True
+    reads_claims = False
     reads_labels = False
     depends = Depends.NODE
 

@@ -26,6 +26,7 @@ SOFT = "PreferNoSchedule"
 
 class TaintToleration(PreFilter, Filter, PreScore, Score, frozen=True):
     same_for_equal_pods = True
+    reads_claims = False
     reads_labels = False
     depends = Depends.NODE
     needs: ClassVar[Needs] = {"score": "preScore"}

@@ -51,6 +51,7 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True):
     """
 
     same_for_equal_pods = True
+    reads_claims = False
     reads_labels = False
     min_candidate_nodes_percentage: int = 10
     min_candidate_nodes_absolute: int = 100

@@ -33,10 +33,12 @@ Signs = tuple[Hashable, ...]
 
 
 class Grounds(NamedTuple):
-    """What a refusal went by, beside the spec: labels, and what these plugins read of volumes."""
+    """What a refusal went by, beside the rest of the spec: labels, what these plugins read of
+    volumes, and names of claims."""
 
     label_keys: LabelKeys
     volume_plugins: tuple[str, ...] = ()
+    reads_claims: bool = False
 
 
 class KnownRefusals(Feature):
@@ -53,7 +55,7 @@ class KnownRefusals(Feature):
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
         grounds = lasting_grounds(cycle, profile, why)
-        signs = None if grounds is None else _signs(cycle, profile, grounds.volume_plugins)
+        signs = None if grounds is None else _signs(cycle, profile, grounds)
         if grounds is not None and signs is not None:
             self._catch_up()
             self._grounds.setdefault(_spec(cycle.incoming), set()).add(grounds)
@@ -75,9 +77,9 @@ class KnownRefusals(Feature):
             return None
         for grounds in self._grounds.get(_spec(info), ()):
             signs: Signs | None = ()
-            if grounds.volume_plugins:
+            if grounds.volume_plugins or grounds.reads_claims:
                 cycle = Cycle(self._cache, info, random=_NO_DICE, shared=profile.shared)
-                signs = _signs(cycle, profile, grounds.volume_plugins)
+                signs = _signs(cycle, profile, grounds)
             if signs is not None:
                 alike = in_common(info, grounds.label_keys, signs)
                 if alike in self._known and self._known[alike][0] is profile:
@@ -129,7 +131,8 @@ def lasting_grounds(cycle: Cycle, profile: Profile, why: Unschedulable) -> Groun
         return None
     others = [plugin for plugin in judges if plugin not in about_volumes]
     names = sorted({plugin.plugin_name() for plugin in about_volumes})
-    return Grounds(_label_keys(cycle, others), tuple(names))
+    by_name = any(plugin is not None and plugin.reads_claims for plugin in others)
+    return Grounds(_label_keys(cycle, others), tuple(names), by_name)
 
 
 def _is_about_volumes(plugin: Plugin) -> bool:
@@ -137,10 +140,10 @@ def _is_about_volumes(plugin: Plugin) -> bool:
     return plugin.concerns() == Brings.VOLUMES and not plugin.same_for_equal_pods
 
 
-def _signs(cycle: Cycle, profile: Profile, plugins: Iterable[str]) -> Signs | None:
-    """What these plugins go by of the pod's volumes; None where one of them cannot tell."""
-    found: list[Hashable] = []
-    for name in plugins:
+def _signs(cycle: Cycle, profile: Profile, grounds: Grounds) -> Signs | None:
+    """What a refusal went by of the pod's volumes; None where a plugin cannot tell."""
+    found: list[Hashable] = [cycle.incoming.cls.like_spec] if grounds.reads_claims else []
+    for name in grounds.volume_plugins:
         try:
             sign = profile.plugins[name].volumes_sign(cycle)
         except Exception:  # the pod's own attempt will say what is wrong

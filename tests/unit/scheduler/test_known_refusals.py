@@ -196,6 +196,32 @@ def test_one_whose_volume_is_another_matter_is_tried_by_itself() -> None:
     assert {name for name in world.placed() if not name.startswith("old")} == {"other"}
 
 
+class ByClaim(Filter, frozen=True):
+    """Refuses by the names of claims, and promises no more than that equal specs are alike."""
+
+    same_for_equal_pods = True
+    reads_labels = False
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        claims = [each.persistent_volume_claim for each in pod.spec.volumes]
+        bad = any(claim is not None and claim.claim_name.startswith("new") for claim in claims)
+        return unschedulable("bad claim") if bad else None
+
+
+def test_names_of_claims_count_where_a_plugin_does_not_say_that_it_reads_none() -> None:
+    world = World(sparing=True, plugins=(ByClaim(),))
+    world.apply(node("n0").offering(cpu="100", pods="110"))
+    for name in ("new-0", "new-1", "other"):
+        world.apply(*own_disk(pod(name)))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(0.1)
+
+    world.run(story)
+
+    assert world.placed() == {"other"}
+
+
 async def grow(world: World) -> None:
     """The node is enlarged: nobody may be left to its backoff."""
     await one_after_the_other(world)

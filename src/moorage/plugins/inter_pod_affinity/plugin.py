@@ -136,6 +136,7 @@ def _term_caches(cycle: Cycle) -> _TermCaches:
 
 class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
     same_for_equal_pods = True
+    reads_claims = False
     hard_pod_affinity_weight: int = 1
     ignore_preferred_terms_of_existing_pods: bool = False
 

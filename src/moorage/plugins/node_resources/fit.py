@@ -40,6 +40,7 @@ _MOST_RESOURCES = 28
 
 class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
     same_for_equal_pods = True
+    reads_claims = False
     reads_labels = False
     ignored_resources: tuple[str, ...] = ()
     ignored_resource_groups: tuple[str, ...] = ()

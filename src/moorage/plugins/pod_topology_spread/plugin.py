@@ -167,6 +167,7 @@ _PLAN, _TRIAL, _WEIGHED = "PodTopologySpread", "PodTopologySpread/trial", "PodTo
 
 class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
     same_for_equal_pods = True
+    reads_claims = False
     needs: ClassVar[Needs] = {"filter": "preFilter", "score": "preScore"}
     scores_in_range = True
 
