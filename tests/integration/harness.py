@@ -21,8 +21,10 @@ from moorage.cache.consistency import validate_cache
 from moorage.clock import SystemClock
 from moorage.config.loader import load
 from moorage.kube import kubeconfig
+from moorage.kube.fence import steady_time
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.observe.records import Attempt, Bound
+from moorage.scheduler.bursts import short_bursts
 from moorage.scheduler.cache_debugger import compare
 from moorage.scheduler.scheduler import Scheduler
 from moorage.watch.api_errors import Unreachable
@@ -172,6 +174,7 @@ async def running(
         observers=[seen] if observer is None else [seen, observer],
         backoff=backoff,
         sparing=True,
+        bursts=short_bursts(steady_time),
     )
     task = asyncio.ensure_future(scheduler.run())
     under_test = Running(plane, scheduler, server, seen)

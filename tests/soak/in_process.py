@@ -28,6 +28,7 @@ from moorage.observe.attempt_tracer import AttemptTracer
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import configure
 from moorage.observe.prometheus_metrics import Metrics
+from moorage.scheduler.bursts import short_bursts
 from moorage.scheduler.scheduler import Scheduler
 from moorage.watch.api_resources import NODES
 from tests.soak.byte_cluster import ByteCluster
@@ -76,6 +77,7 @@ class Churn:
             rng=random.Random(seed),
             observers=self.observers,
             sparing=True,
+            bursts=short_bursts(clock.now),
         )
         self.metrics.follow(self.scheduler)
         self._shapes = Shapes(random.Random(seed))

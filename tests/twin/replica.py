@@ -16,6 +16,7 @@ from moorage.config.types import SchedulerConfiguration
 from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.scheduler.bursts import short_bursts
 from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.scheduler import Scheduler
 from moorage.scheduler.tasks import cancelled, until_first
@@ -175,6 +176,7 @@ class Replica:
             followed=USED,
             monotonic=fence.now,
             sparing=True,
+            bursts=short_bursts(fence.now),
         )
         freshness = Freshness(
             server,

@@ -59,6 +59,7 @@ from moorage.rollout.rivals import Rivals
 from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns, Told, silent
 from moorage.scheduler.attempt import Tap
+from moorage.scheduler.bursts import Bursts
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.known_refusals import KnownRefusals
@@ -94,12 +95,13 @@ def assemble(
     recorder: EventRecorder | None = None,
     tap: Tap | None = None,
     sparing: bool = False,
+    bursts: Bursts | None = None,
 ) -> Scheduler:
     """A scheduler with every feature.
 
     `told` hears of schedulers that are stood in for; `monotonic` judges their leases, and is a
     clock that nobody sets. `sparing` spares equal pods attempts whose end is known; who looks at
-    every single one, or draws the same dice again, does without.
+    every single one, or draws the same dice again, does without, and without `bursts`.
     """
     return Scheduler(
         server,
@@ -117,6 +119,7 @@ def assemble(
         max_in_unschedulable=max_in_unschedulable,
         recorder=recorder,
         tap=tap,
+        bursts=bursts,
     )
 
 

@@ -39,6 +39,7 @@ from moorage.observe.logs import say
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
 from moorage.scheduler.attempt import TapOf
+from moorage.scheduler.bursts import short_bursts
 from moorage.scheduler.tasks import cancelled, until_first
 from moorage.serve.configz import ActiveConfiguration
 from moorage.watch.freshness import Behind, Freshness
@@ -105,6 +106,7 @@ class RunProcess:
             max_in_unschedulable=max_in_unschedulable,
             tap=None if tap_of is None else tap_of(self.clock.now),
             sparing=tap_of is None,
+            bursts=short_bursts(steady_time),
         )
         scheduler.install(version._replace(extending=self._extenders.in_use))
         self.freshness = Freshness(

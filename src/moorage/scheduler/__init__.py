@@ -5,6 +5,7 @@
     optional_resources   resources that an API server need not have
     event_handlers       a change updates the cache, and the queue hears of it
     loop                 one attempt after the other; sleep while there is nothing to do
+    bursts               how many attempts in a row before others have their turn
     attempt              pop, decide, assume, hand over to binding; the cycle of each attempt
     placement            a node was chosen: assume, Reserve, Permit
     outcome              the pod is bound, or goes back to the queue with its reason
@@ -25,5 +26,5 @@
     cache_debugger       dumps what is believed, compares it with the API server
 
 Law of the package: an attempt, from popping the pod to assuming it, is one synchronous call; the
-loop yields between attempts. No feature is known here.
+loop yields between attempts, or between bursts of them. No feature is known here.
 """

@@ -1,7 +1,8 @@
-"""The scheduling loop: one attempt after the other, sleep while there is nothing to attempt.
+"""The scheduling loop: bursts of attempts, sleep while there is nothing to attempt.
 
-Before each attempt whatever keeps a time is asked what is due. Sleep ends when somebody wakes the
-loop, or when the first of those times has come.
+Before each attempt whatever keeps a time is asked what is due; after a burst of them (`bursts`)
+everybody else has a turn. Sleep ends when somebody wakes the loop, or when the first of those times
+has come.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from typing import Final
 from moorage.clock import Clock
 from moorage.extender.async_bridge import DecisionThread
 from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.bursts import Bursts
 from moorage.scheduler.feature import Features
 
 
@@ -69,6 +71,7 @@ class Loop:
         active: asyncio.Event,
         woken: asyncio.Event,
         leads: Callable[[], bool],
+        bursts: Bursts,
     ) -> None:
         self._attempt = attempt
         self._gate = gate
@@ -78,6 +81,7 @@ class Loop:
         self._active = active
         self._woken = woken
         self._leads = leads
+        self._bursts = bursts
         self._alarm: asyncio.Future[None] | None = None
         self._alarm_due = 0.0
 
@@ -97,6 +101,7 @@ class Loop:
                 self._alarm.cancel()
 
     async def _run(self) -> None:
+        self._bursts.begin()
         while True:
             await self._active.wait()
             if not self._leads():
@@ -105,18 +110,23 @@ class Loop:
             now = self._clock.now()
             for tick in self._features.tick:
                 tick(now)
-            if await self._gate.run(self._attempt):
-                await asyncio.sleep(0)
-            else:
+            if not await self._gate.run(self._attempt):
                 await self._rest()
+                self._bursts.begin()
+            elif self._bursts.is_over():
+                await asyncio.sleep(0)
+                self._bursts.begin()
 
     async def _rest(self) -> None:
-        """Sleep until something changes or something is due."""
+        """Sleep until something changes or something is due, and more may have come with it."""
         self._woken.clear()
         due = self._next_due()
         if due is not None:
             self._set_alarm(due)
         await self._woken.wait()
+        pause = self._bursts.pause()
+        if pause:
+            await self._clock.sleep(pause)
 
     def _set_alarm(self, due: float) -> None:
         """Be woken then; an alarm that rings before that is left as it is, and looks again."""

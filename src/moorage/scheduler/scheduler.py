@@ -29,6 +29,7 @@ from moorage.observe.observers import Observers
 from moorage.queue.backoff import Backoff
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
 from moorage.scheduler.attempt import Attempts, Cycles, Tap
+from moorage.scheduler.bursts import Bursts, one_by_one
 from moorage.scheduler.event_handlers import EventHandlers
 from moorage.scheduler.feature import F, Feature, Features
 from moorage.scheduler.handles import Handles
@@ -58,7 +59,7 @@ class Scheduler:
 
     While `active` is cleared everything is followed but nothing attempted: a standby keeps warm.
     Attempts that ask `extenders` take `turns` with the event loop, or keep it waiting without.
-    A `tap` sees everything that is believed and decided.
+    A `tap` sees everything that is believed and decided. Attempts come in `bursts`, or one by one.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Scheduler:
         max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
         recorder: EventRecorder | None = None,
         tap: Tap | None = None,
+        bursts: Bursts | None = None,
     ) -> None:
         self.server, self.clock = server, clock
         self.cache, self.waiting = Cache() if tap is None else tap.cache, WaitingPods()
@@ -173,6 +175,7 @@ class Scheduler:
             active=self.active,
             woken=self._woken,
             leads=leads,
+            bursts=bursts or one_by_one(),
         )
         ports = Ports(
             cache=self.cache,
