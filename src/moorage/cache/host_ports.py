@@ -16,6 +16,10 @@ class UsedPorts(Protocol):
         """Rows where the port is taken: the same ip, or either side asking for every ip."""
         ...
 
+    def is_taken(self, port: HostPort, row: int) -> bool:
+        """Whether it is taken there."""
+        ...
+
 
 class PortIndex:
     """(protocol, port) -> ip -> row -> number of pods using it there."""
@@ -42,9 +46,16 @@ class PortIndex:
 
     def conflicts(self, port: HostPort) -> Iterator[int]:
         """Rows where the port is taken: the same ip, or either side asking for every ip."""
+        return chain.from_iterable(self._clashing(port))
+
+    def is_taken(self, port: HostPort, row: int) -> bool:
+        """Whether it is taken there."""
+        return any(row in rows for rows in self._clashing(port))
+
+    def _clashing(self, port: HostPort) -> Iterator[dict[int, int]]:
         for ip, rows in self._used.get((port.protocol, port.port), {}).items():
             if ip == port.ip or ANY in (ip, port.ip):
-                yield from rows
+                yield rows
 
     def used(self) -> dict[tuple[str, str, int], dict[int, int]]:
         """A plain copy, for comparison."""
@@ -66,3 +77,6 @@ class JoinedPorts:
 
     def conflicts(self, port: HostPort) -> Iterator[int]:
         return chain(self._either.conflicts(port), self._other.conflicts(port))
+
+    def is_taken(self, port: HostPort, row: int) -> bool:
+        return self._either.is_taken(port, row) or self._other.is_taken(port, row)

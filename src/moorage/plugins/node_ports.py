@@ -17,6 +17,8 @@ from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unschedulable
 
+FEW_ROWS = 64
+"""So many are looked up one by one, however many nodes have the port taken."""
 TAKEN = "node(s) didn't have free ports for the requested pod ports"
 
 
@@ -37,8 +39,12 @@ class NodePorts(PreFilter, Filter, frozen=True):
         return None if cycle.incoming.cls.ports else SKIP
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        used = nodes.ports
-        for port in cycle.incoming.cls.ports:
+        used, ports = nodes.ports, cycle.incoming.cls.ports
+        if nodes.count <= FEW_ROWS:
+            for position, row in enumerate(nodes.index.tolist()):
+                out[position] = any(used.is_taken(port, row) for port in ports)
+            return
+        for port in ports:
             rows = np.fromiter(used.conflicts(port), dtype=np.intp)
             out[nodes.positions(rows)] = 1
 
