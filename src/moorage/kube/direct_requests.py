@@ -26,6 +26,7 @@ class DirectRequests:
 
     def __init__(self, access: Access, sockets: Sockets, limit: int, seconds: float) -> None:
         self._access = access
+        self._to = Target(access.host, access.port, None, access.server_name)
         self._seconds = seconds
         self._pool = HttpPool(limit, sockets)
         self._urgent = HttpPool(limit, sockets)
@@ -104,8 +105,9 @@ class DirectRequests:
         """Who we are, and where to go."""
         access = self._access
         credential, context = await access.proof()
-        target = Target(access.host, access.port, context, access.server_name)
-        return credential.authorization, target
+        if context is not self._to.context:
+            self._to = Target(access.host, access.port, context, access.server_name)
+        return credential.authorization, self._to
 
 
 def _plain(answer: Answer) -> Answer:
