@@ -18,8 +18,10 @@ from bench.perf.operations import seconds
 from bench.perf.report import ENOUGH
 
 T = TypeVar("T")
-WAITING: Final = ("Preemption", "EventHandling", "Starvation", "Unschedulable", "Gated")
+WAITING: Final = ("EventHandling", "Starvation", "Gated")
 """Cases in which pods have to wait for others, or for ever."""
+WHOLE_GROUPS: Final = ("DisruptionAll", "GangPreemptionPodGroups")
+"""Workloads in which pods leave with their group: who leaves for whom has to be decided."""
 START_SECONDS: Final = 12.0
 """A control plane, a scheduler, and their end."""
 OBJECTS_PER_SECOND: Final = 250.0
@@ -37,8 +39,8 @@ def in_order(workloads: Iterable[Workload]) -> list[Workload]:
 
 
 def binds_at_once(workload: Workload) -> bool:
-    """Whether every pod may be bound as soon as it is there, if nobody asks where."""
-    waits = any(word in workload.case for word in WAITING)
+    """Whether every pod may be bound as soon as there is room, if nobody asks where."""
+    waits = any(word in workload.key for word in (*WAITING, *WHOLE_GROUPS))
     return not waits and not workload.gates.get("DynamicResourceAllocation")
 
 

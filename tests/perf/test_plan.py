@@ -55,9 +55,10 @@ def test_nothing_is_begun_that_would_end_too_late() -> None:
 
 
 def test_who_decides_nothing_is_tried_where_nobody_has_to_wait() -> None:
-    waiting = ("PreemptionBasic", "GangPreemptionBasic", "EventHandlingPodAdd", "Unschedulable")
+    waiting = ("EventHandlingPodAdd", "StarvationPodGroup", "GangPreemptionPodGroups")
+    at_once = ("SchedulingBasic", "Unschedulable", "PreemptionBasic", "GangPreemptionBasic")
 
-    assert plan.binds_at_once(workload("misc", "SchedulingBasic", 5, 10))
+    assert all(plan.binds_at_once(workload("misc", case, 5, 10)) for case in at_once)
     assert not any(plan.binds_at_once(workload("misc", case, 5, 10)) for case in waiting)
 
 
