@@ -13,6 +13,7 @@ def validate_cache(cache: Cache) -> None:
     fresh = _rebuilt(cache)
     for name, row in table.row_of.items():
         _check_row(name, table, row, fresh, fresh.row_of[name])
+    assert table.pods_with_affinity == fresh.pods_with_affinity, "pods_with_affinity"
     _check_pods(cache)
 
 

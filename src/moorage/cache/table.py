@@ -43,7 +43,7 @@ from moorage.cache.host_ports import PortIndex
 from moorage.cache.images import ImageIndex
 from moorage.cache.interner import Interner
 from moorage.cache.label_columns import LabelColumn
-from moorage.cache.podinfo import BASE_RESOURCES, ORDINARY, PodInfo
+from moorage.cache.podinfo import BASE_RESOURCES, ORDINARY, Feature, PodInfo
 from moorage.cache.wide_columns import FEW, grown
 
 _INITIAL_ROWS = 64
@@ -101,6 +101,8 @@ class NodeTable(Columns):
         self.pods: list[dict[str, PodInfo]] = []
         self.images = ImageIndex()
         self.ports = PortIndex()
+        self.pods_with_affinity = 0
+        """Pods on nodes that have a say about where others are."""
         self.node_log: RowLog[int] = RowLog()
         self.usage_log: RowLog[int] = RowLog()
         self.pod_log: RowLog[PodChange] = RowLog(POD_CHANGES_KEPT)
@@ -252,6 +254,7 @@ class NodeTable(Columns):
         """Put a pod in the place of its former self, which used the same."""
         del self.pods[row][old.uid]
         self.pods[row][new.uid] = new
+        self.pods_with_affinity += _has_affinity(new) - _has_affinity(old)
         self.usage_log.append(row)
         self.pod_log.append(PodChange(row, old, -1))
         self.pod_log.append(PodChange(row, new, 1))
@@ -280,6 +283,8 @@ class NodeTable(Columns):
         self._pod_floor.sink(own.allowed_pods.item(row) - pods)
         if pod.cls.ports:
             self.ports.count(row, pod.cls.ports, sign)
+        if _has_affinity(pod):
+            self.pods_with_affinity += sign
         self.usage_log.append(row)
         self.pod_log.append(PodChange(row, pod, sign))
 
@@ -433,3 +438,7 @@ class NodeTable(Columns):
             if name in _FILL:
                 new[len(old) :] = new[:, old.shape[1] :] = _FILL[name]
             setattr(self._own, name, new)
+
+
+def _has_affinity(pod: PodInfo) -> bool:
+    return bool(pod.cls.features & Feature.POD_AFFINITY)

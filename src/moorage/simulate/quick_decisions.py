@@ -11,9 +11,7 @@ from typing import Final
 from moorage.api.cluster_objects import ReplicaSet, ReplicationController, Service, StatefulSet
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
-from moorage.cache.interner import Interner
-from moorage.cache.pod_counters import PodCounters
-from moorage.cache.podinfo import Feature, PodClass, PodClasses, PodInfo
+from moorage.cache.podinfo import Feature, PodClass, PodInfo
 from moorage.config.default_plugins import ENABLED
 from moorage.cycle import attempt, scoring
 from moorage.cycle.attempt import Decision, Unschedulable
@@ -40,24 +38,11 @@ NO_DICE: Final = random.Random(0)
 """For cycles that ask plugins and choose nothing."""
 
 
-class ObservedClasses(PodClasses):
-    """Classes, and the features that any of them has ever had."""
-
-    def __init__(self, resources: Interner[str]) -> None:
-        super().__init__(resources)
-        self.features = 0
-
-    def _start(self, key: tuple[str, bytes, bytes], pod: Pod) -> PodClass:
-        found = super()._start(key, pod)
-        self.features |= found.features
-        return found
-
-
 class QuickDecisions:
     """A scheduler's `Tap`: its cache, and how it decides."""
 
     def __init__(self, profiles: Iterable[Profile], now: Callable[[], float]) -> None:
-        self.cache = Cache(ObservedClasses)
+        self.cache = Cache()
         self._totals = {
             id(profile): _ProfileTotals(profile, self.cache, now)
             for profile in profiles
@@ -84,20 +69,14 @@ class QuickDecisions:
             or pod.spec.node_name
             or pod.status.nominated_node_name
             or any(map(len, cycle.shared.get(gangs.NAME, ())))
+            or cache.table.pods_with_affinity
             or self._may_spread(pod)
-            or self._may_be_shunned()
         )
 
     def _may_spread(self, pod: Pod) -> bool:
         objects = self.cache.objects
         there = any(objects.version(kind) for kind in OWNERS)
         return there and self._selectors.may_belong(pod, objects)
-
-    def _may_be_shunned(self) -> bool:
-        """Whether pods on nodes have a say about others; no class needs to be looked at twice."""
-        classes = self.cache.classes
-        asks = not isinstance(classes, ObservedClasses) or classes.features & Feature.POD_AFFINITY
-        return bool(asks) and PodCounters.of(self.cache.table).census.has_terms
 
 
 def _is_known(profile: Profile) -> bool:

@@ -144,10 +144,10 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
     scores_in_range = True
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | Skip | None:
-        counters, cls = PodCounters.of(cycle.table), cycle.incoming.cls
-        if not cls.features & Feature.POD_AFFINITY and not counters.census.has_terms:
+        if _nobody_cares(cycle):
             return SKIP
-        standing = counters.census.standing(cls)
+        counters = PodCounters.of(cycle.table)
+        standing = counters.census.standing(cycle.incoming.cls)
         terms, group = standing.terms, standing.living
         if terms.errors:
             return unresolvable(f"parsing pod: {_joined(terms.errors)}")
@@ -187,10 +187,10 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         return unschedulable(EXISTING_ANTI_AFFINITY_MISMATCH)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        counters, cls = PodCounters.of(cycle.table), cycle.incoming.cls
-        if not cls.features & Feature.POD_AFFINITY and not counters.census.has_terms:
+        if _nobody_cares(cycle):
             return SKIP
-        standing = counters.census.standing(cls)
+        counters = PodCounters.of(cycle.table)
+        standing = counters.census.standing(cycle.incoming.cls)
         terms, heard = standing.terms, not self.ignore_preferred_terms_of_existing_pods
         if not terms.prefers and not (heard and counters.census.has_terms):
             return SKIP
@@ -226,6 +226,12 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
             EventHint(own, _after_own_labels),
             EventHint(node, after_node_change, per_spec=True),
         )
+
+
+def _nobody_cares(cycle: Cycle) -> bool:
+    """Whether neither the pod nor any on a node says anything about others: nothing is counted."""
+    asks = cycle.incoming.cls.features & Feature.POD_AFFINITY
+    return not asks and not cycle.table.pods_with_affinity
 
 
 def _after_own_labels(pod: Pod, old: Any, new: Any) -> Hint:
