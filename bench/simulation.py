@@ -21,10 +21,10 @@ from typing import Any
 import manifests
 import yaml
 
+from moorage.batching.quick_attempt import QuickAttempts
 from moorage.simulate import sweep
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.direct_engine import DirectEngine
-from moorage.simulate.quick_attempt import QuickAttempts
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_file import read_scenario_file
 from moorage.simulate.scenario_run import run_scenario

@@ -3,6 +3,7 @@
     __main__    `python -m moorage`
     api         Kubernetes objects as frozen structs
     app         composition: the one place that knows every class
+    batching    decisions about pods that are like others
     bench       throughput of the decision itself
     bind        acting on decisions
     cache       what we believe of the cluster: nodes and pods as columns

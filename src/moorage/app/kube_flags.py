@@ -29,6 +29,8 @@ KUBE_LEASE: Final = "kube-scheduler"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 DEVICES: Final = "DynamicResources"
 """The plugin whose features have gates."""
+BATCHING: Final = "OpportunisticBatching"
+"""The gate of decisions about like pods, open unless somebody shuts it."""
 
 _ELECTION: Final = {
     "leader_elect": "leader_elect",
@@ -79,6 +81,11 @@ class ConfigFlags(msgspec.Struct, frozen=True):
     percentage_of_nodes_to_score: int | None = None
     scheduler_name: str | None = None
     feature_gates: dict[str, bool] | None = None
+
+    @property
+    def batching(self) -> bool:
+        """Whether pods that are like others may be decided about by what was found for those."""
+        return (self.feature_gates or {}).get(BATCHING, True)
 
     def default_text(self) -> ConfigText:
         """The configuration of a scheduler that is given none: kube-scheduler's."""

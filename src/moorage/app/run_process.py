@@ -26,6 +26,7 @@ from moorage.app.leadership import ElectionLog, Leadership
 from moorage.app.process_signals import ProcessSignals
 from moorage.app.reloader import Reloader
 from moorage.app.run_extenders import RunExtenders
+from moorage.batching.quick_decisions import QuickDecisions
 from moorage.bind.event_recorder import lease_reference
 from moorage.clock import SystemClock
 from moorage.config.types import LeaderElection
@@ -38,7 +39,7 @@ from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.observe.logs import say
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
-from moorage.scheduler.attempt import TapOf
+from moorage.scheduler.attempt import Tap, TapOf
 from moorage.scheduler.bursts import short_bursts
 from moorage.scheduler.tasks import cancelled, until_first
 from moorage.serve.configz import ActiveConfiguration
@@ -71,6 +72,7 @@ class RunProcess:
         request_seconds: float = 30.0,
         max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
         tap_of: TapOf | None = None,
+        batching: bool = True,
     ) -> None:
         self._applied = applied
         applied(found)
@@ -104,7 +106,7 @@ class RunProcess:
             told=say,
             monotonic=steady_time,
             max_in_unschedulable=max_in_unschedulable,
-            tap=None if tap_of is None else tap_of(self.clock.now),
+            tap=_tap(tap_of, self.clock, batching),
             sparing=tap_of is None,
             bursts=short_bursts(steady_time),
         )
@@ -244,3 +246,10 @@ class RunProcess:
             extending=self._extenders.changed,
             applied=self._applied,
         )
+
+
+def _tap(tap_of: TapOf | None, clock: SystemClock, batching: bool) -> Tap | None:
+    """Who sees everything, or decides about like pods quickly; whoever sees all sees every step."""
+    if tap_of is not None:
+        return tap_of(clock.now)
+    return QuickDecisions(clock.now, tells_parts=True) if batching else None

@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from moorage import KUBE_VERSION, __version__
+from moorage.app.kube_flags import BATCHING
 from moorage.config.durations import Duration
 from moorage.devices.feature_gates import GATES as OPENED_BY
 
@@ -144,7 +145,7 @@ def without_effect(given: Mapping[str, Any]) -> list[str]:
         if value is not None and not meant:
             found.append(f"--{name} has no effect: {instead}")
     gates = given.get("feature_gates") or {}
-    unknown = (gate for gate in gates if gate not in OPENED_BY)
+    unknown = (gate for gate in gates if gate not in OPENED_BY and gate != BATCHING)
     return found + [f"--feature-gates={gate} has no effect: {NO_GATE}" for gate in unknown]
 
 
@@ -181,7 +182,8 @@ FLAGS: Final = (
     _flag(
         "feature-gates",
         GATES,
-        "Features of devices that are off by default; other gates have no effect.",
+        "Features of devices that are off by default; OpportunisticBatching, on by default; other "
+        "gates have no effect.",
         metavar="NAME=BOOL,...",
     ),
     _flag("scheduler-name", help="The only profile's name, without --config.", metavar="NAME"),

@@ -177,6 +177,7 @@ async def _run(
         request_seconds=options.request_seconds,
         max_in_unschedulable=options.pod_max_in_unschedulable_pods_duration.seconds,
         tap_of=recording.tap_of,
+        batching=options.flags.batching,
     )
     names = ", ".join(process.scheduler.profiles)
     say(logging.INFO, "scheduling", profiles=names, server=process.server.url)

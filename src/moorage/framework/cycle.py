@@ -24,10 +24,13 @@ Step = tuple[str, str, float, float]
 class Timer(Protocol):
     """Hears of one attempt; never raises.
 
-    Where it is `detailed`, somebody wants to know every verdict and the best scores, too; a
-    `trace_id` ties the attempt to a trace that is kept elsewhere.
+    Where it is `sampled`, plugins are timed one by one; where it is `detailed`, somebody wants to
+    know every verdict and the best scores, too; a `trace_id` ties the attempt to a trace that is
+    kept elsewhere.
     """
 
+    @property
+    def sampled(self) -> bool: ...
     @property
     def detailed(self) -> bool: ...
     @property
@@ -54,7 +57,7 @@ class Timer(Protocol):
 class NoTimer:
     """Nobody listens."""
 
-    detailed = False
+    sampled = detailed = False
     trace_id = ""
     trace: Sequence[Step] = ()
 

@@ -91,13 +91,13 @@ class Timer:
         "_point",
         "_profile",
         "_running",
-        "_sampled",
         "attempt",
         "began",
         "best",
         "detailed",
         "plugins",
         "refusals",
+        "sampled",
         "trace",
         "trace_id",
     )
@@ -112,7 +112,7 @@ class Timer:
         trace_id: str = "",
     ) -> None:
         self._profile = profile
-        self._sampled = sampled or detailed
+        self.sampled = sampled or detailed
         self.attempt = attempt
         self.detailed = detailed
         self.trace_id = trace_id
@@ -153,7 +153,7 @@ class Timer:
         point = self._point
         if point in COUNTED:
             self._profile.asked[point, tuple(map(_name, plugins))] += 1
-        return self._one_by_one(plugins) if self._sampled else plugins
+        return self._one_by_one(plugins) if self.sampled else plugins
 
     def verdicts(self, refusals: Sequence[tuple[str, str, int]]) -> None:
         """Which plugin refused how many nodes, and why."""

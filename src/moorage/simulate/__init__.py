@@ -10,7 +10,6 @@
     manifest_selection  the manifests that scheduling reads, each object once
     what_if             changes to a cluster before it is simulated
     simulation          the scheduler runs until nothing is left to do
-    quick_decisions     decisions about like pods, by the totals of their class
     run_limits          when a run is over, whatever plugins do
     attempt_log         what the scheduler said: the last attempt at each pod, every error
     plugin_failures     what plugins did wrong and no attempt was charged with
@@ -38,8 +37,6 @@ Scenarios, where pods arrive over time, run, end and are stopped:
     candidate           a configuration to be tried
     scenario_run        one run in virtual time, and its KPIs
     direct_engine       the same without the scheduler's features, where none is needed
-    quick_attempt       its attempts at pods, by the totals of their class
-    class_totals        what every node scores for a class of pods
     template_classes    classes of pods, found by the template they were made from
     simulated_server    the API server of such a run: structs, no copies
     pod_lifecycle       arrival, running, ending, being stopped and coming again

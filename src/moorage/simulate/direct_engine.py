@@ -17,6 +17,7 @@ import msgspec
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
 from moorage.app.assembly import OPTIONAL
+from moorage.batching.quick_attempt import QuickAttempts
 from moorage.bind.permits import WaitingPods
 from moorage.bind.plugin_client import PluginClient
 from moorage.cache.cache import Cache
@@ -39,7 +40,6 @@ from moorage.scheduler.intake import FOLLOWED, has_own_dice
 from moorage.scheduler.placement import Placement, place
 from moorage.scheduler.queue_order import queue_for
 from moorage.simulate.pod_lifecycle import PENDING
-from moorage.simulate.quick_attempt import QuickAttempts
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.simulated_server import SilentRecorder, SimulatedServer
 from moorage.simulate.template_classes import TemplateClasses

@@ -12,11 +12,11 @@ from moorage.api.pod import Pod
 from moorage.app import feed_builder
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
+from moorage.batching.quick_decisions import QuickDecisions
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.field_errors import InputError
 from moorage.config.moorage_configuration import DEFAULT_GUARD, PluginGuard
 from moorage.config.types import Extender, SchedulerConfiguration
-from moorage.cycle.profile import Profile
 from moorage.extender.async_bridge import BlockingBridge
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.plugin import Plugin
@@ -34,7 +34,6 @@ from moorage.simulate.attempt_log import AttemptLog
 from moorage.simulate.evictions import Eviction, EvictionLog, UnplacedRecorder
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.plugin_failures import quiet_failures
-from moorage.simulate.quick_decisions import QuickDecisions
 from moorage.simulate.run_limits import DEFAULT_LIMITS, SETTLED_SECONDS, RunLimits, RunWatch
 from moorage.simulate.skipped_extenders import SkippedExtenders
 from moorage.watch.api_errors import ApiError
@@ -167,7 +166,7 @@ def simulate(
             backoff=(float(backoff[0]), float(backoff[1])),
             extenders=NO_EXTENDERS if extenders is None else extenders,
             recorder=UnplacedRecorder(cluster, clock, instance="simulation"),
-            tap=_tap(profiles.values(), clock, observers, tap_of),
+            tap=_tap(clock, observers, tap_of),
         )
         feeds = feed_builder.build_feeds(
             scheduler, simulated_feeds.manifest_readers(measured, cluster, clock)
@@ -195,13 +194,11 @@ def simulate(
         asking.close()
 
 
-def _tap(
-    profiles: Iterable[Profile], clock: VirtualClock, observers: Sequence[Any], tap_of: TapOf | None
-) -> Tap | None:
+def _tap(clock: VirtualClock, observers: Sequence[Any], tap_of: TapOf | None) -> Tap | None:
     """Who decides: quickly, where nobody wants to know more of a decision than its node."""
     if tap_of is not None:
         return tap_of(clock.now)
-    return None if observers else QuickDecisions(profiles, clock.now)
+    return None if observers else QuickDecisions(clock.now)
 
 
 def _http_extenders(

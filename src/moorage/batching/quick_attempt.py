@@ -9,12 +9,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
+from moorage.batching.class_totals import DEVICES, PREEMPTION, ClassTotals, nodes_version, survey
 from moorage.cache.cache import Cache
-from moorage.cache.podinfo import PodClass, PodInfo
+from moorage.cache.podinfo import PodInfo
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.kernels import node_totals
-from moorage.simulate.class_totals import DEVICES, PREEMPTION, ClassTotals, nodes_version, survey
 
 BUDGET_BYTES: Final = 64 * 1024 * 1024
 MAKE_ROOM: Final = frozenset({PREEMPTION, DEVICES})
@@ -39,7 +39,7 @@ class QuickAttempts:
         self._rng = rng
         self._begin = begin
         self._is_usable = node_totals is not None and _asks_no_more(profile)
-        self._known: OrderedDict[PodClass, ClassTotals | None] = OrderedDict()
+        self._known: OrderedDict[tuple[str, int], ClassTotals | None] = OrderedDict()
         self._nodes_seen = nodes_version(cache.table)
 
     def totals(self, info: PodInfo) -> ClassTotals | None:
@@ -51,11 +51,11 @@ class QuickAttempts:
         if self._nodes_seen != version:
             self._known.clear()
             self._nodes_seen = version
-        cls = info.cls
-        if cls in self._known:
-            self._known.move_to_end(cls)
-            return self._known[cls]
-        found = self._known[cls] = self._survey(info)
+        alike = info.cls.like_spec
+        if alike in self._known:
+            self._known.move_to_end(alike)
+            return self._known[alike]
+        found = self._known[alike] = self._survey(info)
         if len(self._known) * table.rows * 4 > BUDGET_BYTES:
             self._known.popitem(last=False)
         return found

@@ -8,6 +8,7 @@ import pytest
 from moorage.api.pod import Pod
 from moorage.api.taints import Taint, Toleration
 from moorage.app.profile_builder import build_profiles
+from moorage.batching.quick_attempt import QuickAttempts
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cycle import attempt
@@ -17,7 +18,6 @@ from moorage.framework.cycle import Cycle
 from moorage.kernels import node_totals
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.pod_template import GPU_MODEL_LABEL, Asked, Templates
-from moorage.simulate.quick_attempt import QuickAttempts
 from moorage.simulate.trace_files import make_node
 from tests.unit.simulate.scenarios import KUBE, PACKING
 

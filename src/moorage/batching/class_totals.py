@@ -53,10 +53,10 @@ class ClassTotals:
         "_all_open",
         "_seen",
         "_spec",
-        "level",
         "nodes_seen",
         "pending",
         "refused_by",
+        "shares",
         "totals",
         "walked",
     )
@@ -71,8 +71,8 @@ class ClassTotals:
         self.refused_by = frozenset(refused.unschedulable_plugins | fit)
         self.pending = frozenset(refused.pending_plugins)
         self.walked = walked
-        self.level: int | None = None
-        """What all open nodes get alike from other plugins, once somebody has asked for it."""
+        self.shares: Any = None
+        """What open nodes get from which plugin, once somebody has asked for it."""
 
     @property
     def open_(self) -> Mask:
