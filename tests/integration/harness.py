@@ -17,6 +17,7 @@ import yaml
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
+from moorage.batching.quick_decisions import QuickDecisions
 from moorage.cache.consistency import validate_cache
 from moorage.clock import SystemClock
 from moorage.config.loader import load
@@ -175,6 +176,7 @@ async def running(
         backoff=backoff,
         sparing=True,
         bursts=short_bursts(steady_time),
+        tap=QuickDecisions(SystemClock().now, tells_parts=True),
     )
     task = asyncio.ensure_future(scheduler.run())
     under_test = Running(plane, scheduler, server, seen)

@@ -22,6 +22,7 @@ from typing import Any, Final
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
+from moorage.batching.quick_decisions import QuickDecisions
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.observe.attempt_tracer import AttemptTracer
@@ -78,6 +79,7 @@ class Churn:
             observers=self.observers,
             sparing=True,
             bursts=short_bursts(clock.now),
+            tap=QuickDecisions(clock.now, tells_parts=True),
         )
         self.metrics.follow(self.scheduler)
         self._shapes = Shapes(random.Random(seed))

@@ -9,6 +9,7 @@ from moorage.app.assembly import assemble
 from moorage.app.built_in_plugins import built_in, describe_plugins
 from moorage.app.leadership import Leadership
 from moorage.app.profile_builder import build_profiles
+from moorage.batching.quick_decisions import QuickDecisions
 from moorage.clock import VirtualClock
 from moorage.config.loader import load
 from moorage.config.moorage_configuration import NO_LIMITS
@@ -177,6 +178,7 @@ class Replica:
             monotonic=fence.now,
             sparing=True,
             bursts=short_bursts(fence.now),
+            tap=QuickDecisions(clock.now, tells_parts=True),
         )
         freshness = Freshness(
             server,
