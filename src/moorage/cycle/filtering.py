@@ -118,9 +118,31 @@ def _narrow(outcome: Filtering, name: str, answer: NodeNames) -> bool:
 def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
     """bool (row): the node is there and nobody refuses it."""
     feasible = searched_rows(cycle, outcome)
+    row = _only_row(cycle, outcome)
+    if row is None:
+        _strike_out_refused(profile, cycle, outcome.active, feasible)
+    else:
+        feasible[row] = refusal(cycle, cycle.timer.each(outcome.active), row) is None
+    if len(cycle.cache.nominations):
+        _leave_to_nominated_pods(profile, cycle, outcome.active, feasible)
+    return feasible
+
+
+def _only_row(cycle: Cycle, outcome: Filtering) -> int | None:
+    """The row that is left to look at, where it is one: a DaemonSet's pod names its node."""
+    if outcome.narrowed is None or len(outcome.narrowed) > 1:
+        return None
+    (name,) = outcome.narrowed
+    return cycle.table.row_of.get(name)
+
+
+def _strike_out_refused(
+    profile: Profile, cycle: Cycle, active: list[FilterEntry], feasible: Mask
+) -> None:
+    """Strike out the rows that some rule refuses."""
     if cycle.cache.resting:
         feasible[_resting_rows(cycle)] = False
-    vector = [entry for entry in outcome.active if entry.vector or entry.unprepared]
+    vector = [entry for entry in active if entry.vector or entry.unprepared]
     for entry in cycle.timer.each(vector):
         if entry.unprepared:
             if feasible.any():
@@ -132,16 +154,13 @@ def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
                 if broken and bool((feasible & (refused == broken)).any()):
                     _decoder(cycle, entry)(broken)
                 feasible &= refused == 0
-    if len(vector) < len(outcome.active):
-        scalar = [entry for entry in outcome.active if not (entry.vector or entry.unprepared)]
+    if len(vector) < len(active):
+        scalar = [entry for entry in active if not (entry.vector or entry.unprepared)]
         for entry in cycle.timer.each(scalar):
             rows = feasible.nonzero()[0].tolist()
             for row, answer in zip(rows, _ask_each(cycle, entry, rows), strict=True):
                 if answer is not None:
                     feasible[row] = False
-    if len(cycle.cache.nominations):
-        _leave_to_nominated_pods(profile, cycle, outcome.active, feasible)
-    return feasible
 
 
 def _leave_to_nominated_pods(
