@@ -221,7 +221,8 @@ def _limits(rows: list[dict[str, Any]]) -> str:
     return (
         f" The API server alone binds {_range(bindings)} pods per second "
         "that are there already. *bind-only* is the same workload with a scheduler that decides "
-        "nothing: it binds each pod to the next node as it comes, and tells of it. The limit is "
+        "nothing: it binds each pod to the next node as it comes, and tells of it; where that node "
+        "is full, pods of less priority leave first, as if preempted. The limit is "
         "what nobody could exceed who cost nothing at all: so many pods per second, and API "
         "server, etcd and workload alone would need every core for as long as the run was, by the "
         "CPU that they have used for each."

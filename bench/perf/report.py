@@ -3,8 +3,9 @@
 import os
 import platform
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, Final
 
 BEGIN: Final = "<!-- bench-perf: written by make bench-perf -->"
@@ -33,8 +34,10 @@ Row = dict[str, Any]
 
 def table(rows: Iterable[Row]) -> list[str]:
     """Workloads with enough pods to compare how fast both are."""
+    rows = list(rows)
+    marks = _marks(rows)
     lines = [HEAD, "|" + "---|" * 13]
-    return lines + [_line(row) for row in rows if _is_told(row) and _is_large(row)]
+    return lines + [_line(row, marks) for row in rows if _is_told(row) and _is_large(row)]
 
 
 def small_table(rows: Iterable[Row]) -> list[str]:
@@ -74,13 +77,25 @@ def machine() -> str:
     return f"{os.cpu_count()} cores ({_processor()}), {memory:.0f} GiB"
 
 
-def provenance(rows: Iterable[Row]) -> str:
-    """When the figures were measured, and on what."""
-    found = [row[name] for row in rows for name in SCHEDULERS if "date" in row.get(name, {})]
+def provenance(rows: Sequence[Row]) -> str:
+    """When the figures were measured, and on what; each machine with its mark, where several."""
+    found = _dated(rows)
     dates = sorted({figures["date"] for figures in found})
-    machines = sorted({figures["machine"] for figures in found})
+    marks = _marks(rows)
+    machines = [f"{mark}: {machine}" if mark else machine for machine, mark in marks.items()]
     days = " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "undated"
     return f"{days}, {'; '.join(machines)}" if machines else days
+
+
+def _dated(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    return [row[name] for row in rows for name in SCHEDULERS if "date" in row.get(name, {})]
+
+
+def _marks(rows: Iterable[Row]) -> dict[str, str]:
+    """A letter for each machine, or none where there is but one."""
+    machines = sorted({figures["machine"] for figures in _dated(rows)})
+    letters = ascii_uppercase if len(machines) > 1 else [""] * len(machines)
+    return dict(zip(machines, letters, strict=False))
 
 
 def _processor() -> str:
@@ -193,14 +208,14 @@ def _size(row: Row) -> str:
     return f"{row['nodes']:,}, {row['pods']:,}"
 
 
-def _line(row: Row) -> str:
+def _line(row: Row, marks: Mapping[str, str]) -> str:
     peer, ours = row["kube-scheduler"], row["moorage"]
     keys = ("average", "p50", "p90", "p99") if ours["p50"] and peer["p50"] else ()
     bound = limit(row)
     share = [_share(row, bound)] if bound else []
     share += ["as fast as they came"] if keeps_up(row) else []
     cells = (
-        row["case"],
+        " ".join(filter(None, (row["case"], marks.get(ours.get("machine", ""), "")))),
         _size(row),
         f"{peer['overall']:.0f}",
         f"{ours['overall']:.0f}",

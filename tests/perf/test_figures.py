@@ -128,9 +128,10 @@ def test_a_page_says_when_and_on_what_its_figures_were_measured() -> None:
     both = {**ROW, "kube-scheduler": early, "moorage": late}
     assert report.provenance([both]) == "2026-11-16 to 2026-11-18, 2 cores"
     assert report.provenance([{**both, "moorage": early}]) == "2026-11-16, 2 cores"
-    assert report.provenance([{**both, "moorage": {**late, "machine": "4 cores"}}]).endswith(
-        "2 cores; 4 cores"
-    )
+    mixed = {**both, "moorage": {**late, "machine": "4 cores"}}
+    assert report.provenance([mixed]).endswith(", A: 2 cores; B: 4 cores")
+    (line,) = report.table([mixed])[2:]
+    assert line.startswith(f"| {mixed['case']} B |")
     assert report.provenance([ROW]) == "undated"
 
 

@@ -1,7 +1,7 @@
 """Decides where a scheduler's pods go, by the totals of their class where those tell.
 
 The scheduler stays whole; what is quicker is the decision alone, for pods that fit somewhere and
-whose nodes differ by what is free. Every other one is made in full, and so is the first of a class
+whose nodes differ by what is free. Every other one is made in full, and so are the first of a class
 after nodes have changed, and whatever somebody times plugin by plugin.
 """
 
@@ -37,6 +37,8 @@ ELSEWHERE: Final = Feature.CLAIMS | Feature.EXTENDED | Feature.POD_AFFINITY | Fe
 """Features of pods that are decided about by more than nodes and what is free of them."""
 OWNERS: Final = (Service, ReplicaSet, StatefulSet, ReplicationController)
 """Kinds that spread the pods that belong to them."""
+FULL_FIRST: Final = 4
+"""So many are decided about in full: to ask plugins for totals takes as long as some decisions."""
 MOST_SEEN: Final = 65_536
 NO_DICE: Final = random.Random(0)
 """For cycles that ask plugins and choose nothing."""
@@ -125,8 +127,8 @@ class _ProfileTotals:
         self._now = now
         self._tells_parts = tells_parts
         self._quick = QuickAttempts(profile, cache, NO_DICE, self._begin)
-        self._seen: dict[tuple[str, int], tuple[int, int]] = {}
-        """Pods by their spec, and the nodes as they were when one was decided about in full."""
+        self._seen: dict[tuple[str, int], tuple[tuple[int, int], int]] = {}
+        """Pods by their spec: the nodes as they were, and how many were decided about in full."""
 
     def decision(self, cycle: Cycle) -> Decision | None:
         """Where the cycle's pod goes; None where that has to be decided in full."""
@@ -147,17 +149,20 @@ class _ProfileTotals:
         return Decision(table.node(row).name, score, feasible, len(table), parts=parts)
 
     def _may_be_kept(self, info: PodInfo) -> bool:
-        """Whether pods like this one ask for nothing beyond nodes, and one of them was decided
+        """Whether pods like this one ask for nothing beyond nodes, and some of them were decided
         about since nodes last changed."""
         asks = info.cls.features
         if asks & ELSEWHERE or (asks & Feature.VOLUMES and _claims_volumes(info.pod)):
             return False
         alike, nodes = info.cls.like_spec, nodes_version(self._cache.table)
-        if self._seen.get(alike) == nodes:
+        then, times = self._seen.get(alike, (nodes, 0))
+        if then != nodes:
+            times = 0
+        if times >= FULL_FIRST:
             return True
         if len(self._seen) >= MOST_SEEN:
             self._seen.clear()
-        self._seen[alike] = nodes
+        self._seen[alike] = nodes, times + 1
         return False
 
     def _share_out(self, info: PodInfo, totals: ClassTotals) -> _Shares:

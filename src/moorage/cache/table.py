@@ -30,6 +30,7 @@ pods or node changed) and `pod_log` (which pod came or went, where).
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -209,10 +210,16 @@ class NodeTable(Columns):
         return amount <= floor.bound
 
     def put_node(self, node: Node) -> int:
-        """Add a node, or update the one of that name; its pods stay. Returns the row."""
+        """Add a node, or update the one of that name; its pods stay. Returns the row.
+
+        A node that is as it was but for its version, as after a heartbeat, has not changed.
+        """
         row = self.row_of.get(node.name)
         if row is None:
             row = self._take_row(node.name)
+        elif _is_as_before(self.node(row), node):
+            self.nodes[row] = node
+            return row
         self._fill(row, node)
         self._log_node(row)
         return row
@@ -438,6 +445,13 @@ class NodeTable(Columns):
             if name in _FILL:
                 new[len(old) :] = new[:, old.shape[1] :] = _FILL[name]
             setattr(self._own, name, new)
+
+
+def _is_as_before(old: Node, new: Node) -> bool:
+    if old.spec != new.spec or old.status != new.status:
+        return False
+    version = new.metadata.resource_version
+    return msgspec.structs.replace(old.metadata, resource_version=version) == new.metadata
 
 
 def _has_affinity(pod: PodInfo) -> bool:

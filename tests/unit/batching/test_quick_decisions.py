@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from moorage.batching.quick_decisions import FULL_FIRST
 from moorage.cycle import attempt
 from moorage.kernels import node_totals
 from moorage.simulate import simulation_report
@@ -127,7 +128,7 @@ def test_a_run_with_quick_decisions_is_the_run_in_full(seed: int) -> None:
     assert outcome(manifests, seed, observed=True) == outcome(manifests, seed, observed=False)
 
 
-def test_like_pods_are_decided_quickly_from_the_second_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_like_pods_are_decided_quickly_from_the_fifth_on(monkeypatch: pytest.MonkeyPatch) -> None:
     in_full: list[str] = []
     run = attempt.run
 
@@ -142,7 +143,7 @@ def test_like_pods_are_decided_quickly_from_the_second_on(monkeypatch: pytest.Mo
     told = outcome([node(rng, 1), node(rng, 2), *plain], 0, observed=False)
 
     assert {each["state"] for each in told["pods"]} == {"placed"}
-    assert len(in_full) == 1
+    assert len(in_full) == FULL_FIRST
 
 
 def sized(name: str, cpu: str) -> dict[str, Any]:

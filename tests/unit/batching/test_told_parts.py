@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from moorage.api.node import Node
-from moorage.batching.quick_decisions import QuickDecisions
+from moorage.batching.quick_decisions import FULL_FIRST, QuickDecisions
 from moorage.config.moorage_configuration import NO_LIMITS
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision
@@ -94,7 +94,7 @@ def test_quick_decisions_are_those_in_full_with_all_parts(
         asked = pod(f"p{number}").requesting(cpu=cpu, memory=memory).labelled(number=str(number))
         world.decide(asked, number)
 
-    assert world.in_full <= len(SIZES), "the first of each, whatever labels they have"
+    assert world.in_full <= FULL_FIRST * len(SIZES), "the first of each, whatever their labels"
 
 
 def like(number: int) -> PodBuilder:
@@ -103,28 +103,44 @@ def like(number: int) -> PodBuilder:
 
 def test_a_node_that_changes_is_asked_about_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch)
-    world.add(node("a").offering(cpu="4", pods="9"), node("b").offering(cpu="4", pods="9"))
-    for number in range(3):
+    world.add(node("a").offering(cpu="4", pods="30"), node("b").offering(cpu="4", pods="30"))
+    for number in range(FULL_FIRST + 2):
         world.decide(like(number))
-    world.add(node("a").offering(cpu="4", pods="9").tainted("gone"))
+    before = world.in_full
+    world.add(node("a").offering(cpu="4", pods="30").tainted("gone"))
+    where = {world.decide(like(number)).node for number in range(10, 12 + FULL_FIRST)}
 
-    assert world.in_full == 1
-    assert world.decide(like(3)).node == world.decide(like(4)).node == "b"
-    assert world.in_full == 2
+    assert before == FULL_FIRST
+    assert where == {"b"}
+    assert world.in_full == 2 * FULL_FIRST
+
+
+def test_a_node_that_is_heard_of_again_as_it_was_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World(monkeypatch)
+    heartbeats = (node("a").offering(cpu="64", pods="99") for _ in range(20))
+    world.add(node("b").offering(cpu="64", pods="99"))
+    for number, heartbeat in enumerate(heartbeats):
+        heartbeat.raw["metadata"]["resourceVersion"] = str(number)
+        world.add(heartbeat)
+        world.decide(like(number))
+
+    assert world.in_full == FULL_FIRST
 
 
 def test_who_has_a_say_about_others_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch)
-    world.add(*(node(name).offering(cpu="4", pods="9") for name in "abc"))
-    for number in range(3):
+    world.add(*(node(name).offering(cpu="4", pods="30") for name in "abc"))
+    for number in range(FULL_FIRST + 2):
         world.decide(like(number))
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     world.quick.cache.put_pod(pod("alone").with_spec(affinity=affinity).on("d").build())
     world.add(node("d").offering(cpu="64", pods="9").labelled({"kubernetes.io/hostname": "d"}))
 
-    assert [world.decide(like(number)).node != "d" for number in range(4, 7)] == [True] * 3
-    assert world.in_full == 4
+    assert "d" not in {world.decide(like(number)).node for number in range(20, 30)}
+    assert world.in_full == FULL_FIRST + 10
 
 
 class Preferred(Score, frozen=True):
@@ -145,8 +161,8 @@ def test_who_wants_to_see_all_of_it_does(
     profile: Callable[[], Profile | None], timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(monkeypatch, profile())
-    world.add(*(node(name).offering(cpu="4", pods="9") for name in "abc"))
-    for number in range(5):
+    world.add(*(node(name).offering(cpu="4", pods="30") for name in "abc"))
+    for number in range(FULL_FIRST + 5):
         world.decide(like(number), timer=timer)
 
-    assert world.in_full == 5
+    assert world.in_full == FULL_FIRST + 5
