@@ -1,6 +1,5 @@
 """The dashboard of a scheduler on a real API server: who sees it, what it shows, what it writes."""
 
-import contextlib
 import json
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.integration.control_plane import LOOPBACK, ControlPlane, free_ports
+from tests.integration.control_plane import LOOPBACK, ControlPlane, Refused, free_ports
 from tests.integration.harness import wait_for
 from tests.integration.making import node, pod
 from tests.integration.test_preemption import priority
@@ -42,9 +41,9 @@ def token(plane: ControlPlane) -> Iterator[str]:
     """The token of an account that may do nothing yet; what it was given is taken back."""
     yield _token(plane)
     plane.request("DELETE", "/api/v1/namespaces/default/serviceaccounts/viewer")
-    with contextlib.suppress(Refused):  # nothing was given, where the test is left out
+    with suppress(Refused):  # nothing was given, where the test is left out
         plane.request("DELETE", f"{RBAC}/clusterrolebindings/dashboard-viewer")
-    plane.request("DELETE", f"{RBAC}/clusterroles/moorage-dashboard-viewer")
+        plane.request("DELETE", f"{RBAC}/clusterroles/moorage-dashboard-viewer")
 
 
 def _token(plane: ControlPlane) -> str:
