@@ -106,7 +106,7 @@ class RunProcess:
             told=say,
             monotonic=steady_time,
             max_in_unschedulable=max_in_unschedulable,
-            tap=_tap(tap_of, self.clock, batching),
+            tap=tap_for(tap_of, self.clock, batching),
             sparing=tap_of is None,
             bursts=short_bursts(steady_time),
         )
@@ -248,7 +248,7 @@ class RunProcess:
         )
 
 
-def _tap(tap_of: TapOf | None, clock: SystemClock, batching: bool) -> Tap | None:
+def tap_for(tap_of: TapOf | None, clock: SystemClock, batching: bool) -> Tap | None:
     """Who sees everything, or decides about like pods quickly; whoever sees all sees every step."""
     if tap_of is not None:
         return tap_of(clock.now)

@@ -42,8 +42,6 @@ FULL_FIRST: Final = 4
 MOST_SEEN: Final = 65_536
 NO_DICE: Final = random.Random(0)
 """For cycles that ask plugins and choose nothing."""
-
-
 _KEY: Final = "QuickDecisions"
 
 

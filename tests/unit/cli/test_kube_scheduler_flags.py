@@ -10,13 +10,16 @@ import yaml
 from click.testing import CliRunner, Result
 
 from moorage import KUBE_VERSION
+from moorage.app import run_process
 from moorage.app.inputs import MetricFlags, RunOptions
 from moorage.app.kube_flags import ConfigFlags
 from moorage.app.serving_flags import ServingFlags
+from moorage.batching.quick_decisions import QuickDecisions
 from moorage.cli.kube_scheduler_flags import BOOLEANS, WITHOUT_EFFECT, from_go
 from moorage.cli.main import main
 from moorage.cli.run_cmd import run_command
 from moorage.cli.run_options import options_of
+from moorage.clock import SystemClock
 from moorage.config.loader import default_configuration
 from tests.integration.control_plane import assets
 
@@ -307,6 +310,25 @@ def test_gates_of_devices_become_arguments_of_their_plugin(tmp_path: Path) -> No
     args = {each["name"]: each["args"] for each in made["profiles"][0]["pluginConfig"]}
     assert args["DynamicResources"]["featureGates"] == {"DRAListTypeAttributes": True}
     assert "--feature-gates=GenericWorkload has no effect" in done.output
+
+
+@pytest.mark.parametrize(
+    ("gates", "is_quick"),
+    [
+        pytest.param("OpportunisticBatching=false", False, id="shut"),
+        pytest.param("OpportunisticBatching=true", True, id="open"),
+        pytest.param("DRAListTypeAttributes=true", True, id="not named"),
+    ],
+)
+def test_the_gate_of_batching_is_open_unless_it_is_shut(
+    gates: str, is_quick: bool, tmp_path: Path
+) -> None:
+    _, done = written(tmp_path, f"--feature-gates={gates}")
+    given = {name: value == "true" for name, value in [gates.split("=")]}
+    tap = run_process.tap_for(None, SystemClock(), ConfigFlags(feature_gates=given).batching)
+
+    assert "has no effect" not in done.output
+    assert isinstance(tap, QuickDecisions) is is_quick
 
 
 def test_gates_add_to_those_of_a_configuration(tmp_path: Path) -> None:
