@@ -115,7 +115,7 @@ class _Shares(NamedTuple):
 
 
 class _ProfileTotals:
-    """The totals of the classes that one profile has decided about more than once."""
+    """The totals of the classes that one profile has decided about a few times in full."""
 
     def __init__(
         self, profile: Profile, cache: Cache, now: Callable[[], float], tells_parts: bool
