@@ -6,6 +6,7 @@
     surroundings      what happens beside attempts: volumes, gated pods, storms of updates
     startup           from the first byte of the lists to the first decision
     throughput        the loop, timed
+    whole_groups      a cluster full of groups that leave as a whole, for their preemption
     workload_kinds    the workloads that throughput is measured on
 
 Law of the package: no API server, no binding, no events; the queue, the cache and the plugins are

@@ -12,10 +12,11 @@ import numpy as np
 
 from moorage import garbage
 from moorage.api.pod import Pod
-from moorage.bench import group_attempts, surroundings, workload_kinds
+from moorage.bench import group_attempts, surroundings, whole_groups, workload_kinds
 from moorage.bench.device_workloads import DEVICE_KINDS, complete_claims, device_objects
 from moorage.bench.group_attempts import GroupAttempts
 from moorage.bench.group_preemption import GroupPreemption
+from moorage.bench.workload_kinds import DISRUPTION
 from moorage.cache.cache import Cache
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision
@@ -69,6 +70,8 @@ class Bench(NamedTuple):
     pods: list[Pod]
     groups: Directory
     start_s: float
+    whole: Directory | None = None
+    """Groups that are there already, and leave as a whole."""
 
 
 def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -> Bench:
@@ -82,15 +85,17 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
             cache.objects.put(obj)
     if kind in workload_kinds.PREEMPTION_KINDS:
         for index in range(4 * nodes):
-            cache.put_pod(workload_kinds.resident(kind, index, f"node-{index // 4}"))
+            cache.put_pod(workload_kinds.resident(index, f"node-{index // 4}"))
+    profile = next(iter(profiles.values()))
+    whole = whole_groups.settle(cache, profile, nodes) if kind == DISRUPTION else None
     surroundings.furnish(kind, cache, nodes, pods)
     start_s = time.perf_counter() - began
     arriving = [workload_kinds.pod(kind, index) for index in range(pods)]
     groups = group_attempts.group_directory(profiles, arriving)
-    for profile in profiles.values():
-        profile.handles = give_handles(profile.plugins, cache, profile.shared)
+    for each in profiles.values():
+        each.handles = give_handles(each.plugins, cache, each.shared)
     queue = queue_for(profiles.values(), lambda: 0.0, Backoff(), groups.ranked_as)
-    return Bench(kind, cache, queue, next(iter(profiles.values())), arriving, groups, start_s)
+    return Bench(kind, cache, queue, profile, arriving, groups, start_s, whole)
 
 
 def measure_throughput(
@@ -185,6 +190,8 @@ def _make_room(bench: Bench, queued: QueuedPod, nominated: Nominated) -> None:
         return
     for victim in nominated.victims:
         bench.cache.remove_pod(victim.uid)
+        if bench.whole is not None:
+            bench.whole.remove_pod(victim.uid)
     bench.cache.assume(queued.info, nominated.node)
 
 

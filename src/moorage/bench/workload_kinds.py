@@ -24,6 +24,7 @@ LOW, HIGH = 0, 1000
 NOMINATED: Final = "nominated"
 GANG_PREEMPTION: Final = "gangpreemption"
 VOLUME_PREEMPTION: Final = "volumepreemption"
+DISRUPTION: Final = "disruption"
 PREEMPTION_KINDS: Final = ("preemption", NOMINATED, GANG_PREEMPTION, VOLUME_PREEMPTION)
 """On a cluster full of pods of low priority, four to a node."""
 VOLUME_KINDS: Final = ("volumes", VOLUME_PREEMPTION)
@@ -62,13 +63,18 @@ def raw_pod(kind: str, index: int) -> Raw:
     return _POD[kind](index)
 
 
-def resident(kind: str, index: int, node: str) -> Pod:
+def resident(index: int, node: str) -> Pod:
     """A pod that is there before the first arrives, four to a node."""
+    return decode_as(raw_resident(index, node), Pod)
+
+
+def raw_resident(index: int, node: str) -> Raw:
+    """The same, as an API server sends it."""
     raw = _raw(index, {"cpu": "8", "memory": "60Gi"})
     raw["metadata"] |= {"name": f"resident-{index}", "uid": f"resident-{index}"}
     raw["spec"] |= {"nodeName": node, "priority": LOW}
     raw["status"] = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}
-    return decode_as(raw, Pod)
+    return raw
 
 
 def bystander(index: int, spec: Raw, cpu: str = "1") -> Pod:
@@ -149,6 +155,11 @@ def _affinity(index: int) -> Raw:
 
 def _preemption(index: int) -> Raw:
     return _raw(index, {"cpu": "4", "memory": "10Gi"}, {"priority": HIGH})
+
+
+def _disrupting(index: int) -> Raw:
+    """Needs a node to itself, which pods of four groups have to leave."""
+    return _raw(index, {"cpu": "28", "memory": "10Gi"}, {"priority": HIGH})
 
 
 def _pinned(index: int) -> Raw:
@@ -249,6 +260,7 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "storm": _varied,
     "leaving": _varied,
     VOLUME_PREEMPTION: _preempting_with_volume,
+    DISRUPTION: _disrupting,
     **{kind: partial(_claiming, kind) for kind in DEVICE_KINDS},
 }
 

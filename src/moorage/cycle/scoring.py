@@ -4,6 +4,8 @@ A column that holds the same value on every row adds the same to every node: it 
 one number and never added up row by row.
 """
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -256,6 +258,23 @@ def runners_up(scoring: Scoring, position: int, count: int) -> list[int]:
         position = int(totals.argmax())
         found.append(position)
     return found
+
+
+class _First:
+    """Dice that always show the first."""
+
+    def randrange(self, stop: int, /) -> int:
+        return 0
+
+
+IN_ORDER: Final = "ties in order"
+"""Where `cycle.state` says that of equal nodes the first is taken."""
+_FIRST: Final = _First()
+
+
+def tie_breaker(cycle: Cycle) -> Random:
+    """By whom one of several equal nodes is chosen."""
+    return _FIRST if IN_ORDER in cycle.state else cycle.random
 
 
 def select_host(scoring: Scoring, random: Random) -> tuple[int, int]:

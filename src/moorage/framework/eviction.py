@@ -56,15 +56,33 @@ def potential_victims(cycle: Cycle, row: int) -> list[PodInfo]:
     return pods if spares is None else [info for info in pods if not spares(cycle, info)]
 
 
-class Unit(NamedTuple):
+class Unit:
     """Pods that are evicted together or not at all, wherever they are; mostly one pod by itself.
 
     `rank` tells a pod (0) from a group (1) and from a group of groups (2).
     """
 
-    pods: tuple[PodInfo, ...]
-    priority: int
-    rank: int = 0
+    __slots__ = ("_started", "pods", "priority", "rank")
+
+    def __init__(self, pods: tuple[PodInfo, ...], priority: int, rank: int = 0) -> None:
+        self.pods = pods
+        self.priority = priority
+        self.rank = rank
+        self._started: float | None = None
+
+    @property
+    def started(self) -> float:
+        """When the first of its pods started."""
+        if self._started is None:
+            self._started = min(started(info.pod) for info in self.pods)
+        return self._started
+
+
+class LocalUnit(NamedTuple):
+    """A unit, and those of its pods that are on one row."""
+
+    unit: Unit
+    pods: list[PodInfo]
 
 
 UNITS: Final = "units"
@@ -75,18 +93,22 @@ UnitOf = Callable[[Cycle, PodInfo], Unit | None]
 pods, as long as the cycle lasts."""
 
 
-def units_on(cycle: Cycle, row: int) -> list[Unit] | None:
+def units_on(cycle: Cycle, row: int) -> list[LocalUnit] | None:
     """Everything that may be evicted, in part or as a whole, from a row; None where those are pods
     by themselves, none of which is worth more for what it belongs to."""
     unit_of: UnitOf | None = cycle.shared.get(UNITS)
     if not unit_of or evictable(cycle) is not None:
         return None
-    found: dict[int, Unit] = {}
+    found: dict[int, LocalUnit] = {}
     for info in cycle.table.pods[row].values():
         unit = unit_of(cycle, info) or Unit((info,), info.priority)
-        found[id(unit)] = unit
+        here = found.get(id(unit))
+        if here is None:
+            here = found[id(unit)] = LocalUnit(unit, [])
+        here.pods.append(info)
     units = list(found.values())
-    alike = len({unit.rank for unit in units}) < 2 and all(len(unit.pods) == 1 for unit in units)
+    ranks = {here.unit.rank for here in units}
+    alike = len(ranks) < 2 and all(len(here.unit.pods) == 1 for here in units)
     return None if alike else units
 
 

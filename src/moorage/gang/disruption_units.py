@@ -3,6 +3,9 @@
 Groups of other kinds are whole as long as enough of their pods are left; see `Gangs.leave_with`.
 """
 
+from typing import Final
+
+from moorage.api import podgroup
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import Unit
@@ -11,7 +14,10 @@ from moorage.gang.directory import Directory
 from moorage.gang.group import Group
 
 GROUP, GROUP_OF_GROUPS = 1, 2
-_SEEN = "GangScheduling/units"
+_SEEN, _UNITS = "GangScheduling/seen", "GangScheduling/units"
+_NAMED = "GangScheduling/named"
+_EACH: Final = Unit((), 0)
+"""Stands for the units of pods each of which can be disrupted by itself."""
 
 
 class DisruptionUnits:
@@ -24,25 +30,48 @@ class DisruptionUnits:
         return self._groups.in_use and len(self._groups) > 0
 
     def __call__(self, cycle: Cycle, info: PodInfo) -> Unit | None:
+        named = _named(info)
+        if named is None:
+            return None
+        seen: dict[str, Unit | None] = cycle.state.setdefault(_SEEN, {})
+        try:
+            found = seen[named]
+        except KeyError:
+            found = seen[named] = self._of_group(cycle, info)
+        return Unit((info,), info.priority, GROUP) if found is _EACH else found
+
+    def _of_group(self, cycle: Cycle, info: PodInfo) -> Unit | None:
+        """The unit that all pods have in common that name the same group."""
         group = self._groups.of(info.pod)
         if group is None or not _is_of_kubernetes(group):
             return None
         if group.tree is None and victim_search.is_divisible(group.object):
-            return Unit((info,), info.priority, GROUP)
-        seen: dict[str, Unit] = cycle.state.setdefault(_SEEN, {})
-        key = victim_search.unit_of(self._groups, info.pod) or info.uid
-        found = seen.get(key)
-        if found is None:
-            found = seen[key] = self._unit(cycle, info)
-        return found
+            return _EACH
+        key = victim_search.unit_of(self._groups, info.pod)
+        if not key:
+            return _EACH
+        units: dict[str, Unit] = cycle.state.setdefault(_UNITS, {})
+        if key not in units:
+            units[key] = self._unit(cycle, info, key)
+        return units[key]
 
-    def _unit(self, cycle: Cycle, info: PodInfo) -> Unit:
-        cache, key = cycle.cache, victim_search.unit_of(self._groups, info.pod)
-        uids = victim_search.unit_pods(self._groups, info.pod, cache.assumed) if key else ()
+    def _unit(self, cycle: Cycle, info: PodInfo, key: str) -> Unit:
+        cache = cycle.cache
+        uids = victim_search.unit_pods(self._groups, info.pod, cache.assumed)
         others = (cache.pod(uid) for uid in uids if uid != info.uid)
         pods = (info, *(other for other in others if other is not None))
         rank = GROUP_OF_GROUPS if hierarchy.names_composite(key) else GROUP
         return Unit(pods, max(each.priority for each in pods), rank)
+
+
+def _named(info: PodInfo) -> str | None:
+    """The key of the group that a pod names, if any."""
+    memo = info.cls.memo
+    try:
+        named: str | None = memo[_NAMED]
+    except KeyError:
+        named = memo[_NAMED] = podgroup.group_key(info.pod)
+    return named
 
 
 def _is_of_kubernetes(group: Group) -> bool:

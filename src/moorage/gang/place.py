@@ -9,6 +9,7 @@ from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
+from moorage.cycle.scoring import IN_ORDER
 from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.framework.queued_pod import QueuedPod
 from moorage.gang import shortage, topology, transaction
@@ -98,12 +99,17 @@ class GangPlacer:
     def attempt_one(
         self, queued: QueuedPod, nodes: frozenset[str] | None, claims: set[str]
     ) -> Placement | Refused:
-        """Place one pod, which shares these claims with those placed before."""
+        """Place one pod, which shares these claims with those placed before.
+
+        Of equal nodes it takes the first: so groups come to share their nodes with the same few
+        others, and where one leaves as a whole, the room it leaves is whole, too.
+        """
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         cycle = self._cycles.begin(queued, profile)
         if nodes is not None:
             cycle.state[DOMAIN] = nodes
         cycle.state[SHARED_IN_GROUP] = claims
+        cycle.state[IN_ORDER] = True
         decided = self._cycles.decide(profile, cycle)
         cycle.timer.step("")
         if isinstance(decided, Unschedulable):

@@ -7,6 +7,7 @@ from moorage.cycle import filtering
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import Profile
+from moorage.cycle.scoring import IN_ORDER
 from moorage.framework.cycle import Cycle
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.queued_pod import QueuedPod
@@ -44,6 +45,7 @@ class Trial:
         cycle.extenders = NO_EXTENDERS  # a trial, as kube-scheduler's, asks plugins only
         if nodes is not None:
             cycle.state[DOMAIN] = nodes
+        cycle.state[IN_ORDER] = True
         decided = self._cycles.decide(profile, cycle)
         if isinstance(decided, Unschedulable):
             return Refused(queued, cycle, decided)

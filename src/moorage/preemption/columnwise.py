@@ -16,7 +16,7 @@ from moorage.cache.disruption_budgets import Budgets
 from moorage.cycle import promised_rows
 from moorage.cycle.promised_rows import Amounts, Rows, Usage
 from moorage.framework import eviction
-from moorage.framework.eviction import Unit
+from moorage.framework.eviction import LocalUnit
 from moorage.framework.points import Filter
 from moorage.preemption import reprieve, unit_victims
 from moorage.preemption.imagined_rows import Ground
@@ -46,7 +46,7 @@ def dry_run(ground: Ground, rows: Rows) -> list[Verdict]:
     known = ground.kept.verdicts(_sign(ground))
     units = {row: found for row in asked if (found := eviction.units_on(cycle, row)) is not None}
     passing = _crowded(ground, rows) | units.keys()
-    tried = {row for row, found in units.items() if not _may_be_summed(ground, row, found)}
+    tried = {row for row, found in units.items() if not _may_be_summed(ground, found)}
     new = [row for row in asked if row not in tried and (row in passing or row not in known)]
     fresh = _fresh(ground, new, budgets, units)
     fresh |= {row: reprieve.dry_run(cycle, row, budgets) for row in asked if row in tried}
@@ -54,9 +54,9 @@ def dry_run(ground: Ground, rows: Rows) -> list[Verdict]:
     return [fresh[row] if row in fresh else known[row] for row in asked]
 
 
-def _may_be_summed(ground: Ground, row: int, units: list[Unit]) -> bool:
+def _may_be_summed(ground: Ground, units: list[LocalUnit]) -> bool:
     """Whether units can be weighed by what they use on a row: not where rules look beyond it."""
-    return not ground.rules.others and unit_victims.all_below(ground.cycle, row, units)
+    return not ground.rules.others and unit_victims.all_below(ground.cycle, units)
 
 
 def _sign(ground: Ground) -> Hashable:
@@ -77,12 +77,12 @@ def _crowded(ground: Ground, rows: Rows) -> set[int]:
 
 
 def _fresh(
-    ground: Ground, rows: list[int], budgets: Budgets, units: Mapping[int, list[Unit]]
+    ground: Ground, rows: list[int], budgets: Budgets, units: Mapping[int, list[LocalUnit]]
 ) -> dict[int, Verdict]:
     if not rows:
         return {}
     lineups = [
-        _line_up_units(ground, row, units[row], budgets)
+        _line_up_units(ground, units[row], budgets)
         if row in units
         else _line_up(ground.kept.ranked(row, ground.cycle.incoming.priority), budgets)
         for row in rows
@@ -109,11 +109,11 @@ def _line_up(row: RankedRow, budgets: Budgets) -> Lineup:
     return Lineup(row.amounts, pods, order, conclusion)
 
 
-def _line_up_units(ground: Ground, row: int, units: list[Unit], budgets: Budgets) -> Lineup:
+def _line_up_units(ground: Ground, units: list[LocalUnit], budgets: Budgets) -> Lineup:
     cycle = ground.cycle
-    leaving = [unit for unit in units if eviction.may_leave(cycle, unit)]
+    leaving = [here for here in units if eviction.may_leave(cycle, here.unit)]
     ranked = unit_victims.rank(leaving, budgets)
-    asked, pods = unit_victims.amounts(cycle, row, ranked, len(cycle.table.requested))
+    asked, pods = unit_victims.amounts(ranked, len(cycle.table.requested))
     return Lineup(asked, pods, ranked.order, ranked.conclude)
 
 

@@ -22,23 +22,25 @@ def refusal(cycle: Cycle, diagnosis: Diagnosis) -> str | None:
     """Why the pod may not preempt, or None.
 
     A pod whose victims are still leaving its nominated node waits for them, unless that node has
-    become one that no eviction helps.
+    become one that no eviction helps. Both are known before the API server has heard of either.
     """
     if cycle.pod.spec.preemption_policy == "Never":
         return NEVER
-    row = cycle.table.row_of.get(cycle.pod.status.nominated_node_name)
+    promised = cycle.cache.nominations.node_of(cycle.incoming.uid)
+    row = cycle.table.row_of.get(promised or cycle.pod.status.nominated_node_name)
     if row is None:
         return None
     refused = diagnosis.rejection(row)
     if refused is not None and refused.code is Code.UNRESOLVABLE:
         return None
     by_priority = eviction.evictable(cycle) is None
-    leaving = any(
+    leaving = cycle.shared.get(eviction.BEING_EVICTED, ())
+    waits = any(
         (not by_priority or info.priority < cycle.incoming.priority)
-        and terminating_by_preemption(info.pod)
-        for info in cycle.table.pods[row].values()
+        and (uid in leaving or terminating_by_preemption(info.pod))
+        for uid, info in cycle.table.pods[row].items()
     )
-    return TERMINATING if leaving else None
+    return TERMINATING if waits else None
 
 
 def terminating_by_preemption(pod: Pod) -> bool:

@@ -19,6 +19,7 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.eviction import BEING_EVICTED
 from moorage.framework.extenders import ExtenderError
 from moorage.framework.plugin import Carried
 from moorage.framework.points import PostFilter, PreEnqueue
@@ -128,7 +129,7 @@ def nominate(cycle: Cycle, found: Mapping[str, Victims]) -> Nominated | Rejectio
             found = extender_candidates.remaining(cycle, found)
         except ExtenderError as error:
             return _failed(str(error))
-    tied = least_harmful(found)
+    tied = _with_most_leaving(cycle, found, least_harmful(found))
     if not tied:
         return _failed(NO_CANDIDATE)
     node = tied[cycle.random.randrange(len(tied))] if len(tied) > 1 else tied[0]
@@ -138,6 +139,19 @@ def nominate(cycle: Cycle, found: Mapping[str, Victims]) -> Nominated | Rejectio
         f"preempting {len(victims)} victims"
     )
     return Nominated(node, message, victims, _outbid(cycle, node, victims))
+
+
+def _with_most_leaving(cycle: Cycle, found: Mapping[str, Victims], tied: list[str]) -> list[str]:
+    """Of nodes that cost the same, those where the fewest leave who would stay otherwise.
+
+    kube-scheduler takes any.
+    """
+    leaving = cycle.shared.get(BEING_EVICTED)
+    if len(tied) < 2 or not leaving:
+        return tied
+    staying = [sum(pod.uid not in leaving for pod in found[node].pods) for node in tied]
+    fewest = min(staying)
+    return [node for node, count in zip(tied, staying, strict=True) if count == fewest]
 
 
 def _outbid(cycle: Cycle, node: str, victims: tuple[Pod, ...]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ All of it on the live table, and all of it undone.
 from moorage.cache.disruption_budgets import Budgets
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
-from moorage.framework.eviction import Unit
+from moorage.framework.eviction import LocalUnit
 from moorage.framework.verdicts import SchedulingError
 from moorage.preemption import unit_victims, victims
 from moorage.preemption.unit_victims import Placed
@@ -53,12 +53,12 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
     return conclude(cycle.table.node(row).name, ranking, violating, evicted)
 
 
-def _dry_run_of_units(cycle: Cycle, row: int, units: list[Unit], budgets: Budgets) -> Verdict:
-    leaving = [unit for unit in units if eviction.may_leave(cycle, unit)]
+def _dry_run_of_units(cycle: Cycle, row: int, units: list[LocalUnit], budgets: Budgets) -> Verdict:
+    leaving = [here for here in units if eviction.may_leave(cycle, here.unit)]
     if not leaving:
         return NO_VICTIMS
     ranked = unit_victims.rank(leaving, budgets)
-    placed = [unit_victims.placed(cycle, unit) for unit in ranked.units]
+    placed = [unit_victims.placed(cycle, here.unit) for here in ranked.units]
     with cycle.trial():
         for where, info in reversed(unit_victims.as_they_came(cycle, placed)):
             cycle.displace(where, info)

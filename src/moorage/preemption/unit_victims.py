@@ -15,16 +15,15 @@ from moorage.cache.podinfo import PodInfo
 from moorage.cycle.promised_rows import Amounts
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
-from moorage.framework.eviction import Unit
+from moorage.framework.eviction import LocalUnit, Unit
 from moorage.preemption import go_sort
-from moorage.preemption.lower_priority import amounts_of
 from moorage.preemption.victims import DryRunError, Verdict, Victims
 
 
 class RankedUnits(NamedTuple):
     """Units, the most important first, and how many of the pods of each a budget protects."""
 
-    units: list[Unit]
+    units: list[LocalUnit]
     violations: list[int]
 
     @property
@@ -38,52 +37,46 @@ class RankedUnits(NamedTuple):
         if not evicted:
             return DryRunError(node)
         gone = sorted(evicted)
-        pods = tuple(info.pod for place in gone for info in self.units[place].pods)
+        pods = tuple(info.pod for place in gone for info in self.units[place].unit.pods)
         return Victims(pods, sum(self.violations[place] for place in gone))
 
 
-def rank(units: list[Unit], budgets: Budgets) -> RankedUnits:
+def rank(units: list[LocalUnit], budgets: Budgets) -> RankedUnits:
     """Put units in order that stand as they came to their node."""
-    keys = [_key(unit, arrival) for arrival, unit in enumerate(units)]
+    keys = [_key(here.unit, arrival) for arrival, here in enumerate(units)]
     ranked = [units[place] for place in go_sort.order(keys)]
     if not budgets:
         return RankedUnits(ranked, [0] * len(ranked))
-    violated = iter(budgets.violated_by([info for unit in ranked for info in unit.pods]))
-    return RankedUnits(ranked, [sum(next(violated) for _ in unit.pods) for unit in ranked])
+    violated = iter(budgets.violated_by([info for here in ranked for info in here.unit.pods]))
+    return RankedUnits(ranked, [sum(next(violated) for _ in here.unit.pods) for here in ranked])
 
 
 def _key(unit: Unit, arrival: int) -> tuple[float, ...]:
     """The smaller, the more important; equal for units that `sort.Slice` may exchange."""
-    start = min(eviction.started(info.pod) for info in unit.pods)
+    start = unit.started
     last = arrival if start == math.inf else 0
     return -unit.priority, -unit.rank, -len(unit.pods), start, last
 
 
-def local_pods(cycle: Cycle, row: int, unit: Unit) -> list[PodInfo]:
-    """The pods of a unit that are on a row."""
-    here = cycle.table.pods[row]
-    return [info for info in unit.pods if info.uid in here]
-
-
-def all_below(cycle: Cycle, row: int, units: list[Unit]) -> bool:
+def all_below(cycle: Cycle, units: list[LocalUnit]) -> bool:
     """Whether exactly the pods of lower priority would leave a row with the units that may."""
     priority = cycle.incoming.priority
-    return all(
-        (info.priority < priority) == eviction.may_leave(cycle, unit)
-        for unit in units
-        for info in local_pods(cycle, row, unit)
-    )
+    for unit, pods in units:
+        leaves = eviction.may_leave(cycle, unit)
+        for info in pods:
+            if (info.priority < priority) != leaves:
+                return False
+    return True
 
 
-def amounts(
-    cycle: Cycle, row: int, ranked: RankedUnits, height: int
-) -> tuple[Amounts, NDArray[np.int64]]:
+def amounts(ranked: RankedUnits, height: int) -> tuple[Amounts, NDArray[np.int64]]:
     """int64 (unit, resource) and int64 (unit): what each has on a row, and how many pods."""
-    here = [local_pods(cycle, row, unit) for unit in ranked.units]
-    sums = np.zeros((len(here), height), dtype=np.int64)
-    for place, pods in enumerate(here):
-        sums[place] = amounts_of(pods, height).sum(axis=0)
-    return sums, np.array([len(pods) for pods in here], dtype=np.int64)
+    sums = np.zeros((len(ranked.units), height), dtype=np.int64)
+    for place, (_, pods) in enumerate(ranked.units):
+        for info in pods:
+            for resource, amount in info.requests:
+                sums[place, resource] += amount
+    return sums, np.array([len(pods) for _, pods in ranked.units], dtype=np.int64)
 
 
 Placed = list[tuple[int, PodInfo]]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from moorage.api import podgroup
+from moorage.cycle.scoring import IN_ORDER
 from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.devices.device_cache import DeviceCache, device_cache
 from moorage.framework.cycle import Cycle
@@ -96,14 +97,17 @@ class GangRooms(NotedState):
         if domain is None and group is not None:
             domain = topology.joined_nodes(group, cycle.table)
         held = [_held(hold, cycle) for hold in holds.over(cycle.pod, group, cycle.now)]
-        if domain is None and not held:
+        in_order = IN_ORDER in cycle.state
+        if domain is None and not held and not in_order:
             return None
-        return [None if domain is None else sorted(domain), held]
+        return [None if domain is None else sorted(domain), held, in_order]
 
     def put_back(self, cycle: Cycle, value: Any) -> None:
-        domain, held = (None, []) if value is None else value
+        domain, held, *in_order = (None, []) if value is None else value
         if domain is not None:
             cycle.state[DOMAIN] = frozenset(domain)
+        if any(in_order):
+            cycle.state[IN_ORDER] = True
         holds = GivenHolds([_hold(each, cycle) for each in held])
         cycle.shared[GANGS] = GroupView(Directory(), holds)
 

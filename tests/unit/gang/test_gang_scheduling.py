@@ -29,6 +29,21 @@ def test_a_group_that_fits_is_bound_whole() -> None:
     assert world.scheduler.cache.assumed == set()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_share_all_of_their_nodes_or_none(seed: int) -> None:
+    """Of equal nodes the first is taken, so that a group that leaves as a whole leaves the room
+    of whole nodes."""
+    nodes = [node(f"n{index}") for index in range(6)]
+    pods = [each for name in "abcdef" for each in members(name, 3)]
+    world = GangWorld(*nodes, *(group(name, 3) for name in "abcdef"), *pods, seed=seed)
+
+    world.run()
+
+    used = {frozenset(world.bound(name).values()) for name in "abcdef"}
+    assert sorted(map(len, used)) == [3, 3]
+    assert frozenset.intersection(*used) == frozenset()
+
+
 def test_a_group_that_does_not_fit_holds_nothing() -> None:
     world = GangWorld(node("a"), group("train", 5), *members("train", 5), pod("small"))
 

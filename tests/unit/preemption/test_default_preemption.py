@@ -9,6 +9,7 @@ from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cycle.profile import Profile
 from moorage.framework.events import Action, ClusterEvent, Hint, Resource
+from moorage.framework.eviction import BEING_EVICTED
 from moorage.framework.plugin import give_handles
 from moorage.preemption.plugin import RUNNING, DefaultPreemption
 from moorage.preemption.running_preemptions import RunningPreemptions
@@ -179,6 +180,43 @@ def test_victims_leaving_the_nominated_node_are_waited_for(
     )
 
     assert said(answer) == want
+
+
+def test_victims_that_leave_for_others_are_waited_for_before_anybody_was_told(
+    default: Profile,
+) -> None:
+    """The node is promised and the eviction has begun, and the API server has heard of neither."""
+    cache = cluster(node("n0"), pod("low", "n0", 0, "2"), node("n1"), pod("other", "n1", 0, "2"))
+    incoming = pod("incoming", priority=9)
+    cache.nominations.put(cache.info(incoming), "n0")
+    default.shared[BEING_EVICTED] = {"low"}
+
+    assert said(tried(default, cache, incoming)) == WAITS
+
+    default.shared[BEING_EVICTED] = {"other"}
+
+    assert said(tried(default, cache, incoming)).startswith("found a potential placement")
+
+
+@pytest.mark.parametrize("leaving", ["low-3", "low-8"])
+def test_of_equal_nodes_one_is_chosen_whose_pods_leave_anyway(
+    default: Profile, leaving: str
+) -> None:
+    names = [str(number) for number in range(10)]
+    things = [(node(f"n{name}"), pod(f"low-{name}", f"n{name}", 0, "2")) for name in names]
+    cache = cluster(*(thing for pair in things for thing in pair))
+    default.shared[BEING_EVICTED] = {leaving}
+
+    assert victims_of(tried(default, cache, pod("incoming", priority=9))) == [leaving]
+
+
+def test_a_node_that_costs_less_is_chosen_though_pods_of_another_leave_anyway(
+    default: Profile,
+) -> None:
+    cache = cluster(node("n0"), pod("mid", "n0", 5, "2"), node("n1"), pod("low", "n1", 0, "2"))
+    default.shared[BEING_EVICTED] = {"mid"}
+
+    assert victims_of(tried(default, cache, pod("incoming", priority=9))) == ["low"]
 
 
 def test_nobody_waits_for_a_nominated_node_that_became_hopeless(default: Profile) -> None:
