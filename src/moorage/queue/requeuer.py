@@ -81,7 +81,10 @@ class Requeuer:
         return False
 
     def by_update(self, pod: QueuedPod, old: Pod, new: PodInfo, now: float) -> State:
-        """The pod itself has changed: that may be what its plugins were waiting for."""
+        """The pod itself has changed: that may be what its plugins were waiting for.
+
+        One that only says something else about itself keeps its place among those that wait.
+        """
         events = change_events.events_of_pod_update(old, new.pod)
         if pod.state is State.IN_FLIGHT:
             pod.latest = new
@@ -91,6 +94,10 @@ class Requeuer:
         if pod.state not in POOLED:
             self._places.replace(pod, new)
             return pod.state
+        if new.cls is pod.info.cls:
+            pod.info = pod.latest = new
+            if not self._hears(pod, events, old):
+                return pod.state
         self._places.leave(pod)
         pod.info = pod.latest = new
         return self._try_each(pod, events, old, now)
@@ -117,6 +124,14 @@ class Requeuer:
             return False
         self._places.leave(pod)
         return self._places.requeue(pod, strategy, step) not in POOLED
+
+    def _hears(self, pod: QueuedPod, events: change_events.Events, old: Pod) -> bool:
+        """Whether one of the events is worth anything to a pod of the pool."""
+        answers = SharedAnswers(old, pod.info.pod)
+        heard = map(self._hints.hear, events)
+        return any(
+            self._hints.weigh(pod, each, answers) is not QueueingStrategy.SKIP for each in heard
+        )
 
     def _try_each(
         self, pod: QueuedPod, events: change_events.Events, old: Pod, now: float

@@ -10,6 +10,8 @@ would say so for good.
 4. What the server refuses is dropped and told. What did not get to be judged (429, 5xx, no answer,
    an expired token, a lease that ran out and may be renewed yet) is written again, later each time,
    for as long as the pod waits and nothing newer is to be said.
+5. Why a pod waits is written at once; that it waits for something else by now, a little later, and
+   not at all where it is bound by then. While others come and go, a pod is refused again and again.
 """
 
 import asyncio
@@ -44,6 +46,10 @@ AGAIN_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """How long after each failure in a row it is tried again; then it is given up."""
 
 
+REWORDED_SECONDS: Final = 2.5
+"""How much later another message is written: a pod that was refused twice is tried before that."""
+
+
 class StatusWriter:
     """What is to be written of each pod, by uid; `waits` tells whether one still has no node."""
 
@@ -72,8 +78,12 @@ class StatusWriter:
         """Patch a pod's status, after whatever is being written of it already."""
         _, earlier = self._next.get(pod.uid, (pod, {}))
         self._next[pod.uid] = pod, _joined(earlier, patch)
+        rewords = _only_rewords(patch, self._last_words.get(pod.uid))
         self._remember(pod.uid, patch)
-        self._begin(pod)
+        if not rewords:
+            self._begin(pod)
+        elif not earlier:
+            self._start(self._again(pod, REWORDED_SECONDS), f"status/{pod.key}")
 
     def last_word(self, uid: str) -> LastWord | None:
         """Why a pod is not scheduled, as it was last to be written; None where it never was.
@@ -123,8 +133,12 @@ class StatusWriter:
             while uid in self._next and uid not in self._held:
                 pod, patch = self._next.pop(uid)
                 error = await self._patch(pod, patch)
-                if error is not None and self._keeps(pod, patch, error):
+                if error is None:
+                    continue
+                if self._keeps(pod, patch, error):
                     return
+                if uid not in self._next:
+                    self._last_words.pop(uid, None)
         finally:
             self._under_way.pop(uid).set()
 
@@ -160,6 +174,16 @@ class StatusWriter:
             self._begin(pod)
         else:
             self._failures.pop(pod.uid, None)
+
+
+def _only_rewords(patch: Patch, said: LastWord | None) -> bool:
+    """Whether all that is new is the message of a pod that has said before that it waits."""
+    if said is None or patch["status"].keys() != {"conditions"}:
+        return False
+    return all(
+        condition["type"] == "PodScheduled" and condition.get("reason", "") == said[0]
+        for condition in patch["status"]["conditions"]
+    )
 
 
 def _joined(earlier: Patch, later: Patch) -> Patch:

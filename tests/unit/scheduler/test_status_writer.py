@@ -17,7 +17,7 @@ from moorage.kube.fence import LeaseLost
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.observers import Observers
 from moorage.scheduler.report import Reporter
-from moorage.scheduler.status_writer import FORGOTTEN_FROM, StatusWriter
+from moorage.scheduler.status_writer import FORGOTTEN_FROM, REWORDED_SECONDS, StatusWriter
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.testing.small_cluster import profile_of
 from moorage.watch.api_errors import (
@@ -111,8 +111,9 @@ def waiting() -> Pod:
     return pod("p").build()
 
 
-def condition(message: str) -> Raw:
-    return {"status": {"conditions": [{"type": "PodScheduled", "message": message}]}}
+def condition(message: str, reason: str = "Unschedulable") -> Raw:
+    said = {"type": "PodScheduled", "reason": reason, "message": message}
+    return {"status": {"conditions": [said]}}
 
 
 def test_what_comes_while_a_write_is_under_way_is_joined_into_one_more() -> None:
@@ -132,6 +133,58 @@ def test_what_comes_while_a_write_is_under_way_is_joined_into_one_more() -> None
     assert (first, said["conditions"][0]["message"]) == (1.0, "first")
     assert (second, more["conditions"][0]["message"]) == (2.0, "third")
     assert more["nominatedNodeName"] == "a"
+
+
+def test_another_message_is_written_a_little_later_and_the_last_one_alone() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(clock)
+        writer.write(waiting(), condition("first"))
+        await clock.sleep(10)
+        writer.write(waiting(), condition("second"))
+        await clock.sleep(1)
+        writer.write(waiting(), condition("third"))
+        await clock.sleep(10)
+        return server.written
+
+    later = 10 + REWORDED_SECONDS + 1.0
+    assert messages(run_virtual(main(), clock)) == [(1.0, "first"), (later, "third")]
+
+
+def test_another_reason_and_a_nomination_are_written_at_once() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(clock)
+        writer.write(waiting(), condition("first"))
+        await clock.sleep(10)
+        writer.write(waiting(), condition("second"))
+        writer.write(waiting(), {"status": {"nominatedNodeName": "a"}})
+        await clock.sleep(10)
+        writer.write(waiting(), condition("third", reason="SchedulerError"))
+        await clock.sleep(10)
+        return server.written
+
+    found = messages(run_virtual(main(), clock))
+    assert found == [(1.0, "first"), (11.0, "second"), (21.0, "third")]
+
+
+def test_another_message_is_not_written_of_a_pod_that_is_bound_by_then() -> None:
+    clock = VirtualClock(0.0)
+
+    async def main() -> list[tuple[float, Raw]]:
+        writer, server = await writer_on(clock)
+        writer.write(waiting(), condition("first"))
+        await clock.sleep(10)
+        writer.write(waiting(), condition("second"))
+        await clock.sleep(1)
+        async with writer.binding(waiting().uid):
+            pass
+        await clock.sleep(10)
+        return server.written
+
+    assert messages(run_virtual(main(), clock)) == [(1.0, "first")]
 
 
 def test_before_a_pod_is_bound_a_write_under_way_ends_and_another_is_dropped() -> None:
