@@ -14,6 +14,7 @@
     go_sort              Go's sort, whose order of equals decides
     extender_candidates  what extenders leave of the candidates
     running_preemptions  preemptions whose victims are being evicted
+    shared_orders        who waits for victims that leave for another pod
     promises             which node a pod was promised, and until when
     evictor              victims are marked, deleted and told
     budget_ledger        what victims in flight have spent of disruption budgets

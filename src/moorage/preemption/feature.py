@@ -1,8 +1,8 @@
 """Preemption: a pod was nominated to a node, so its victims are evicted, and those it outbid told.
 
-While evictions are under way the preemptor is kept out of the queue; if they fail it is tried
-again a little later. A pod that had to spare others is tried again when the first of them may be
-evicted.
+While evictions are under way the preemptor is kept out of the queue, and so is whoever would have
+evicted the same pods; if they fail both are tried again a little later. A pod that had to spare
+others is tried again when the first of them may be evicted.
 """
 
 import math
@@ -23,6 +23,7 @@ from moorage.preemption.loop_guard import LoopGuard
 from moorage.preemption.metrics import PreemptionCounts, preemption_families
 from moorage.preemption.plugin import DefaultPreemption, running_preemptions
 from moorage.preemption.promises import Promises
+from moorage.preemption.shared_orders import SharedOrders
 from moorage.preemption.spared import SPARED_UNTIL, SparedPods
 from moorage.queue.backoff import Backoff
 from moorage.queue.scheduling_queue import SchedulingQueue
@@ -71,6 +72,7 @@ class Preemption(Feature):
         self.guard = guard
         self.leaving: set[str] = set()
         """Pods that are being evicted, until they are gone or turn out to stay."""
+        self._orders = SharedOrders()
         self._looks = Alarms()
         self._failures: dict[str, int] = {}
         self.reconfigured()
@@ -119,12 +121,16 @@ class Preemption(Feature):
         self.promise(cycle, profile, nominated.node)
         for uid in nominated.cleared:
             self._promises.take_back(uid)
+        running = running_preemptions(profile)
         chosen = self.not_leaving(nominated.victims)
         if not chosen:
+            if self._orders.join(cycle.pod.uid, [victim.uid for victim in nominated.victims]):
+                running.begin(cycle.pod.uid)
             return
         victims = chosen + self.not_leaving(self._left_alone(cycle.pod, chosen))
         self.begin(cycle.pod, victims, profile)
-        running_preemptions(profile).begin(cycle.pod.uid)
+        running.begin(cycle.pod.uid)
+        self._orders.begin(cycle.pod.uid, [victim.uid for victim in victims])
         by_api = settings_of(profile).eviction_api
         order = Order(profile.scheduler_name, cycle.pod, nominated.node, by_api=by_api)
         work = self._carry_out(order, cycle.pod, victims, profile)
@@ -214,11 +220,18 @@ class Preemption(Feature):
             await self._clock.sleep(self._failed(pod.uid))
         else:
             self._failures.pop(pod.uid, None)
-        running.end(pod.uid)
-        queued = self._queue.find(pod.uid)
-        if queued is not None and (not done or queued.state is State.GATED):
-            self._queue.activate([pod.uid], self._clock.now())
+        self._let_go(pod.uid, again=not done)
+        for uid in self._orders.end(pod.uid):
+            self._let_go(uid, again=not done)
         self._wake()
+
+    def _let_go(self, uid: str, *, again: bool) -> None:
+        """Evictions that a pod waited for have ended; it may have to be tried `again` at once."""
+        for profile in self._profiles:
+            running_preemptions(profile).end(uid)
+        queued = self._queue.find(uid)
+        if queued is not None and (again or queued.state is State.GATED):
+            self._queue.activate([uid], self._clock.now())
 
     def _failed(self, uid: str) -> float:
         """How many seconds a preemptor has to wait after evictions that failed."""

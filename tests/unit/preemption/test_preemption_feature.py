@@ -1,5 +1,6 @@
 """What becomes of a preemption on a cluster: victims leave, and the preemptor takes their place."""
 
+from collections import Counter
 from typing import Any
 
 from moorage.api.pod import Pod
@@ -63,23 +64,69 @@ def test_while_victims_are_evicted_the_preemptor_is_not_attempted() -> None:
     victims = [low(f"v{i}", "a") for i in range(3)]
     world = GangWorld(
         node("a").offering(cpu="3"),
-        node("b").offering(cpu="1"),
+        node("b").offering(cpu="3"),
         *victims,
-        low("other", "b"),
+        low("other", "b", priority=50),
         high("vip", cpu="3"),
         cluster=Slow,
+        backoff=(0.1, 0.1),
     )
 
     async def story(world: GangWorld) -> None:
         for index in range(30):
             await world.clock.sleep(0.1)
-            world.apply(node("b").offering(cpu="1", memory=f"{index + 20}Gi"))
+            world.apply(node("b").offering(cpu=f"{3001 + index}m"))
         assert [a.pod for a in world.attempts] == ["default/vip"]
         await settle(world)
 
     world.run(story)
 
     assert world.bound() == {"vip": "a", "other": "b"}
+
+
+def test_while_its_victims_leave_for_another_a_pod_is_not_attempted_either() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        node("b").offering(cpu="1"),
+        low("victim", "a", cpu="2"),
+        low("other", "b", priority=50),
+        high("first"),
+        high("second"),
+        cluster=Slow,
+        backoff=(0.1, 0.1),
+    )
+
+    async def story(world: GangWorld) -> None:
+        for index in range(15):
+            await world.clock.sleep(0.1)
+            world.apply(node("b").offering(cpu=f"{1001 + index}m"))
+        assert [a.pod for a in world.attempts] == ["default/first", "default/second"]
+        assert names(world) >= {"victim"}
+        await settle(world)
+
+    world.run(story)
+
+    assert world.bound() == {"first": "a", "second": "a", "other": "b"}
+    assert [told.pod for told in world.evictions] == ["default/victim"]
+
+
+def test_whoever_waited_for_evictions_that_failed_is_tried_again() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        low("kept", "a", cpu="2"),
+        high("first"),
+        high("second"),
+        cluster=Forbidding,
+        backoff=(5.0, 5.0),
+    )
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(3)
+
+    world.run(story)
+
+    tried = Counter(attempt.pod for attempt in world.results(Result.UNSCHEDULABLE))
+    assert min(tried["default/first"], tried["default/second"]) > 1
 
 
 def test_a_victim_that_cannot_be_evicted_spares_the_last_and_the_preemptor_tries_again() -> None:
