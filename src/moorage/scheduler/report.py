@@ -1,6 +1,7 @@
 """What the scheduler says: to observers, in events, and in the status of pods."""
 
 import logging
+from functools import partial
 from typing import Any
 
 from moorage.api.pod import Pod
@@ -103,11 +104,13 @@ class Reporter:
         self, pod: Pod, reason: status_patches.Reason, message: str, cycle: Cycle | None = None
     ) -> None:
         """A pod waits on: why, in an event and in its status."""
-        self.event(pod, "Warning", "FailedScheduling", "Scheduling", message, cycle)
-        if not self.says_for_good(pod, reason, message):
-            now = self._clock.now()
-            patch = status_patches.not_scheduled_patch(pod, reason, message, now)
-            self._statuses.write(pod, patch)
+        how = "Warning", "FailedScheduling", "Scheduling", message, cycle
+        if self.says_for_good(pod, reason, message):
+            self.event(pod, *how)
+            return
+        now = self._clock.now()
+        patch = status_patches.not_scheduled_patch(pod, reason, message, now)
+        self._statuses.write(pod, patch, partial(self.event, pod, *how))
 
     def says_for_good(self, pod: Pod, reason: status_patches.Reason, message: str) -> bool:
         """Whether a pod's status says so, and nothing else was written since or will be."""

@@ -10,8 +10,9 @@ would say so for good.
 4. What the server refuses is dropped and told. What did not get to be judged (429, 5xx, no answer,
    an expired token, a lease that ran out and may be renewed yet) is written again, later each time,
    for as long as the pod waits and nothing newer is to be said.
-5. Why a pod waits is written at once; that it waits for something else by now, a little later, and
-   not at all where it is bound by then. While others come and go, a pod is refused again and again.
+5. Why a pod waits is written and told at once; that it waits for something else by now, a little
+   later, and not at all where it is bound by then. While others come and go, a pod is refused again
+   and again.
 """
 
 import asyncio
@@ -36,6 +37,7 @@ from moorage.watch.api_errors import (
 from moorage.watch.api_server import ApiServer
 
 Patch = dict[str, Any]
+Tell = Callable[[], None]
 LastWord = tuple[str, str]
 """A reason and a message."""
 FORGOTTEN_FROM: Final = 1000
@@ -48,6 +50,9 @@ AGAIN_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 
 REWORDED_SECONDS: Final = 2.5
 """How much later another message is written: a pod that was refused twice is tried before that."""
+
+
+def _nothing() -> None: ...
 
 
 class StatusWriter:
@@ -69,21 +74,26 @@ class StatusWriter:
         self._failures: dict[str, int] = {}
         """Writes of a pod that have failed in a row."""
         self._next: dict[str, tuple[Pod, Patch]] = {}
+        self._untold: dict[str, Tell] = {}
+        """What is to be told when the next is written."""
         self._under_way: dict[str, asyncio.Event] = {}
         self._held: set[str] = set()
         self._last_words: dict[str, LastWord] = {}
         self._looked_through_at = FORGOTTEN_FROM
 
-    def write(self, pod: Pod, patch: Patch) -> None:
-        """Patch a pod's status, after whatever is being written of it already."""
+    def write(self, pod: Pod, patch: Patch, tell: Tell = _nothing) -> None:
+        """Patch a pod's status, after whatever is being written of it already; and `tell` of it."""
         _, earlier = self._next.get(pod.uid, (pod, {}))
         self._next[pod.uid] = pod, _joined(earlier, patch)
         rewords = _only_rewords(patch, self._last_words.get(pod.uid))
         self._remember(pod.uid, patch)
-        if not rewords:
+        if rewords:
+            self._untold[pod.uid] = tell
+            if not earlier:
+                self._start(self._again(pod, REWORDED_SECONDS), f"status/{pod.key}")
+        else:
+            tell()
             self._begin(pod)
-        elif not earlier:
-            self._start(self._again(pod, REWORDED_SECONDS), f"status/{pod.key}")
 
     def last_word(self, uid: str) -> LastWord | None:
         """Why a pod is not scheduled, as it was last to be written; None where it never was.
@@ -100,7 +110,7 @@ class StatusWriter:
         What was to be written is dropped where the pod is bound, and written where that fails.
         """
         self._held.add(uid)
-        dropped = self._next.pop(uid, None)
+        dropped, untold = self._next.pop(uid, None), self._untold.pop(uid, _nothing)
         while (ended := self._under_way.get(uid)) is not None:
             await ended.wait()
         try:
@@ -109,10 +119,11 @@ class StatusWriter:
             self._held.discard(uid)
             later = self._next.pop(uid, dropped)
             if later is not None:
-                self.write(*later)
+                self.write(*later, self._untold.pop(uid, untold))
             raise
         self._held.discard(uid)
         self._next.pop(uid, None)
+        self._untold.pop(uid, None)
         self._last_words.pop(uid, None)
 
     def _remember(self, uid: str, patch: Patch) -> None:
@@ -132,6 +143,7 @@ class StatusWriter:
         try:
             while uid in self._next and uid not in self._held:
                 pod, patch = self._next.pop(uid)
+                self._untold.pop(uid, _nothing)()
                 error = await self._patch(pod, patch)
                 if error is None:
                     continue
@@ -170,6 +182,7 @@ class StatusWriter:
         await self._clock.sleep(delay)
         if not self._waits(pod.uid):
             self._next.pop(pod.uid, None)
+            self._untold.pop(pod.uid, None)
         if pod.uid in self._next:
             self._begin(pod)
         else:

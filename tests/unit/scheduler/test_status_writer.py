@@ -152,6 +152,35 @@ def test_another_message_is_written_a_little_later_and_the_last_one_alone() -> N
     assert messages(run_virtual(main(), clock)) == [(1.0, "first"), (later, "third")]
 
 
+@pytest.mark.parametrize("fate", ["waits", "is bound", "is not bound after all"])
+def test_what_is_written_is_told_when_it_is_written(fate: str) -> None:
+    clock = VirtualClock(0.0)
+    told: list[tuple[float, str]] = []
+
+    def say(writer: StatusWriter, message: str) -> None:
+        writer.write(waiting(), condition(message), lambda: told.append((clock.now(), message)))
+
+    async def main() -> None:
+        writer, _ = await writer_on(clock)
+        say(writer, "first")
+        await clock.sleep(10)
+        say(writer, "second")
+        await clock.sleep(1)
+        say(writer, "third")
+        if fate == "is bound":
+            async with writer.binding(waiting().uid):
+                pass
+        elif fate == "is not bound after all":
+            with pytest.raises(Unreachable):
+                async with writer.binding(waiting().uid):
+                    raise Unreachable("reset")
+        await clock.sleep(10)
+
+    run_virtual(main(), clock)
+    assert told[0] == (0.0, "first")
+    assert told[1:] == ([] if fate == "is bound" else [(10 + REWORDED_SECONDS, "third")])
+
+
 def test_another_reason_and_a_nomination_are_written_at_once() -> None:
     clock = VirtualClock(0.0)
 
