@@ -78,3 +78,30 @@ def test_pods_that_differ_in_labels_alone_share_the_answer(plugin: str) -> None:
                     assert entry.hint(like_it, old, new) is Hint.SKIP
                 answers[answer] += 1
     assert answers.total() >= 20, answers
+
+
+@pytest.mark.parametrize("plugin", THEMES)
+def test_a_change_that_does_not_bring_what_a_pod_waits_for_is_skipped(plugin: str) -> None:
+    told: Counter[str] = Counter()
+    profile = alone(plugin)
+    for number in range(CASES):
+        case, dice = draw(plugin, number)
+        other, _ = draw(plugin, number, "twin")
+        World(case, profile)  # gives the plugin its handle
+        registered = [each for each in profile.plugins[plugin].events() if each.keyed]
+        pod, stranger = decode(case["pod"], "pods"), decode(other["pod"], "pods")
+        assert isinstance(pod, Pod)
+        assert isinstance(stranger, Pod)
+        for changes in disturbances(case, other, dice):
+            for entry, old, new in promises(pod, tuple(registered), changes):
+                assert entry.keyed is not None
+                assert entry.hint is not None
+                awaited, brought = entry.keyed.awaited(pod), entry.keyed.brought(old, new)
+                assert awaited == entry.keyed.awaited(twin_of(pod, stranger))
+                if awaited is None or brought is None:
+                    told["anything may help"] += 1
+                elif awaited not in brought:
+                    assert entry.hint(pod, old, new) is Hint.SKIP, (number, old, new)
+                    told["skipped"] += 1
+    if plugin == "InterPodAffinity":
+        assert told["skipped"] >= 20, told

@@ -41,6 +41,11 @@ class Requirement(NamedTuple):
         """Say whether the labels meet the requirement."""
         return all_match((self,), labels)
 
+    @property
+    def is_equality(self) -> bool:
+        """Whether one label, and no other, meets it."""
+        return self.operator == IN and len(self.values) == 1
+
     def __str__(self) -> str:
         if self.operator == EXISTS:
             return self.key
@@ -48,7 +53,7 @@ class Requirement(NamedTuple):
             return f"!{self.key}"
         if self.operator in _COMPARISONS:
             return f"{self.key}{'>' if self.operator == GT else '<'}{self.values[0]}"
-        if self.operator == IN and len(self.values) == 1:
+        if self.is_equality:
             return f"{self.key}={self.values[0]}"
         return f"{self.key} {'in' if self.operator == IN else 'notin'} ({','.join(self.values)})"
 

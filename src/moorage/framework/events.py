@@ -1,7 +1,7 @@
 """Cluster events, and queueing hints: which events may let a refused pod be scheduled."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -142,6 +142,17 @@ The object before is None when one was added, the object after is None when one 
 """
 
 
+class Keyed(NamedTuple):
+    """By which key a change helps a pod: the one that the pod waits for has to be among those that
+    the change brings. None: anything may help the pod, or the change may help anybody.
+
+    `awaited` reads of a pod nothing but its spec and namespace.
+    """
+
+    awaited: Callable[[Pod], Hashable | None]
+    brought: Callable[[Any, Any], Collection[Hashable] | None]
+
+
 class EventHint(NamedTuple):
     """An event that may undo a plugin's refusal; without a function it always may.
 
@@ -154,6 +165,9 @@ class EventHint(NamedTuple):
     A `class_hint` reads no more than that, and is asked first: where it skips, the function would
     skip all of them; where it does not, the function is asked for each. Of the two the promises
     are then about the `class_hint`.
+
+    Pods that wait for a key which the event does not bring (`keyed`) are not asked about: both
+    would skip them. All hints of a plugin that are keyed have one `awaited` in common.
     """
 
     event: ClusterEvent
@@ -162,3 +176,4 @@ class EventHint(NamedTuple):
     class_hint: HintFunction | None = None
     per_spec: bool | Callable[[Pod], bool] = False
     per_event: bool = False
+    keyed: Keyed | None = None

@@ -13,7 +13,7 @@
 
 import enum
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from moorage.api.pod import Pod
@@ -27,8 +27,9 @@ from moorage.framework.events import (
 )
 from moorage.framework.plugin_errors import OnPluginError, plugin_error
 from moorage.framework.queued_pod import QueuedPod
-from moorage.queue.unschedulable_pods import PodsBySpec, alike
+from moorage.queue.unschedulable_pods import PodsBySpec, Refuser, alike
 
+Brought = Callable[[Any, Any], Collection[Hashable] | None]
 RegisteredHints = Mapping[str, Mapping[str, Sequence[EventHint]]]
 """Scheduler name -> plugin name -> what its `events()` returned."""
 
@@ -45,6 +46,8 @@ class PluginHints(NamedTuple):
     """Whether only the pods themselves tell."""
     depends: bool
     """Whether it depends on the pod by what an answer is shared."""
+    brought: tuple[Brought, ...]
+    """Of each hint, which keys a change brings; empty where not all of them can tell."""
 
     def shared_for(self, sample: Pod) -> tuple[Sequence[EventHint], Sequence[EventHint]]:
         """The hints whose answer such pods share by spec, and by class."""
@@ -65,7 +68,25 @@ class PluginHints(NamedTuple):
             tuple(each for each in rest if _is_shared(each) and each.per_spec is not True),
             bool(asked_each),
             any(callable(each.per_spec) for each in rest),
+            tuple(each.keyed.brought for each in hints if each.keyed is not None)
+            if all(each.keyed is not None for each in hints)
+            else (),
         )
+
+    def keys(self, old: Any, new: Any) -> set[Hashable] | None:
+        """The keys that a change brings; None where it may help anybody."""
+        if not self.brought:
+            return None
+        found: set[Hashable] = set()
+        for brought in self.brought:
+            try:
+                keys = brought(old, new)
+            except Exception:  # a promise saves questions, and must not cost an event
+                return None
+            if keys is None:
+                return None
+            found.update(keys)
+        return found
 
 
 def _is_shared(entry: EventHint) -> bool:
@@ -175,10 +196,23 @@ class QueueingHints:
             heard = self._heard[event] = QueueEvent(event, event.name, event.is_wildcard, wanted)
         return heard
 
+    def awaited(self, refuser: Refuser, pod: Pod) -> Hashable | None:
+        """The key that a pod waits for, by the plugin that refused it; None: anything may help."""
+        scheduler, plugin = refuser
+        for each in self._registered.get(scheduler, {}).get(plugin, ()):
+            if each.keyed is not None:
+                try:
+                    return each.keyed.awaited(pod)
+                except Exception:  # a promise saves questions, and must not cost an event
+                    return None
+        return None
+
     def may_wake(
         self, hints: PluginHints, specs: PodsBySpec, answers: SharedAnswers
     ) -> Iterator[dict[str, QueuedPod]]:
         """Of the pods that one plugin refused those that an event may move, class by class."""
+        if not specs:
+            return
         wakes_all = hints.asks_each
         if hints.per_event and not wakes_all:
             sample = _first(next(iter(next(iter(specs.values())).values())))

@@ -155,10 +155,12 @@ class Requeuer:
         if heard.is_wildcard:
             return sorted(pool, key=_sequence)
         found: dict[str, QueuedPod] = {}
-        for (scheduler, plugin), specs in pool.refused.items():
+        for refuser in pool.refused:
+            scheduler, plugin = refuser
             wanted = heard.wanted.get(scheduler)
             hints = wanted.get(plugin) if wanted else None
             if hints is not None:
+                specs = pool.concerned(refuser, hints.keys(answers.old, answers.new))
                 for pods in self._hints.may_wake(hints, specs, answers):
                     found.update(pods)
         return sorted(found.values(), key=_sequence) if found else []

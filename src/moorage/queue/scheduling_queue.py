@@ -59,7 +59,7 @@ class SchedulingQueue:
         self._gates = PreEnqueuePlugins(pre_enqueue, report)
         self._hints = QueueingHints(hints, report)
         self._diary = TransitionLog(notes)
-        self._places = SubQueues(sort_key, self._gates, backoff, self._diary)
+        self._places = SubQueues(sort_key, self._gates, backoff, self._diary, self._hints.awaited)
         self._flights = InFlightPods()
         self._waking = Requeuer(self._places, self._flights, self._hints)
         self._now = now

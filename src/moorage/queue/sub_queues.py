@@ -18,7 +18,14 @@ from moorage.queue.in_flight import InFlightPods
 from moorage.queue.pre_enqueue import PreEnqueuePlugins
 from moorage.queue.queueing_hints import QueueingStrategy
 from moorage.queue.transitions import TABLE, QueueError, TransitionLog, Trigger
-from moorage.queue.unschedulable_pods import UnschedulablePods, alike, last_seen, refusers
+from moorage.queue.unschedulable_pods import (
+    Awaited,
+    UnschedulablePods,
+    alike,
+    awaits_anything,
+    last_seen,
+    refusers,
+)
 
 SortKey = Callable[[QueuedPod], Any]
 
@@ -44,13 +51,18 @@ class SubQueues:
     """
 
     def __init__(
-        self, sort_key: SortKey, gates: PreEnqueuePlugins, backoff: Backoff, diary: TransitionLog
+        self,
+        sort_key: SortKey,
+        gates: PreEnqueuePlugins,
+        backoff: Backoff,
+        diary: TransitionLog,
+        awaited: Awaited = awaits_anything,
     ) -> None:
         self.pods: dict[str, QueuedPod] = {}
         self.active = Heap()
         self.backoff = BackoffHeap()
         self.errors = Heap()
-        self.pool = UnschedulablePods()
+        self.pool = UnschedulablePods(awaited)
         self.incoming: Counter[tuple[str, str]] = Counter()
         self.delay = backoff
         self._sort_key = sort_key
@@ -223,6 +235,7 @@ def _check_pool(places: SubQueues) -> None:
         want = {uid for uid, pod in places.pods.items() if pod.state is state}
         assert set(half) == want, f"{state.value}: holds {sorted(half)}, not {sorted(want)}"
     assert _indexed(pool) == _expected(pool), "pods are not indexed by who refused them"
+    pool.validate()
     assert all(pool.oldest <= last_seen(pod) for pod in pool), "a pod would be flushed too late"
 
 

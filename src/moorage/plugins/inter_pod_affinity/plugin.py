@@ -15,7 +15,7 @@ from moorage.cache.pod_counters import PodCounters
 from moorage.cache.pod_sets import LabelGroup
 from moorage.cache.podinfo import Feature
 from moorage.framework.cycle import Cycle
-from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Keyed, Resource
 from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
@@ -55,6 +55,23 @@ def may_help_some(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
     if new is None and old is not None and affinity_terms.terms_of(old).anti_affinity:
         return Hint.QUEUE
     return Hint.QUEUE if _pod_change_helps(terms, pod, old, new) else Hint.SKIP
+
+
+def _label_sought(pod: Pod) -> tuple[str, str] | None:
+    """A label without which no pod is one that this one has to be near; None where it also shuns
+    pods, or where no single label decides."""
+    terms = affinity_terms.terms_of(pod)
+    if terms.errors or terms.anti_affinity:
+        return None
+    asked = (each for term in terms.affinity for each in term.selector.requirements)
+    return next(((each.key, each.values[0]) for each in asked if each.is_equality), None)
+
+
+def _labels_of(old: Pod | None, new: Pod | None) -> set[tuple[str, str]] | None:
+    """The labels of a pod that came, changed or went; None where one goes that shuns others."""
+    if new is None and old is not None and affinity_terms.terms_of(old).anti_affinity:
+        return None
+    return {label for pod in (old, new) if pod is not None for label in pod.labels.items()}
 
 
 def _pod_change_helps(terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
@@ -222,7 +239,13 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         own = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
         return (
-            EventHint(assigned, after_assigned_pod_change, class_hint=may_help_some, per_spec=True),
+            EventHint(
+                assigned,
+                after_assigned_pod_change,
+                class_hint=may_help_some,
+                per_spec=True,
+                keyed=Keyed(_label_sought, _labels_of),
+            ),
             EventHint(own, _after_own_labels),
             EventHint(node, after_node_change, per_spec=True),
         )
