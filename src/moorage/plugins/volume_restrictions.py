@@ -14,10 +14,11 @@ from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, PodInfo
 from moorage.cache.table import NodeTable, PodChange
 from moorage.framework.cycle import Cycle
-from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Keyed, Resource
 from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable, unschedulable
+from moorage.plugins.volumes.awaited_claims import ClaimKey, changed_claim, only_claim
 from moorage.plugins.volumes.persistent_volumes import CLAIM, not_found
 
 
@@ -205,9 +206,13 @@ class VolumeRestrictions(PreFilter, Filter, frozen=True):
         gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
         claim = ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD)
         return (
-            EventHint(gone, after_pod_deleted, per_spec=True),
+            EventHint(
+                gone, after_pod_deleted, per_spec=True, keyed=Keyed(_awaited_claim, _claims_of)
+            ),
             EventHint(ClusterEvent(Resource.NODE, Action.ADD)),
-            EventHint(claim, after_claim_added, per_spec=True),
+            EventHint(
+                claim, after_claim_added, per_spec=True, keyed=Keyed(_awaited_claim, changed_claim)
+            ),
         )
 
 
@@ -215,6 +220,15 @@ def _volumes_in_use(cycle: Cycle) -> VolumesInUse:
     in_use: VolumesInUse = cycle.shared.setdefault("VolumeRestrictions", VolumesInUse())
     in_use.catch_up(cycle.table)
     return in_use
+
+
+def _awaited_claim(pod: Pod) -> ClaimKey | None:
+    """The claim that a pod waits for, which may also wait for a disk."""
+    return None if disk_mounts(pod) else only_claim(pod)
+
+
+def _claims_of(pod: Pod, _: None) -> set[ClaimKey]:
+    return {(pod.namespace, name) for name in claims_by_name(pod)}
 
 
 def after_pod_deleted(pod: Pod, deleted: Pod, _: None) -> Hint:

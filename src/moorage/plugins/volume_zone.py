@@ -16,6 +16,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unresolvable
+from moorage.plugins.volumes.awaited_claims import BY_CLAIM
 from moorage.plugins.volumes.csi_migration import ZONE_SEPARATOR
 from moorage.plugins.volumes.persistent_volumes import (
     CLAIM,
@@ -88,7 +89,7 @@ class VolumeZone(PreFilter, Filter, frozen=True):
         return (
             EventHint(storage_class, after_class_added, per_event=True),
             EventHint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
-            EventHint(claim, after_claim_change),
+            EventHint(claim, after_claim_change, keyed=BY_CLAIM),
             EventHint(volume, after_volume_change, per_event=True),
         )
 

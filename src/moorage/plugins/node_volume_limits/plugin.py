@@ -33,6 +33,7 @@ from moorage.plugins.node_volume_limits.attachable_volumes import (
     may_be_uncountable,
 )
 from moorage.plugins.node_volume_limits.attached_volumes import AttachedVolumes, CountsByRow
+from moorage.plugins.volumes.awaited_claims import BY_CLAIM
 from moorage.plugins.volumes.csi_migration import plugin_of
 from moorage.plugins.volumes.csi_nodes import CSINodes, csi_nodes
 from moorage.plugins.volumes.persistent_volumes import names_claim
@@ -179,7 +180,7 @@ class NodeVolumeLimits(PreFilter, Filter, frozen=True):
             EventHint(ClusterEvent(csi_node, Action.ADD | Action.DELETE)),
             EventHint(ClusterEvent(csi_node, Action.UPDATE), after_csi_node_update, per_event=True),
             EventHint(gone, after_pod_deleted, per_event=True),
-            EventHint(ClusterEvent(claim, Action.ADD), after_claim_added),
+            EventHint(ClusterEvent(claim, Action.ADD), after_claim_added, keyed=BY_CLAIM),
             EventHint(detached, after_detach, per_spec=True),
             EventHint(driver, after_driver_change, per_event=True),
             EventHint(ClusterEvent(Resource.STORAGE_CLASS, Action.DELETE)),

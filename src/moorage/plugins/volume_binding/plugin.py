@@ -38,6 +38,7 @@ from moorage.plugins.volume_binding.volume_search import (
     SearchResult,
     VolumeSearch,
 )
+from moorage.plugins.volumes.awaited_claims import BY_CLAIM
 from moorage.plugins.volumes.csi_migration import MIGRATED_PLUGINS
 from moorage.plugins.volumes.persistent_volumes import names_claim
 
@@ -50,7 +51,7 @@ def event_hints() -> tuple[EventHint, ...]:
     csi_node = ClusterEvent(Resource.CSI_NODE, changed)
     return (
         EventHint(storage_class, after_class_change, per_event=True),
-        EventHint(ClusterEvent(claim, changed), after_claim_change),
+        EventHint(ClusterEvent(claim, changed), after_claim_change, keyed=BY_CLAIM),
         EventHint(ClusterEvent(Resource.PERSISTENT_VOLUME, changed)),
         EventHint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
         EventHint(csi_node, after_csi_node_change, per_event=True),
