@@ -76,7 +76,7 @@ NODES ?= 5000
 PODS  ?= 3000
 
 bench: $(READY)
-	@for kind in basic varied spread antiaffinity affinity preemption nominated daemonset hostports gang gangpreemption churn gpu unschedulable volumes gated storm leaving volumepreemption disruption; do \
+	@for kind in basic varied spread antiaffinity affinity preemption nominated daemonset hostports gang gangpreemption churn gpu unschedulable volumes gated storm leaving seeking volumepreemption disruption; do \
 	    $(BIN)/moorage bench --kind $$kind --nodes $(NODES) --pods $(PODS) || exit 1; \
 	done
 	@$(BIN)/python bench/simulation.py --arrivals $(ARRIVALS)

@@ -7,7 +7,7 @@ from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature, PodInfo
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
-from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Keyed, Resource
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import (
     Bind,
@@ -52,6 +52,7 @@ __all__ = [
     "Feature",
     "Filter",
     "Hint",
+    "Keyed",
     "Node",
     "NodeNames",
     "Nodes",

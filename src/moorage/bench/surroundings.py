@@ -5,6 +5,7 @@
 `gated`    twice as many pods wait behind a gate, and a pod ends after every attempt
 `storm`    as many pods fit nowhere, and ten nodes are heard of after every attempt
 `leaving`  as many pods wait, each with labels of its own, and a pod ends after every attempt
+`seeking`  as many pods wait, each for a label to be near, and every pod that was placed is heard of
 """
 
 from typing import Any, Final
@@ -72,6 +73,9 @@ def crowd(kind: str, cache: Cache, queue: SchedulingQueue, pods: int) -> None:
     elif kind == "leaving":
         for index in range(pods):
             _refuse(queue, cache, workload_kinds.ordinal_bystander(index), "PodTopologySpread")
+    elif kind == "seeking":
+        for index in range(pods):
+            _refuse(queue, cache, workload_kinds.seeking_bystander(index), "InterPodAffinity")
 
 
 def _refuse(queue: SchedulingQueue, cache: Cache, pod: Pod, plugin: str) -> None:
@@ -88,6 +92,10 @@ def disturb(kind: str, cache: Cache, queue: SchedulingQueue, decided: Pod, turn:
         if node is not None:
             cache.remove_pod(decided.uid)
             _tell(queue, _placed(decided, node), None)
+    elif kind == "seeking":
+        node = cache.node_of(decided.uid)
+        if node is not None:
+            _tell(queue, None, _placed(decided, node))
     elif kind == "storm":
         table = cache.table
         for index in range(turn * UPDATES, (turn + 1) * UPDATES):
@@ -98,7 +106,7 @@ def disturb(kind: str, cache: Cache, queue: SchedulingQueue, decided: Pod, turn:
 
 
 def _placed(pod: Pod, node: str) -> Pod:
-    """The pod as an API server tells of it when it has gone."""
+    """The pod as an API server tells of it."""
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=node))
 
 

@@ -99,6 +99,13 @@ def ordinal_bystander(index: int) -> Pod:
     return decode_as(raw, Pod)
 
 
+def seeking_bystander(index: int) -> Pod:
+    """One that has to be near a pod which carries a label that no other is looking for."""
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"name": f"sought-{index}"}}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return bystander(index, {"affinity": {"podAffinity": required}})
+
+
 def _raw(index: int, requests: dict[str, str], spec: Raw | None = None) -> Raw:
     return {
         "metadata": {
@@ -259,6 +266,7 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "gated": _varied,
     "storm": _varied,
     "leaving": _varied,
+    "seeking": _varied,
     VOLUME_PREEMPTION: _preempting_with_volume,
     DISRUPTION: _disrupting,
     **{kind: partial(_claiming, kind) for kind in DEVICE_KINDS},

@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+from moorage.api.decode import decode_as
+from moorage.api.pod import Pod
 from moorage.app import built_in_plugins
 from moorage.app.profile_builder import build_profiles
 from moorage.bench import surroundings, throughput, workload_kinds
@@ -66,6 +68,20 @@ def test_a_pod_of_their_own_that_leaves_is_worth_an_attempt_to_all() -> None:
     assert [queued.state for queued in bench.queue] == [State.BACKOFF] * PODS
 
 
+def test_a_pod_that_is_sought_is_worth_an_attempt_to_the_one_that_seeks_it() -> None:
+    bench = _bench("seeking")
+    raw = workload_kinds.raw_pod("seeking", 0)
+    raw["metadata"]["labels"]["name"] = "sought-3"
+    came = decode_as(raw, Pod)
+    bench.cache.assume(bench.cache.info(came), "node-0")
+
+    surroundings.disturb("seeking", bench.cache, bench.queue, came, 1)
+
+    woken = [queued.info.uid for queued in bench.queue if queued.state is State.BACKOFF]
+    assert woken == ["bystander-3"]
+    assert bench.queue.hints_asked["InterPodAffinity", "AssignedPodAdd", "Queue"] == 1
+
+
 def test_pods_with_volumes_are_placed_by_nodes_that_attach_few() -> None:
     bench = _bench("volumes")
     for pod in bench.pods:
@@ -76,7 +92,7 @@ def test_pods_with_volumes_are_placed_by_nodes_that_attach_few() -> None:
     assert all(placed)
 
 
-@pytest.mark.parametrize("kind", ["volumes", "gated", "storm", "leaving"])
+@pytest.mark.parametrize("kind", ["volumes", "gated", "storm", "leaving", "seeking"])
 def test_every_pod_that_arrives_is_scheduled(kind: str) -> None:
     found = throughput.measure_throughput(kind, NODES, PODS, _profiles(), 1)
 
