@@ -28,6 +28,7 @@ BOUNDED: Final = (
     "scheduler.in_force.by_name[].shared[].selectors._known",  # 4,096
     "scheduler._features._listed[].guard.",  # forgotten when pairs are looked at
     "scheduler._features._listed[].usage.",  # follow the log of pods when somebody asks
+    "scheduler.in_force.by_name[].shared[]._budgets.",  # as of the last search for victims
     "scheduler.in_force.by_name[].shared[].lower.",
     "scheduler.in_force.by_name[].shared[].sayings.",  # until carried terms change
     "scheduler.in_force.by_name[].shared[][]",  # books of quotas: as of the last attempt

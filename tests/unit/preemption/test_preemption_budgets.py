@@ -7,6 +7,7 @@ from moorage.api.cluster_objects import (
 )
 from moorage.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
 from moorage.api.pod import Pod
+from moorage.cache import disruption_budgets
 from moorage.cache.cache import Cache
 from moorage.cache.disruption_budgets import Budgets
 
@@ -99,3 +100,21 @@ def test_a_violated_budget_ends_the_count_of_those_after_it() -> None:
 def test_only_budgets_that_can_protect_count_as_budgets() -> None:
     assert not Budgets([budget(None), budget(LabelSelector()), budget(INVALID)])
     assert Budgets([budget()])
+
+
+def test_what_budgets_select_is_remembered_of_so_many_classes_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(disruption_budgets, "_CLASSES_KEPT", 3)
+    budgets, cache = Budgets([budget()]), Cache()
+    web = cache.info(labelled("web"))
+
+    for number in range(9):
+        other = cache.info(labelled(f"other-{number}"))
+        assert budgets.violated_by([other, web]) == [False, True]
+
+    assert len(budgets._selecting) <= 3
+
+
+def labelled(app: str) -> Pod:
+    return Pod(metadata=ObjectMeta(name=app, namespace="shop", labels={"app": app}))
