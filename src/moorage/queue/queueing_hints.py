@@ -81,11 +81,11 @@ class PluginHints(NamedTuple):
         for brought in self.brought:
             try:
                 keys = brought(old, new)
+                if keys is None:
+                    return None
+                found.update(keys)
             except Exception:  # a promise saves questions, and must not cost an event
                 return None
-            if keys is None:
-                return None
-            found.update(keys)
         return found
 
 
@@ -202,7 +202,9 @@ class QueueingHints:
         for each in self._registered.get(scheduler, {}).get(plugin, ()):
             if each.keyed is not None:
                 try:
-                    return each.keyed.awaited(pod)
+                    key = each.keyed.awaited(pod)
+                    hash(key)
+                    return key
                 except Exception:  # a promise saves questions, and must not cost an event
                     return None
         return None
