@@ -199,15 +199,16 @@ class QueueingHints:
     def awaited(self, refuser: Refuser, pod: Pod) -> Hashable | None:
         """The key that a pod waits for, by the plugin that refused it; None: anything may help."""
         scheduler, plugin = refuser
-        for each in self._registered.get(scheduler, {}).get(plugin, ()):
-            if each.keyed is not None:
-                try:
-                    key = each.keyed.awaited(pod)
-                    hash(key)
-                    return key
-                except Exception:  # a promise saves questions, and must not cost an event
-                    return None
-        return None
+        registered = self._registered.get(scheduler, {}).get(plugin, ())
+        functions = [each.keyed.awaited for each in registered if each.keyed is not None]
+        if not functions or any(each != functions[0] for each in functions):
+            return None
+        try:
+            key = functions[0](pod)
+            hash(key)
+        except Exception:  # a promise saves questions, and must not cost an event
+            return None
+        return key
 
     def may_wake(
         self, hints: PluginHints, specs: PodsBySpec, answers: SharedAnswers

@@ -25,3 +25,13 @@ def test_then_anything_may_help_and_anybody_is_helped(tell: Any) -> None:
 
     assert hints.awaited(("mine", "Regions"), pod("p").build()) is None
     assert PluginHints.of((hint,)).keys(None, None) is None
+
+
+def test_a_plugin_whose_hints_go_by_different_keys_is_asked_about_everybody() -> None:
+    by_name = EventHint(ASSIGNED_POD_ADD, keyed=Keyed(lambda pod: pod.name, _fails))
+    by_uid = EventHint(ASSIGNED_POD_ADD, keyed=Keyed(lambda pod: pod.uid, _fails))
+    one, two = ({"mine": {"Regions": found}} for found in ((by_name,), (by_name, by_uid)))
+    refused = ("mine", "Regions"), pod("p").build()
+
+    assert QueueingHints(one, ignore_plugin_error).awaited(*refused) == "p"
+    assert QueueingHints(two, ignore_plugin_error).awaited(*refused) is None
