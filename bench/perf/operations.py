@@ -68,6 +68,8 @@ class Operations:
         self._templates: dict[str, Template] = {}
         self._parsed: dict[str, Raw] = {}
         self._background: set[asyncio.Task[None]] = set()
+        self._deletions: set[asyncio.Task[None]] = set()
+        pods.is_leaving = lambda: not all(task.done() for task in self._deletions)
         self._known: dict[str, Callable[[int, Operation], Awaitable[None]]] = {
             "createNodes": self._create_nodes,
             "createNamespaces": self._create_namespaces,
@@ -102,9 +104,10 @@ class Operations:
                 task.cancel()
             await asyncio.gather(*self._background, return_exceptions=True)
 
-    def _beside(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
+    def _beside(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
         self._background.add(task)
+        return task
 
     def _manifest(self, path: str, env: dict[str, Any]) -> Raw:
         if path not in self._templates:
@@ -283,7 +286,7 @@ class Operations:
     async def _delete_pods(self, index: int, op: Operation) -> None:
         work = self._delete(op)
         if op.get("skipWaitToCompletion"):
-            self._beside(work)
+            self._deletions.add(self._beside(work))
         else:
             await work
 

@@ -20,6 +20,8 @@ class Pods:
     def __init__(self) -> None:
         self._pods: dict[str, dict[str, Pod]] = {}
         self.collector: Collector | None = None
+        self.is_leaving: Callable[[], bool] = lambda: False
+        """Whether the workload still deletes pods, so that others may have their room."""
         self.on_scheduled: Callable[[Pod], None] | None = None
 
     async def follow(self, client: Client) -> None:
@@ -57,11 +59,11 @@ class Pods:
         def is_done(pod: Pod) -> bool:
             return bool(pod.spec.node_name) or (attempted and _is_attempted(pod))
 
-        began = time.monotonic()
-        while sum(map(is_done, self.of(namespace, labels))) < count:  # noqa: ASYNC110 as upstream
+        while sum(map(is_done, self.of(namespace, labels))) < count:
+            began, waits = time.monotonic(), not self.is_leaving()
             await asyncio.sleep(LOOK_SECONDS)
-        if self.collector is not None:
-            self.collector.waited += time.monotonic() - began
+            if waits and self.collector is not None:
+                self.collector.waited += time.monotonic() - began
 
 
 def _is_attempted(pod: Pod) -> bool:

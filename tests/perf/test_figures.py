@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from bench.perf import pods as pods_module
 from bench.perf import report, throughput
 from bench.perf.attempts import Histogram
 from bench.perf.pods import Pods
@@ -230,6 +231,31 @@ def test_the_time_a_workload_waits_is_part_of_the_whole() -> None:
     collector._began, collector._scheduled.last, collector.waited = 100.0, 110.0, 2.5
 
     assert collector.idle_share == 0.25
+
+
+@pytest.mark.parametrize(
+    ("still_deletes", "waited"),
+    [
+        pytest.param(False, True, id="with nothing else to do it waits for the scheduler"),
+        pytest.param(True, False, id="while it still makes room it does not"),
+    ],
+)
+def test_a_workload_waits_for_the_scheduler_when_all_is_done(
+    still_deletes: bool, waited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pods_module, "LOOK_SECONDS", 0.01)
+    pods = Pods()
+    pods.collector = collector = Collector(frozenset(["default"]), {})
+    pods.is_leaving = lambda: still_deletes
+
+    async def story() -> None:
+        waiting = asyncio.ensure_future(pods.until_scheduled("default", 1, {}))
+        await asyncio.sleep(0.03)
+        pods._note("ADDED", pod("a").on("n1").build())
+        await waiting
+
+    asyncio.run(story())
+    assert (collector.waited > 0) is waited
 
 
 class Clock:
