@@ -145,9 +145,14 @@ def all_features(
         canaries_for(ports),
         stand_ins,
         rivals_for(ports, stand_ins),
-        *([KnownRefusals(ports.cache, ports.queue, ports.profiles)] if sparing else ()),
+        *([refusals_for(ports)] if sparing else ()),
         QueueOrder(ports.profiles, ports.cache, ports.queue),
     ]
+
+
+def refusals_for(ports: Ports) -> KnownRefusals:
+    """Equal pods are refused once."""
+    return KnownRefusals(ports.cache, ports.queue, ports.clock, ports.profiles)
 
 
 def preemption_for(ports: Ports) -> Preemption:

@@ -234,6 +234,14 @@ class Group:
         return None
 
     @property
+    def is_held(self) -> bool:
+        """Whether something else than backoff keeps its pods from being attempted; asked whenever
+        a pod leaves, mostly while others are still to leave for the group."""
+        if self.backs_off:
+            return False
+        return bool(self.leaving and self.minimum >= 1) or self.refusal() is not None
+
+    @property
     def backs_off(self) -> bool:
         return self.state in BACKS_OFF
 

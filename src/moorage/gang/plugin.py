@@ -162,8 +162,7 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         group = groups.of(pod)
         if group is None:
             return Hint.SKIP if groups.refusal(pod) else Hint.QUEUE
-        waits = group.refusal() is not None and not group.backs_off
-        return Hint.SKIP if waits else Hint.QUEUE
+        return Hint.SKIP if group.is_held else Hint.QUEUE
 
 
 def _names_its_group(pod: Pod) -> bool:

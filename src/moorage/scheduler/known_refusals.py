@@ -2,8 +2,8 @@
 
 What makes room for one pod wakes all that wait for room: the first takes it, the second is refused,
 and with it all that are like it. Their attempts end as that one did, without asking anybody. Who
-backs off is left to its backoff, until that ends or until anything changes; kube-scheduler tries
-pods early whenever it has nothing else to do.
+backs off is left to its backoff, until that ends or until anything changes, and for a moment even
+then (`recent_refusals`); kube-scheduler tries pods early whenever it has nothing else to do.
 """
 
 import random
@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import Feature as Brings
 from moorage.cache.podinfo import PodInfo, like_but_claims
+from moorage.clock import Clock
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework import eviction
@@ -23,6 +24,7 @@ from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.recent_refusals import RecentRefusals
 
 _NO_DICE: Final = random.Random(0)
 """For cycles in which nothing is drawn."""
@@ -44,16 +46,21 @@ class Grounds(NamedTuple):
 class KnownRefusals(Feature):
     """Which pods are refused everywhere as things stand, by what they have in common, and why."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, profiles: Profiles) -> None:
+    def __init__(
+        self, cache: Cache, queue: SchedulingQueue, clock: Clock, profiles: Profiles
+    ) -> None:
         self._cache = cache
+        self._clock = clock
         self._profiles = profiles
         self._moment = cache.moment
         self._known: dict[Hashable, tuple[Profile, Unschedulable]] = {}
         self._grounds: dict[Hashable, set[Grounds]] = {}
         """By what pods of equal specs have in common, what refusals went by."""
+        self._recent = RecentRefusals()
         queue.spare(self.sparing)
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
+        self._recent.note(_spec(cycle.incoming), self._clock.now())
         grounds = lasting_grounds(cycle, profile, why)
         signs = None if grounds is None else _signs(cycle, profile, grounds)
         if grounds is not None and signs is not None:
@@ -68,7 +75,14 @@ class KnownRefusals(Feature):
 
     def sparing(self, queued: QueuedPod) -> Hashable | None:
         """Which refusal tells that an early retry is of no use."""
+        spec = _spec(queued.info)
+        if self._recent.rests(spec, self._clock.now()):
+            return spec
         return self._find(queued, self._profiles.of(queued.info.pod))
+
+    def next_due(self) -> float | None:
+        """When pods of the next kind that rests may be tried early."""
+        return self._recent.next_end(self._clock.now())
 
     def _find(self, queued: QueuedPod, profile: Profile) -> Hashable | None:
         self._catch_up()

@@ -23,6 +23,7 @@ from moorage.framework.verdicts import Rejection, unschedulable
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Attempt
 from moorage.scheduler.known_refusals import in_common
+from moorage.scheduler.recent_refusals import REST_SECONDS
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.testing.small_cluster import profile_of
 from moorage.watch.api_resources import NODES, PODS
@@ -104,6 +105,21 @@ async def one_after_the_other(world: World) -> None:
         await world.cluster.delete(PODS, "default", f"old-{number}", grace_period_seconds=0)
         await world.clock.sleep(0.5)
         assert len(world.placed()) == 10
+
+
+def test_pods_that_leave_within_a_moment_are_one_attempt_of_who_backs_off() -> None:
+    world = World(sparing=True)
+    world.apply(*full_node(), pod("large").requesting(cpu="10"))
+
+    async def all_leave_within_a_moment(world: World) -> None:
+        for number in range(10):
+            await world.cluster.delete(PODS, "default", f"old-{number}", grace_period_seconds=0)
+            await world.clock.sleep(REST_SECONDS / 20)
+        await world.clock.sleep(REST_SECONDS)
+        assert "large" in world.placed()
+
+    world.run(all_leave_within_a_moment)
+    assert world.seen.attempts["default/large"] <= 4
 
 
 def refusals(world: World) -> int:
