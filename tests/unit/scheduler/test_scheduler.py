@@ -19,6 +19,7 @@ from moorage import (
     Rejection,
     Reserve,
     Wait,
+    unschedulable,
 )
 from moorage.api.node import ZONE_LABEL
 from moorage.app import built_in_plugins
@@ -456,3 +457,23 @@ def test_a_pod_of_another_scheduler_that_is_rejected_rests_nobody() -> None:
     world.run(story)
 
     assert world.node_of("ours") == "a"
+
+
+class NeverReady(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        assert cycle.client is not None
+        await cycle.client.wait_until(lambda: False, 0.01)
+        return unschedulable("its volume is not there")
+
+
+def test_a_pod_that_is_refused_at_pre_bind_is_tried_again_after_a_back_off() -> None:
+    """Others wait at Permit at the latest for something to change; this one asks again."""
+    world = World(node("a"), pod("web"), plugins=(NeverReady,))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(10)
+
+    world.run(story)
+
+    refused = [each for each in world.attempts if each.result is Result.UNSCHEDULABLE]
+    assert [round(each.time) for each in refused] == [1000, 1002, 1005]
