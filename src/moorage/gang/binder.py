@@ -183,6 +183,7 @@ class GangBinder:
             if bound:
                 self._reservations.keep(self._group, released)
         for placement in released:
+            self._outcome.withdraw(placement.cycle.pod)
             self._outcome.undo(placement)
         for placement in released:
             self._put_back(placement)

@@ -91,6 +91,7 @@ class GangRefusals:
         self._lifecycle.back_off(group, retry=True)
         for queued in members:
             if queued is not popped:
+                self._outcome.withdraw(queued.info.pod)
                 self._outcome.put_back(queued, (), (), error=True)
         profile = self._profiles.by_name[popped.info.pod.spec.scheduler_name]
         self._outcome.failed(popped, self._cycles.begin(popped, profile), profile, error)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from moorage.api.pod import Pod
 from moorage.bind import binder, status_patches
 from moorage.bind.permits import PodsInPreBind, WaitingPods
 from moorage.cache.cache import Cache
@@ -105,9 +106,19 @@ class Outcome:
             self._reporter.nominated(cycle.pod, node)
 
     def _give_up(self, placement: Placement, expected: bool) -> None:
+        self.withdraw(placement.cycle.pod)
         self.undo(placement)
         if expected:
             self._reporter.nominated(placement.cycle.pod, "")
+
+    def withdraw(self, pod: Pod) -> None:
+        """Promise a pod no node any more, as kube-scheduler does where an attempt went wrong or did
+        not end in a binding: it is to look anew, and others may take the room."""
+        promised, known = self._cache.nominations.node_of(pod.uid), self._known.pod(pod.key)
+        self._cache.nominations.remove(pod.uid)
+        if known is not None and known.uid == pod.uid:
+            if promised is not None or known.status.nominated_node_name:
+                self._reporter.nominated(pod, "")
 
     def bound(self, placement: Placement) -> None:
         """The pod is bound: say so, and let PostBind plugins know."""
@@ -133,6 +144,7 @@ class Outcome:
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, error: SchedulingError
     ) -> None:
         """Something went wrong that was not the pod's fault."""
+        self.withdraw(cycle.pod)
         plugin, point = (error.plugin, error.point) if isinstance(error, PluginError) else ("", "")
         message, empty = str(error), isinstance(error, NoNodesError)
         result = Result.UNSCHEDULABLE if empty else Result.ERROR
@@ -164,6 +176,8 @@ class Outcome:
         if nominated is not None:
             for make_room in self._features.nominated:
                 make_room(cycle, profile, nominated)
+        elif isinstance(why, Rejection) or not profile.post_filter:
+            self.withdraw(cycle.pod)
         for hear in self._features.put_back:
             hear(cycle)
         queued.seen_as = None if cycle.pod is queued.info.pod else cycle.pod
