@@ -127,10 +127,13 @@ def lasting_grounds(cycle: Cycle, profile: Profile, why: Unschedulable) -> Groun
     """What a refusal went by that holds for equal pods until something changes; None where it may
     not hold.
 
-    Not where room is made, where a node rests or somebody is spared for a time, or where anybody
-    had a say who does not promise to say the same. Who had none can only refuse more another time.
+    Not where the pod was promised a node, which no equal pod has been, where room is made, where a
+    node rests or somebody is spared for a time, or where anybody had a say who does not promise to
+    say the same. Who had none can only refuse more another time.
     """
     if (why.nominated is not None and why.nominated.node) or why.diagnosis.pending_plugins:
+        return None
+    if _is_promised(cycle.cache, cycle.incoming):
         return None
     if cycle.extenders or cycle.cache.resting or eviction.rule(cycle) is not None:
         return None
@@ -147,6 +150,12 @@ def lasting_grounds(cycle: Cycle, profile: Profile, why: Unschedulable) -> Groun
     names = sorted({plugin.plugin_name() for plugin in about_volumes})
     by_name = any(plugin is not None and plugin.reads_claims for plugin in others)
     return Grounds(_label_keys(cycle, others), tuple(names), by_name)
+
+
+def _is_promised(cache: Cache, info: PodInfo) -> bool:
+    """Whether a pod was promised a node; its status may not say so yet."""
+    in_memory = cache.nominations.node_of(info.uid) is not None
+    return in_memory or bool(info.pod.status.nominated_node_name)
 
 
 def _is_about_volumes(plugin: Plugin) -> bool:

@@ -310,3 +310,31 @@ def test_where_any_label_may_count_so_may_the_owner() -> None:
     assert in_common(made("a"), None) == in_common(made("a"), None)
     assert in_common(made("a"), None) != in_common(made("b"), None)
     assert in_common(made("a"), ("app",)) == in_common(made("b"), ("app",))
+
+
+def lingering(name: str, on: str) -> PodBuilder:
+    """A pod that takes its time to leave."""
+    made = pod(name).requesting(cpu="4").on(on)
+    made.raw["metadata"]["finalizers"] = ["example.com/slow"]
+    return made
+
+
+def test_that_a_pod_waits_for_its_victims_is_nothing_to_pods_that_have_none() -> None:
+    world = World(sparing=True)
+    world.apply(*(node(f"n{n}").offering(cpu="4", pods="110") for n in range(2)))
+    world.apply(node("small").offering(cpu="1", pods="110"))
+    world.apply(lingering("victim-0", "n0"), lingering("victim-1", "n1"))
+    world.apply(pod("tiny").requesting(cpu="1").prioritised(1000).on("small"))
+
+    async def story(world: World) -> None:
+        world.apply(pod("first").requesting(cpu="4").prioritised(100))
+        await world.clock.sleep(3)
+        await world.cluster.delete(PODS, "default", "tiny", grace_period_seconds=0)
+        await world.clock.sleep(0.5)
+        world.apply(pod("second").requesting(cpu="4").prioritised(100))
+        await world.clock.sleep(3)
+
+    world.run(story)
+
+    assert "terminating pod on the nominated node" in world.seen.messages["default/first"]
+    assert "preempting 1 victims" in world.seen.messages["default/second"]
