@@ -87,7 +87,7 @@ class KnownRefusals(Feature):
     def _find(self, queued: QueuedPod, profile: Profile) -> Hashable | None:
         self._catch_up()
         info = queued.info
-        if not self._known or info.pod.status.nominated_node_name:
+        if not self._known or _is_promised(self._cache, info):
             return None
         for grounds in self._grounds.get(_spec(info), ()):
             signs: Signs | None = ()

@@ -338,3 +338,29 @@ def test_that_a_pod_waits_for_its_victims_is_nothing_to_pods_that_have_none() ->
 
     assert "terminating pod on the nominated node" in world.seen.messages["default/first"]
     assert "preempting 1 victims" in world.seen.messages["default/second"]
+
+
+def test_a_promise_that_its_status_does_not_tell_yet_is_no_reason_against_the_pod_itself() -> None:
+    """An equal pod is refused because of it, while the API server takes its time."""
+    world = World(sparing=True)
+    world.apply(node("n0").offering(cpu="4", pods="110"))
+    world.apply(pod("victim").requesting(cpu="4").on("n0"))
+    patch = world.cluster.patch_pod_status
+
+    async def patch_slowly(namespace: str, name: str, *given: Any) -> None:
+        if name == "first":
+            await world.clock.sleep(3)
+        await patch(namespace, name, *given)
+
+    world.cluster.patch_pod_status = patch_slowly  # type: ignore[method-assign]
+
+    async def story(world: World) -> None:
+        world.apply(pod("first").requesting(cpu="4").prioritised(100))
+        await world.clock.sleep(0.3)
+        await world.cluster.delete(PODS, "default", "victim", grace_period_seconds=0)
+        world.apply(pod("second").requesting(cpu="4").prioritised(100))
+        await world.clock.sleep(10)
+
+    world.run(story)
+
+    assert world.placed() == {"first"}
