@@ -1,7 +1,8 @@
 """Event handlers: a change updates the cache, and the queue hears of it.
 
 Pods bound to a node are counted, whoever bound them. Pods without a node are queued if one of our
-profiles is theirs, and left alone otherwise. A pod that has finished is as good as gone.
+profiles is theirs, and left alone otherwise; but a node that any of them was nominated for is kept
+for it, until it says so no longer. A pod that has finished is as good as gone.
 """
 
 from collections.abc import Callable, Container
@@ -59,6 +60,8 @@ class EventHandlers:
             self._pod_assigned(old, new)
         elif new.spec.scheduler_name in self._schedulers:
             self._pod_waiting(old, new)
+        elif old is not None:
+            self._note_given_up(old, new)
 
     def _pod_assigned(self, old: Pod | None, new: Pod) -> None:
         if old is None or not old.spec.node_name:
@@ -79,10 +82,7 @@ class EventHandlers:
             self._tell(None, new)
         else:
             self._queue.update(old, info)
-            if change_events.gives_up_nomination(old, new):
-                if not new.status.nominated_node_name:
-                    self._cache.nominations.remove(new.uid)
-                self._give_up(old)
+            self._note_given_up(old, new)
 
     def _pod_gone(self, old: Pod) -> None:
         self._cache.nominations.remove(old.uid)
@@ -95,6 +95,12 @@ class EventHandlers:
             return
         self._queue.delete(old.uid)
         if change_events.gives_up_nomination(old, None):
+            self._give_up(old)
+
+    def _note_given_up(self, old: Pod, new: Pod) -> None:
+        if change_events.gives_up_nomination(old, new):
+            if not new.status.nominated_node_name:
+                self._cache.nominations.remove(new.uid)
             self._give_up(old)
 
     def _give_up(self, pod: Pod) -> None:

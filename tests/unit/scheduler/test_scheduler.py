@@ -144,6 +144,23 @@ def test_a_pod_of_another_scheduler_is_counted_but_never_touched() -> None:
     assert world.attempts[-1].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
 
 
+def test_room_promised_to_a_pod_of_another_scheduler_is_free_when_the_promise_is_taken_back() -> None:
+    theirs = pod("theirs").requesting(cpu="4").prioritised(100).scheduled_by("another")
+    theirs.raw.setdefault("status", {})["nominatedNodeName"] = "a"
+    world = World(node("a").offering(cpu="4"), theirs, pod("web").requesting(cpu="4"))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(5)
+        assert world.node_of("web") is None
+        taken_back, uid = {"status": {"nominatedNodeName": None}}, world.pod("theirs")["metadata"]["uid"]
+        await world.cluster.patch_pod_status("default", "theirs", taken_back, uid)
+        await world.clock.sleep(5)
+
+    world.run(story)
+
+    assert world.node_of("web") == "a"
+
+
 def test_a_pod_that_fits_nowhere_says_why_and_is_placed_when_a_node_comes() -> None:
     world = World(node("a").offering(cpu="1"), pod("big").requesting(cpu="2"))
 
