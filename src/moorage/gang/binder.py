@@ -184,9 +184,10 @@ class GangBinder:
                 self._reservations.keep(self._group, released)
         for placement in released:
             self._outcome.withdraw(placement.cycle.pod)
-            self._outcome.undo(placement)
+            self._outcome.release(placement)
         for placement in released:
             self._put_back(placement)
+        self._outcome.tell_of_room(released)
         self._reservations.review(self._group)
         if whole:
             self._status.scheduled(self._group, bound)

@@ -99,13 +99,20 @@ class EventHandlers:
 
     def _note_given_up(self, old: Pod, new: Pod) -> None:
         if change_events.gives_up_nomination(old, new):
+            taken_back = self._cache.nominations.node_of(new.uid) is None
             if not new.status.nominated_node_name:
                 self._cache.nominations.remove(new.uid)
-            self._give_up(old)
+            self._give_up(old, itself=not taken_back)
 
-    def _give_up(self, pod: Pod) -> None:
+    def _give_up(self, pod: Pod, *, itself: bool = True) -> None:
+        """Pods of no higher priority may take the room; the pod `itself` is not woken by what we
+        have taken back, since it was put back then with all that there is to wait for."""
         at_most = change_events.has_priority_at_most(pod.priority)
-        self._queue.move(ASSIGNED_POD_DELETE, pod, None, self._now(), only=at_most)
+
+        def only(other: Pod) -> bool:
+            return at_most(other) and (itself or other.uid != pod.uid)
+
+        self._queue.move(ASSIGNED_POD_DELETE, pod, None, self._now(), only=only)
 
     def _nominate(self, pod: Pod) -> None:
         node = pod.status.nominated_node_name

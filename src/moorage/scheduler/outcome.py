@@ -1,6 +1,6 @@
 """The outcome of an attempt: the pod is bound, or goes back to the queue with its reason."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -92,10 +92,12 @@ class Outcome:
             cycle.timer.step("", "Error")
             self._give_up(placement, expected)
             self.failed(queued, cycle, profile, error)
+            self.tell_of_room([placement])
         else:
             if refused is not None:
                 self._give_up(placement, expected)
                 self.unschedulable(queued, cycle, profile, refused)
+                self.tell_of_room([placement])
             else:
                 self.bound(placement)
         finally:
@@ -106,8 +108,7 @@ class Outcome:
             self._reporter.nominated(cycle.pod, node)
 
     def _give_up(self, placement: Placement, expected: bool) -> None:
-        self.withdraw(placement.cycle.pod)
-        self.undo(placement)
+        self.release(placement)
         if expected:
             self._reporter.nominated(placement.cycle.pod, "")
 
@@ -130,15 +131,27 @@ class Outcome:
             cycle.timer.step("", "Error")
             self._observers.failed(cycle.pod.key, cycle.attempt, error)
 
-    def undo(self, placement: Placement) -> None:
-        """Take a placed pod off its node; others may fit there now."""
+    def release(self, placement: Placement) -> None:
+        """Take a placed pod off its node. It is to be put back, and others to be told, after."""
         cycle = placement.cycle
         for error in unplace(placement.profile, cycle, placement.node):
             self._observers.failed(cycle.pod.key, cycle.attempt, error)
-        pod = cycle.pod
-        spec = msgspec.structs.replace(pod.spec, node_name=placement.node.name)
-        left = msgspec.structs.replace(pod, spec=spec)
-        self._queue.move(ASSIGNED_POD_DELETE, left, None, self._clock.now())
+
+    def tell_of_room(self, released: Sequence[Placement]) -> None:
+        """Pods were taken off their nodes, and put back: others may fit there now.
+
+        As in kube-scheduler they do not hear of it themselves: that is why they are put back first.
+        They would try the same again at once.
+        """
+        own = {placement.queued.info.uid for placement in released}
+        for placement in released:
+            pod = placement.cycle.pod
+            spec = msgspec.structs.replace(pod.spec, node_name=placement.node.name)
+            left = msgspec.structs.replace(pod, spec=spec)
+            now = self._clock.now()
+            self._queue.move(
+                ASSIGNED_POD_DELETE, left, None, now, only=lambda other: other.uid not in own
+            )
 
     def failed(
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, error: SchedulingError

@@ -33,6 +33,7 @@ from moorage.config.loader import load
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
+from moorage.framework.events import ASSIGNED_POD_DELETE, EventHint
 from moorage.framework.plugin import Plugin
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
@@ -323,6 +324,34 @@ def test_a_pod_that_nobody_permits_in_time_is_unreserved_and_forgotten() -> None
         world.attempts[1].message
     )
     assert scheduler.cache.assumed <= {"default/web"}
+
+
+class WaitsForRoom(Permit, frozen=True):
+    """Lets nobody through, and says that a pod which leaves may change that."""
+
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Wait:
+        return Wait(1.0)
+
+    def events(self) -> tuple[EventHint, ...]:
+        return (EventHint(ASSIGNED_POD_DELETE),)
+
+
+def test_a_pod_that_nobody_permits_is_not_woken_by_leaving_its_own_node() -> None:
+    world = World(node("a"), pod("web"), plugins=(WaitsForRoom,))
+
+    world.run(settle)
+
+    assert [each.result for each in world.attempts] == [Result.SCHEDULED, Result.UNSCHEDULABLE]
+
+
+def test_others_are_tried_when_a_pod_that_nobody_permits_leaves_its_node() -> None:
+    pods = (pod("web").requesting(cpu="1").prioritised(1), pod("other").requesting(cpu="1"))
+    world = World(node("a").offering(cpu="1"), *pods, plugins=(WaitsForRoom,))
+
+    world.run(settle)
+
+    placed = [each.pod for each in world.attempts if each.result is Result.SCHEDULED]
+    assert placed[:2] == ["default/web", "default/other"]
 
 
 class Prepares(PreBind, frozen=True):
