@@ -6,18 +6,22 @@ for it, until it says so no longer. A pod that has finished is as good as gone.
 """
 
 from collections.abc import Callable, Container
+from typing import Final
+
+import msgspec
 
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.bind.permits import WaitingPods
 from moorage.cache.cache import Cache
-from moorage.framework.events import ASSIGNED_POD_ADD, Action, ClusterEvent, Resource
+from moorage.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE
 from moorage.queue import change_events
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.watch.reflector import Change
 
-ASSIGNED_POD_DELETE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+DELETED: Final = "the pod was deleted"
+BEING_DELETED: Final = "the pod is being deleted"
 
 
 class EventHandlers:
@@ -72,6 +76,8 @@ class EventHandlers:
 
     def _pod_waiting(self, old: Pod | None, new: Pod) -> None:
         if self._cache.node_of(new.uid) is not None:
+            if new.is_terminating and (old is None or not old.is_terminating):
+                self._assumed_pod_deleted(new.uid, BEING_DELETED)
             return
         info = self._cache.info(new)
         queued = self._queue.find(new.uid) if old is None else None
@@ -85,17 +91,34 @@ class EventHandlers:
             self._note_given_up(old, new)
 
     def _pod_gone(self, old: Pod) -> None:
+        was_assumed = old.uid in self._cache.assumed
+        if was_assumed:
+            self._assumed_pod_deleted(old.uid, DELETED)
         self._cache.nominations.remove(old.uid)
         self._cache.remove_pod(old.uid)
-        waiting = self._waiting.get(old.uid)
-        if waiting is not None:
-            waiting.reject("", "the pod was deleted")
         if old.spec.node_name:
             self._tell(old, None)
             return
         self._queue.delete(old.uid)
-        if change_events.gives_up_nomination(old, None):
+        if not was_assumed and change_events.gives_up_nomination(old, None):
             self._give_up(old)
+
+    def _assumed_pod_deleted(self, uid: str, reason: str) -> None:
+        """Free the room of a pod that will not be bound: others are to have it at once.
+
+        One that waits at Permit is rejected, and gives back everything. Later it can be stopped no
+        longer, and is counted no longer: its binding goes on, and is refused by the API server.
+        """
+        info, node = self._cache.pod(uid), self._cache.node_of(uid)
+        waiting = self._waiting.get(uid)
+        if waiting is not None:
+            waiting.reject("", reason)
+        else:
+            self._cache.remove_pod(uid)
+            self._cache.nominations.remove(uid)
+        if info is not None and node is not None:
+            left = on_node(info.pod, node)
+            self._queue.move(ASSIGNED_POD_DELETE, left, None, self._now())
 
     def _note_given_up(self, old: Pod, new: Pod) -> None:
         if change_events.gives_up_nomination(old, new):
@@ -137,6 +160,12 @@ class EventHandlers:
         for event in change_events.events_of_change(old, new):
             before = None if event is ASSIGNED_POD_ADD else old  # new there
             self._queue.move(event, before, new, self._now())
+
+
+def on_node(pod: Pod, node: str) -> Pod:
+    """A pod as if it had been bound."""
+    spec = msgspec.structs.replace(pod.spec, node_name=node)
+    return msgspec.structs.replace(pod, spec=spec)
 
 
 def _live(obj: KubeObject | None) -> Pod | None:

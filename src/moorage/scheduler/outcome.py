@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from moorage.api.pod import Pod
 from moorage.bind import binder, status_patches
 from moorage.bind.permits import PodsInPreBind, WaitingPods
@@ -13,12 +11,13 @@ from moorage.clock import Clock
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.framework.events import ASSIGNED_POD_DELETE
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import NoNodesError, PluginError, Rejection, SchedulingError
 from moorage.observe.observers import Observers
 from moorage.observe.records import Result
 from moorage.queue.scheduling_queue import SchedulingQueue
-from moorage.scheduler.event_handlers import ASSIGNED_POD_DELETE
+from moorage.scheduler.event_handlers import on_node
 from moorage.scheduler.feature import Features
 from moorage.scheduler.intake import KnownObjects
 from moorage.scheduler.placement import Placement, unplace
@@ -145,10 +144,7 @@ class Outcome:
         """
         own = {placement.queued.info.uid for placement in released}
         for placement in released:
-            pod = placement.cycle.pod
-            spec = msgspec.structs.replace(pod.spec, node_name=placement.node.name)
-            left = msgspec.structs.replace(pod, spec=spec)
-            now = self._clock.now()
+            left, now = on_node(placement.cycle.pod, placement.node.name), self._clock.now()
             self._queue.move(
                 ASSIGNED_POD_DELETE, left, None, now, only=lambda other: other.uid not in own
             )
