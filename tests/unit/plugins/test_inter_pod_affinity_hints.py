@@ -15,9 +15,9 @@ from moorage.plugins.inter_pod_affinity.plugin import InterPodAffinity
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def term(app: str = "web", operator: str = "In") -> dict[str, Any]:
+def term(app: str = "web", operator: str = "In", key: str = ZONE_LABEL) -> dict[str, Any]:
     expression = {"key": "app", "operator": operator, "values": [app]}
-    return {"labelSelector": {"matchExpressions": [expression]}, "topologyKey": ZONE_LABEL}
+    return {"labelSelector": {"matchExpressions": [expression]}, "topologyKey": key}
 
 
 def pod(app: str = "web", on: str = "n0", nominated: str = "", **affinity: Any) -> Pod:
@@ -36,6 +36,8 @@ def node(**labels: str) -> Node:
 SEEKING = pod("new", on="", podAffinity=[term()])
 SOCIAL = pod("web", on="", podAffinity=[term()])
 SHUNNING = pod("new", on="", podAntiAffinity=[term()])
+SEEKING_TWICE = pod("new", on="", podAffinity=[term(), term(key="rack")])
+PARTICULAR = pod("new", on="", podAffinity=[term()], podAntiAffinity=[term("db")])
 PLAIN = pod("new", on="")
 
 
@@ -102,6 +104,16 @@ def test_after_assigned_pod_change(
     [
         pytest.param(SEEKING, None, node(zone="x"), Hint.QUEUE, id="a node in a zone came"),
         pytest.param(SEEKING, None, node(), Hint.SKIP, id="a node in no zone came"),
+        pytest.param(
+            SEEKING_TWICE,
+            None,
+            node(zone="x"),
+            Hint.QUEUE,
+            id="a node in a zone and in no rack came, with whoever is on it",
+        ),
+        pytest.param(
+            PARTICULAR, None, node(), Hint.QUEUE, id="any node came, to a pod that shuns, too"
+        ),
         pytest.param(SEEKING, node(), node(zone="x"), Hint.QUEUE, id="a node got a zone"),
         pytest.param(SEEKING, node(zone="x"), node(zone="y"), Hint.QUEUE, id="a node moved"),
         pytest.param(

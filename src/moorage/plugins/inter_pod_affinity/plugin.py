@@ -98,8 +98,10 @@ def _may_be_first(terms: PodTerms, pod: Pod, gone: Pod) -> bool:
 
 
 def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
-    """A node matters if it is new and has every topology that the pod seeks, or if it has moved.
+    """A node matters if it is new and has a topology that the pod seeks, or if it has moved.
 
+    Whom the pod seeks may be on the new node, and so in a topology that another node is in, too. To
+    a pod that seeks nothing or shuns somebody, any new node matters.
     It moves to a topology of an affinity term, or away from any: somebody who is shunned may be
     left behind there, or somebody who shuns.
     """
@@ -108,7 +110,9 @@ def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
         return Hint.QUEUE
     sought = [term.topology_key for term in terms.affinity]
     if old is None:
-        return Hint.QUEUE if all(key in new.labels for key in sought) else Hint.SKIP
+        anywhere = not sought or bool(terms.anti_affinity)
+        helps = anywhere or any(key in new.labels for key in sought)
+        return Hint.QUEUE if helps else Hint.SKIP
     came = any(key in new.labels and old.labels.get(key) != new.labels[key] for key in sought)
     left = any(new.labels.get(key) != value for key, value in old.labels.items())
     return Hint.QUEUE if came or left else Hint.SKIP
