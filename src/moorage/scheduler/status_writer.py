@@ -11,8 +11,8 @@ would say so for good.
    an expired token, a lease that ran out and may be renewed yet) is written again, later each time,
    for as long as the pod waits and nothing newer is to be said.
 5. Why a pod waits is written and told at once; that it waits for something else by now, a little
-   later, and not at all where it is bound by then. While others come and go, a pod is refused again
-   and again.
+   later, and not at all where it is bound or has another reason by then. While others come and go,
+   a pod is refused again and again.
 """
 
 import asyncio
@@ -92,6 +92,8 @@ class StatusWriter:
             if not earlier:
                 self._start(self._again(pod, REWORDED_SECONDS), f"status/{pod.key}")
         else:
+            if "conditions" in patch["status"]:
+                self._untold.pop(pod.uid, None)
             tell()
             self._begin(pod)
 

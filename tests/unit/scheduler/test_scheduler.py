@@ -145,7 +145,9 @@ def test_a_pod_of_another_scheduler_is_counted_but_never_touched() -> None:
     assert world.attempts[-1].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
 
 
-def test_room_promised_to_a_pod_of_another_scheduler_is_free_when_the_promise_is_taken_back() -> None:
+def test_room_promised_to_a_pod_of_another_scheduler_is_free_when_the_promise_is_taken_back() -> (
+    None
+):
     theirs = pod("theirs").requesting(cpu="4").prioritised(100).scheduled_by("another")
     theirs.raw.setdefault("status", {})["nominatedNodeName"] = "a"
     world = World(node("a").offering(cpu="4"), theirs, pod("web").requesting(cpu="4"))
@@ -153,7 +155,10 @@ def test_room_promised_to_a_pod_of_another_scheduler_is_free_when_the_promise_is
     async def story(world: World) -> None:
         await world.clock.sleep(5)
         assert world.node_of("web") is None
-        taken_back, uid = {"status": {"nominatedNodeName": None}}, world.pod("theirs")["metadata"]["uid"]
+        taken_back, uid = (
+            {"status": {"nominatedNodeName": None}},
+            world.pod("theirs")["metadata"]["uid"],
+        )
         await world.cluster.patch_pod_status("default", "theirs", taken_back, uid)
         await world.clock.sleep(5)
 

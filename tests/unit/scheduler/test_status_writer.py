@@ -181,6 +181,41 @@ def test_what_is_written_is_told_when_it_is_written(fate: str) -> None:
     assert told[1:] == ([] if fate == "is bound" else [(10 + REWORDED_SECONDS, "third")])
 
 
+def test_what_another_reason_has_replaced_is_not_told_after_it() -> None:
+    clock = VirtualClock(0.0)
+    told: list[str] = []
+
+    async def main() -> None:
+        writer, _ = await writer_on(clock)
+        writer.write(waiting(), condition("first"), lambda: told.append("first"))
+        await clock.sleep(10)
+        writer.write(waiting(), condition("second"), lambda: told.append("second"))
+        await clock.sleep(1)
+        third = condition("third", reason="SchedulerError")
+        writer.write(waiting(), third, lambda: told.append("third"))
+        await clock.sleep(10)
+
+    run_virtual(main(), clock)
+    assert told == ["first", "third"]
+
+
+def test_what_is_to_be_told_is_told_with_a_nomination_that_is_written_before() -> None:
+    clock = VirtualClock(0.0)
+    told: list[float] = []
+
+    async def main() -> None:
+        writer, _ = await writer_on(clock)
+        writer.write(waiting(), condition("first"))
+        await clock.sleep(10)
+        writer.write(waiting(), condition("second"), lambda: told.append(clock.now()))
+        await clock.sleep(1)
+        writer.write(waiting(), {"status": {"nominatedNodeName": "a"}})
+        await clock.sleep(10)
+
+    run_virtual(main(), clock)
+    assert told == [11.0]
+
+
 def test_another_reason_and_a_nomination_are_written_at_once() -> None:
     clock = VirtualClock(0.0)
 
