@@ -116,9 +116,10 @@ class Outcome:
         not end in a binding: it is to look anew, and others may take the room."""
         promised, known = self._cache.nominations.node_of(pod.uid), self._known.pod(pod.key)
         self._cache.nominations.remove(pod.uid)
-        if known is not None and known.uid == pod.uid:
-            if promised is not None or known.status.nominated_node_name:
-                self._reporter.nominated(pod, "")
+        if known is None or known.uid != pod.uid:
+            return
+        if promised is not None or known.status.nominated_node_name:
+            self._reporter.nominated(pod, "")
 
     def bound(self, placement: Placement) -> None:
         """The pod is bound: say so, and let PostBind plugins know."""

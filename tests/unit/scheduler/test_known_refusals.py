@@ -48,9 +48,14 @@ class Seen:
 class World:
     """A cluster, and a scheduler that does without attempts whose end is known, or does not."""
 
-    def __init__(self, sparing: bool, plugins: tuple[Plugin, ...] = ()) -> None:
+    def __init__(
+        self,
+        sparing: bool,
+        plugins: tuple[Plugin, ...] = (),
+        cluster: type[MemoryCluster] = MemoryCluster,
+    ) -> None:
         self.clock = VirtualClock(1000.0)
-        self.cluster = MemoryCluster(clock=self.clock, rng=random.Random(1))
+        self.cluster = cluster(clock=self.clock, rng=random.Random(1))
         self.seen = Seen()
         self._sparing = sparing
         self._profile = profile_of(list(plugins), False, NO_LIMITS)
@@ -340,19 +345,20 @@ def test_that_a_pod_waits_for_its_victims_is_nothing_to_pods_that_have_none() ->
     assert "preempting 1 victims" in world.seen.messages["default/second"]
 
 
+class SlowStatus(MemoryCluster):
+    """An API server that takes three seconds to write the status of pods named `first`."""
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
+        if name == "first":
+            await self.clock.sleep(3)
+        await super().patch_pod_status(namespace, name, patch, uid)
+
+
 def test_a_promise_that_its_status_does_not_tell_yet_is_no_reason_against_the_pod_itself() -> None:
     """An equal pod is refused because of it, while the API server takes its time."""
-    world = World(sparing=True)
+    world = World(sparing=True, cluster=SlowStatus)
     world.apply(node("n0").offering(cpu="4", pods="110"))
     world.apply(pod("victim").requesting(cpu="4").on("n0"))
-    patch = world.cluster.patch_pod_status
-
-    async def patch_slowly(namespace: str, name: str, *given: Any) -> None:
-        if name == "first":
-            await world.clock.sleep(3)
-        await patch(namespace, name, *given)
-
-    world.cluster.patch_pod_status = patch_slowly  # type: ignore[method-assign]
 
     async def story(world: World) -> None:
         world.apply(pod("first").requesting(cpu="4").prioritised(100))

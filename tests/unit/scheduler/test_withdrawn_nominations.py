@@ -1,4 +1,4 @@
-"""A pod that does not get to the node it was promised is promised none: others may take the room."""
+"""A pod that does not get to the node it was promised is promised none; others may go there."""
 
 from typing import Any
 
