@@ -75,6 +75,8 @@ class GangRefusals:
             message += f" {said}" if said else ""
         if not group.leaving:
             self._lifecycle.back_off(group)
+            for queued in members:
+                self._outcome.withdraw(queued.info.pod)
         self._report(first, misfit, message)
         refused = {refusal.queued.info.uid: refusal.plugins for refusal in misfit.refused}
         left = [

@@ -324,6 +324,24 @@ def test_while_victims_leave_the_room_is_promised_and_the_group_waits() -> None:
     assert set(world.bound()) == {"vip-0", "vip-1"}
 
 
+def test_a_group_that_does_not_fit_after_all_keeps_no_room_for_itself() -> None:
+    lows = [low(f"low-{i}", "ab"[i // 2], grace=30) for i in range(4)]
+    nodes = [node(name).offering(cpu="2") for name in "ab"]
+    world = GangWorld(*nodes, *lows, group("vip", 4), *vips(4), stopping=20)
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(5)
+        promised = world.scheduler.cache.nominations
+        assert sorted(promised.nodes()) == ["a", "b"]
+        world.apply(node("a").offering(cpu="2").cordoned(), pod("next").requesting(cpu="2"))
+        await world.clock.sleep(25)
+        assert promised.nodes() == []
+
+    world.run(story)
+
+    assert world.bound() == {"next": "b"}
+
+
 def test_a_budget_is_respected_where_others_can_leave() -> None:
     world = GangWorld(
         node("a").offering(cpu="2"),
