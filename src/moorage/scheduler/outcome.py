@@ -74,7 +74,7 @@ class Outcome:
         says nothing.
         """
         queued, profile, cycle, node, _, waits = placement
-        expected = False
+        expected, at_pre_bind = False, False
         try:
             expected = bool(waits) or binder.will_prepare(profile, cycle, node)
             if expected:
@@ -84,6 +84,7 @@ class Outcome:
                 self._queue.done(queued.info.uid)
                 preparing = binder.run_pre_bind(profile, cycle, node)
                 refused = await self._preparing.run(queued.info.uid, preparing)
+                at_pre_bind = refused is not None
             if refused is None:
                 async with self._statuses.binding(queued.info.uid):
                     await binder.run_bind(profile, cycle, node)
@@ -95,7 +96,8 @@ class Outcome:
         else:
             if refused is not None:
                 self._give_up(placement, expected)
-                self.unschedulable(queued, cycle, profile, refused)
+                said = refused.message if at_pre_bind else ""
+                self.unschedulable(queued, cycle, profile, refused, said)
                 self.tell_of_room([placement])
             else:
                 self.bound(placement)
@@ -165,15 +167,23 @@ class Outcome:
             self._say_why(cycle, "Unschedulable" if empty else "SchedulerError", message)
 
     def unschedulable(
-        self, queued: QueuedPod, cycle: Cycle, profile: Profile, why: Unschedulable | Rejection
+        self,
+        queued: QueuedPod,
+        cycle: Cycle,
+        profile: Profile,
+        why: Unschedulable | Rejection,
+        said: str = "",
     ) -> None:
-        """The pod fits nowhere, or was refused where it did; room may be made for it."""
+        """The pod fits nowhere, or was refused where it did; room may be made for it.
+
+        `said` is told as it is, in place of a count of nodes.
+        """
         if isinstance(why, Unschedulable):
             rejected, pending = why.diagnosis.unschedulable_plugins, why.diagnosis.pending_plugins
             message, nominated = why.message, why.nominated
         else:
             rejected, pending = {why.plugin}, set()
-            message, nominated = f"0/1 nodes are available: 1 {why.message}.", None
+            message, nominated = said or f"0/1 nodes are available: 1 {why.message}.", None
         self._reporter.attempted(
             queued,
             cycle,

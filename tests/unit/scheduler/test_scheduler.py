@@ -528,3 +528,4 @@ def test_a_pod_that_is_refused_at_pre_bind_is_tried_again_after_a_back_off() -> 
 
     refused = [each for each in world.attempts if each.result is Result.UNSCHEDULABLE]
     assert [round(each.time) for each in refused] == [1000, 1002, 1005]
+    assert {each.message for each in refused} == {"its volume is not there"}
