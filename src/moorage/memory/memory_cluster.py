@@ -70,13 +70,22 @@ class MemoryCluster:
 
     def apply(self, object: Raw) -> KubeObject:
         """Put an object in as it is written, status and all, in place of one of the same name."""
+        self.keep_uids([object])
         return self._apply(manifest_loader.resource_of(object), object)
 
     def load(self, documents: Iterable[Raw]) -> list[KubeObject]:
         """Apply the objects of manifests, lists taken apart, each kind after those it refers to."""
-        return [
-            self._apply(resource, raw) for resource, raw in manifest_loader.in_load_order(documents)
-        ]
+        ordered = manifest_loader.in_load_order(documents)
+        self.keep_uids(raw for _, raw in ordered)
+        return [self._apply(resource, raw) for resource, raw in ordered]
+
+    def keep_uids(self, objects: Iterable[Raw]) -> None:
+        """Give no object a uid that one of these has, though it may be applied later."""
+        for each in objects:
+            metadata = each.get("metadata")
+            uid = metadata.get("uid") if isinstance(metadata, dict) else None
+            if isinstance(uid, str):
+                self.registry.stamps.keep_uid(uid)
 
     def read(self, resource: Resource, namespace: str, name: str) -> Raw:
         """The object as it is now."""

@@ -29,13 +29,21 @@ class Stamps:
         self._rng = rng
         self._second = -1
         self._text = ""
+        self._given: set[str] = set()
+
+    def keep_uid(self, uid: str) -> None:
+        """Never make this one: an object came with it, perhaps from a generator of the same seed."""
+        self._given.add(uid)
 
     def uid(self) -> str:
-        """A version 4 UUID."""
-        bits = self._rng.getrandbits(128)
-        bits = bits & ~(0xF000 << 64) & ~(0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
-        text = f"{bits:032x}"
-        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+        """A version 4 UUID that no object came with."""
+        while True:
+            bits = self._rng.getrandbits(128)
+            bits = bits & ~(0xF000 << 64) & ~(0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
+            text = f"{bits:032x}"
+            uid = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+            if uid not in self._given:
+                return uid
 
     def name(self, prefix: str) -> str:
         """A name from `generateName`: the prefix and five letters or digits that spell nothing."""

@@ -103,6 +103,7 @@ def load_cluster(
             ranked.append((_rank(manifest), manifest))
         except ApiError as error:
             problems.append(f"{manifest.place}: {error}")
+    cluster.keep_uids(manifest.raw for _, manifest in ranked)
     for _, manifest in sorted(ranked, key=itemgetter(0)):
         try:
             cluster.apply(manifest.raw)

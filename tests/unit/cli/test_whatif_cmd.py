@@ -45,6 +45,25 @@ kind: Pod
 metadata: {name: big, namespace: default}
 spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "4"}}}]}
 """
+LARGE = """
+---
+apiVersion: v1
+kind: Node
+metadata: {name: large}
+status: {allocatable: {cpu: "100", memory: 800Gi, pods: "110"}}
+"""
+JOB = """
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: batch, namespace: default}
+spec:
+  parallelism: 2
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]
+"""
 SCENARIOS = """
 apiVersion: moorage/v1
 kind: WhatIf
@@ -67,16 +86,16 @@ profiles:
 """
 
 
-def asked(tmp_path: Path, *arguments: str) -> Result:
+def asked(tmp_path: Path, *arguments: str, more: str = "") -> Result:
     cluster = tmp_path / "cluster.yaml"
-    cluster.write_text(CLUSTER)
+    cluster.write_text(CLUSTER + more)
     (tmp_path / "scenarios.yaml").write_text(SCENARIOS)
     (tmp_path / "packed.yaml").write_text(PACKED)
     return CliRunner().invoke(main, ["whatif", str(cluster), *arguments])
 
 
-def answers(tmp_path: Path, *arguments: str) -> list[dict[str, Any]]:
-    result = asked(tmp_path, *arguments, "-o", "json")
+def answers(tmp_path: Path, *arguments: str, more: str = "") -> list[dict[str, Any]]:
+    result = asked(tmp_path, *arguments, "-o", "json", more=more)
     assert result.exit_code == 0, result.output
     found: list[dict[str, Any]] = json.loads(result.stdout)
     return found
@@ -135,6 +154,22 @@ def test_the_table_names_who_moves_and_the_kpis(tmp_path: Path) -> None:
     assert "MOVED" in result.output
     assert "pods that wait" in result.output
     assert "allocation of cpu" in result.output
+
+
+def test_pods_that_are_made_for_a_scenario_are_attempted(tmp_path: Path) -> None:
+    """Their uids come from the seed that those of the pods before them came from."""
+    (told,) = answers(tmp_path, "--scale", "deployment/web=30", more=LARGE)
+
+    assert told["becomes_pending"] == []
+    assert len(told["becomes_placed"]) == 28
+
+
+def test_pods_that_are_made_for_a_job_are_too(tmp_path: Path) -> None:
+    (told,) = answers(tmp_path, "--add-node", "9=b1", "--scale", "job/batch=20", more=JOB)
+
+    assert told["becomes_pending"] == []
+    assert told["gone"] == []
+    assert sum("/batch-" in each["pod"] for each in told["becomes_placed"]) == 18
 
 
 @pytest.mark.parametrize(

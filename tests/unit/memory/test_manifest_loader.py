@@ -1,4 +1,5 @@
 import datetime
+import random
 from typing import Any
 
 import pytest
@@ -50,6 +51,20 @@ def test_what_is_missing_is_added(cluster: MemoryCluster) -> None:
     assert restored["spec"]["schedulerName"] == "default-scheduler"
     assert restored["spec"]["priority"] == 0
     assert restored["metadata"]["uid"]
+
+
+def test_a_uid_that_an_object_comes_with_is_given_to_no_other() -> None:
+    """Not even to one that is loaded before it."""
+    first = MemoryCluster(rng=random.Random(7)).apply(pod("old"))
+    cluster = MemoryCluster(rng=random.Random(7))
+    dumped = pod("old")
+    dumped["metadata"]["uid"] = first.metadata.uid
+
+    loaded = cluster.load([pod("new"), dumped])
+    made = cluster.apply(pod("newer"))
+
+    assert loaded[1].metadata.uid == first.metadata.uid
+    assert len({each.metadata.uid for each in (*loaded, made)}) == 3
 
 
 def test_a_priority_given_is_kept(cluster: MemoryCluster) -> None:
