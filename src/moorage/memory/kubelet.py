@@ -79,7 +79,8 @@ class Kubelet:
         try:
             metadata = self._cluster.read(PODS, namespace, name)["metadata"]
             grace = metadata.get("deletionGracePeriodSeconds") or 0
-            if grace:
+            is_kept = not grace and metadata.get("finalizers")
+            if metadata.get("deletionTimestamp") and not is_kept:
                 await self._cluster.clock.sleep(min(seconds, grace))
                 await self.finish_termination(namespace, name, metadata["uid"])
         except (Conflict, NotFound):

@@ -32,7 +32,7 @@ class Stamps:
         self._given: set[str] = set()
 
     def keep_uid(self, uid: str) -> None:
-        """Never make this one: an object came with it, perhaps from a generator of the same seed."""
+        """Never make this one: an object came with it, perhaps from a run of the same seed."""
         self._given.add(uid)
 
     def uid(self) -> str:

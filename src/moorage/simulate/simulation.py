@@ -267,9 +267,11 @@ def _forget_unbound(cluster: MemoryCluster, scheduler: Scheduler) -> None:
 
 
 def _is_busy(cluster: MemoryCluster, scheduler: Scheduler) -> bool:
-    """Whether pods are being bound, or victims are still leaving."""
-    leaving = (pod for pod in pods_in(cluster) if pod.is_terminating)
-    return scheduler.binding > 0 or next(leaving, None) is not None
+    """Whether pods are being bound, or are leaving: nobody here takes their finalizers away."""
+    entries = cluster.registry.store.table(PODS).entries.values()
+    found = (entry.raw["metadata"] for entry in entries)
+    leaving = (each.get("deletionTimestamp") and not each.get("finalizers") for each in found)
+    return scheduler.binding > 0 or any(leaving)
 
 
 def pods_in(cluster: MemoryCluster) -> list[Pod]:

@@ -36,6 +36,59 @@ def test_a_table_shows_where_pods_went(tmp_path: Path) -> None:
     assert "1 of 1 pods placed on 1 nodes" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("metadata", "phase", "left"),
+    [
+        pytest.param(
+            "deletionGracePeriodSeconds: 30, finalizers: [a.b/c]",
+            "Running",
+            ["old", "web"],
+            id="a finalizer keeps a pod beyond its grace period",
+        ),
+        pytest.param(
+            "deletionGracePeriodSeconds: 0, finalizers: [a.b/c]",
+            "Running",
+            ["old", "web"],
+            id="or one whose grace period is over",
+        ),
+        pytest.param(
+            "finalizers: [a.b/c]", "Running", ["old", "web"], id="or one without a grace period"
+        ),
+        pytest.param("finalizers: [a.b/c]", "Failed", ["old", "web"], id="or one that has failed"),
+        pytest.param(
+            "deletionGracePeriodSeconds: 30",
+            "Running",
+            ["web"],
+            id="without finalizers it leaves when its grace period ends",
+        ),
+        pytest.param(
+            "deletionGracePeriodSeconds: 0",
+            "Running",
+            ["web"],
+            id="or at once where that is over",
+        ),
+        pytest.param("labels: {}", "Running", ["web"], id="or where it has none"),
+    ],
+)
+def test_a_pod_that_is_terminating_keeps_no_run_going(
+    tmp_path: Path, metadata: str, phase: str, left: list[str]
+) -> None:
+    pod = f"""
+apiVersion: v1
+kind: Pod
+metadata:
+  {{name: old, uid: u-1, creationTimestamp: "2023-01-01T00:00:00Z",
+    deletionTimestamp: "2024-01-01T00:00:00Z", {metadata}}}
+spec: {{nodeName: a, containers: [{{name: c, image: i}}]}}
+status: {{phase: {phase}}}
+"""
+
+    result = simulate(tmp_path, str(tmp_path), "-o", "json", all_yaml=f"{NODE}---{POD}---{pod}")
+
+    assert result.exit_code == 0, result.output
+    assert [pod["name"] for pod in json.loads(result.stdout)["pods"]] == left
+
+
 @pytest.mark.parametrize("output", ["json", "yaml"])
 def test_data_comes_as_json_or_yaml(tmp_path: Path, output: str) -> None:
     result = simulate(tmp_path, str(tmp_path), "-o", output, all_yaml=f"{NODE}---{POD}")
