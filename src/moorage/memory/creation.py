@@ -66,7 +66,9 @@ def add_object(
     metadata = raw["metadata"]
     if resource.namespaced:
         metadata["namespace"] = metadata.get("namespace") or "default"
-        namespace_lifecycle.admit_to_namespace(registry, resource, metadata)
+        namespace_lifecycle.admit_to_namespace(
+            registry, resource, metadata, from_server=from_server
+        )
     else:
         metadata.pop("namespace", None)
     key = _named(registry, resource, metadata)

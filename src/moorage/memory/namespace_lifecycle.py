@@ -15,8 +15,13 @@ from moorage.watch.api_server import Raw
 UNDELETABLE = frozenset({"default", "kube-public", "kube-system"})
 
 
-def admit_to_namespace(registry: ObjectRegistry, resource: Resource, metadata: Raw) -> None:
-    """Let an object in, refuse it, or make its namespace first, as the options say."""
+def admit_to_namespace(
+    registry: ObjectRegistry, resource: Resource, metadata: Raw, *, from_server: bool = False
+) -> None:
+    """Let an object in, refuse it, or make its namespace first, as the options say.
+
+    One that was taken from some server was there before its namespace began to end.
+    """
     name = metadata["namespace"]
     table = registry.store.table(NAMESPACES)
     entry = table.entries.get(name)
@@ -24,7 +29,7 @@ def admit_to_namespace(registry: ObjectRegistry, resource: Resource, metadata: R
         if not registry.options.auto_namespaces:
             raise error_messages.not_found(NAMESPACES, name)
         registry.store.create(table, name, _new(registry, name))
-    elif is_terminating(entry):
+    elif is_terminating(entry) and not from_server:
         why = f"unable to create new content in namespace {name} because it is being terminated"
         raise error_messages.forbidden(resource, metadata, why)
 

@@ -67,6 +67,32 @@ def test_a_uid_that_an_object_comes_with_is_given_to_no_other() -> None:
     assert len({each.metadata.uid for each in (*loaded, made)}) == 3
 
 
+ENDING: Raw = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {"name": "ending", "deletionTimestamp": "2024-01-01T00:00:00Z"},
+    "status": {"phase": "Terminating"},
+}
+
+
+def test_a_dump_of_a_namespace_that_ends_keeps_its_objects(cluster: MemoryCluster) -> None:
+    inside = pod()
+    inside["metadata"] |= {"namespace": "ending", "uid": "u"}
+    inside["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
+
+    cluster.load([ENDING, inside])
+
+    assert cluster.read(PODS, "ending", "web")["metadata"]["uid"] == "u"
+
+
+def test_a_new_object_is_not_let_into_a_namespace_that_ends(cluster: MemoryCluster) -> None:
+    inside = pod()
+    inside["metadata"]["namespace"] = "ending"
+
+    with pytest.raises(Forbidden, match="unable to create new content in namespace ending"):
+        cluster.load([ENDING, inside])
+
+
 def test_a_priority_given_is_kept(cluster: MemoryCluster) -> None:
     cluster.apply(pod(priority=7))
 
