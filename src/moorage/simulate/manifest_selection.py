@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -14,32 +14,34 @@ from moorage.simulate.manifest_files import Manifest
 _ENCODER: Final = msgspec.msgpack.Encoder()
 ObjectKey = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
-Seen = dict[ObjectKey, Manifest]
 
 
 def select_readable(
     found: Iterable[Manifest], skipped: list[str], *, strict: bool = False
 ) -> list[Manifest]:
-    """Those that scheduling reads; with `strict` all others are refused."""
-    kept: list[Manifest] = []
-    problems: list[str] = []
+    """Those that scheduling reads; with `strict` all others are refused.
+
+    `skipped` is told what is left out, and what is not taken as it is written.
+    """
+    selection = _Selection()
     unread: list[Manifest] = []
-    seen: Seen = {}
     for manifest in found:
         if not manifest.kind:
-            problems.append(f"{manifest.place}: kind: missing")
+            selection.refuse(manifest, "kind: missing")
         elif is_read(manifest):
-            _keep(manifest, seen, kept, problems)
+            selection.keep(manifest)
         elif strict:
             what = f"{manifest.kind} {manifest.name} is not read by scheduling (--strict)"
-            problems.append(f"{manifest.place}: {what}")
+            selection.refuse(manifest, what)
         else:
             unread.append(manifest)
-    if problems:
-        raise InputError(problems)
+    if selection.problems:
+        raise InputError(selection.problems)
     if unread:
         skipped.append(_line(unread))
-    return kept
+    if selection.copies:
+        skipped.append(_copies_line(selection.copies))
+    return selection.kept
 
 
 def is_read(manifest: Manifest) -> bool:
@@ -64,23 +66,54 @@ def _line(unread: list[Manifest]) -> str:
     return f"not read by scheduling, skipped: {kinds}"
 
 
-def _keep(manifest: Manifest, seen: Seen, kept: list[Manifest], problems: list[str]) -> None:
-    metadata = manifest.raw.get("metadata")
-    if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
-        problems.append(f"{manifest.place}: {manifest.kind}: metadata.name: missing")
-        return
-    key = object_key(manifest)
-    first = seen.get(key) if manifest.name else None
-    if first is not None:
-        problems.append(
-            f"{manifest.place}: {manifest.kind} {manifest.name} is already in {first.place}"
+class _Selection:
+    """What is kept so far, what is wrong, and who has whose uid."""
+
+    def __init__(self) -> None:
+        self.kept: list[Manifest] = []
+        self.problems: list[str] = []
+        self.copies: list[tuple[Manifest, Manifest]] = []
+        """Each object with the uid of one before it, and that one."""
+        self._seen: dict[ObjectKey, Manifest] = {}
+        self._uids: dict[str, Manifest] = {}
+
+    def refuse(self, manifest: Manifest, why: str) -> None:
+        self.problems.append(f"{manifest.place}: {why}")
+
+    def keep(self, manifest: Manifest) -> None:
+        metadata = manifest.raw.get("metadata")
+        named = isinstance(metadata, dict) and (
+            metadata.get("name") or metadata.get("generateName")
         )
-        return
-    try:
-        _ENCODER.encode(manifest.raw)
-    except OverflowError:
+        if not isinstance(metadata, dict) or not named:
+            return self.refuse(manifest, f"{manifest.kind}: metadata.name: missing")
         what = f"{manifest.kind} {manifest.name}"
-        problems.append(f"{manifest.place}: {what}: a number in it does not fit into 64 bits")
-        return
-    seen[key] = manifest
-    kept.append(manifest)
+        key = object_key(manifest)
+        first = self._seen.get(key) if manifest.name else None
+        if first is not None:
+            return self.refuse(manifest, f"{what} is already in {first.place}")
+        try:
+            _ENCODER.encode(manifest.raw)
+        except OverflowError:
+            return self.refuse(manifest, f"{what}: a number in it does not fit into 64 bits")
+        self._seen[key] = manifest
+        self.kept.append(self._with_own_uid(manifest, metadata))
+
+    def _with_own_uid(self, manifest: Manifest, metadata: dict[str, Any]) -> Manifest:
+        """The object, to be given another uid where it is a copy: an API server would, too."""
+        uid = metadata.get("uid")
+        first = self._uids.setdefault(uid, manifest) if isinstance(uid, str) and uid else manifest
+        if first is manifest:
+            return manifest
+        self.copies.append((manifest, first))
+        own = {field: value for field, value in metadata.items() if field != "uid"}
+        return manifest._replace(raw={**manifest.raw, "metadata": own})
+
+
+def _copies_line(copies: list[tuple[Manifest, Manifest]]) -> str:
+    copy, first = copies[0]
+    more = f", and {len(copies) - 1} more are copies, too" if len(copies) > 1 else ""
+    return (
+        f"{copy.place}: {copy.kind} {copy.name} has the metadata.uid of {first.kind} {first.name} "
+        f"in {first.place}{more}: copies are given uids of their own, as by an API server"
+    )

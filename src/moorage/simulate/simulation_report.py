@@ -125,7 +125,9 @@ def _pods(simulation: Simulation) -> tuple[PodReport, ...]:
                 node=pod.spec.node_name,
                 score=last.score if last and pod.spec.node_name and last.feasible > 1 else None,
                 message=(
-                    simulation.story.reasons.get(pod.uid, "") if last else _unattempted(pod, gated)
+                    simulation.story.reasons.get(pod.uid, "")
+                    if last
+                    else _unattempted(pod, gated, simulation.scheduler.profiles)
                 )
                 if state == "pending"
                 else "",
@@ -159,10 +161,14 @@ def _owner(simulation: Simulation, pod: Pod) -> str:
     return f"{found['kind']} {found['name']}" if found else f"{owner.kind} {owner.name}"
 
 
-def _unattempted(pod: Pod, queued: Any) -> str:
+def _unattempted(pod: Pod, queued: Any, profiles: Container[str]) -> str:
     """Why a pod waits that was not the one to be attempted: of a group, one is, for all of it."""
-    if queued is None:
+    if pod.is_terminating:
+        return "it is being deleted; it is left alone"
+    if queued is None and pod.spec.scheduler_name not in profiles:
         return "no profile of this scheduler is its own; it is left alone"
+    if queued is None:
+        return "not attempted"
     told = (c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.message)
     return next(told, "") or queued.gated_reason or "not attempted"
 

@@ -89,6 +89,30 @@ status: {{phase: {phase}}}
     assert [pod["name"] for pod in json.loads(result.stdout)["pods"]] == left
 
 
+def test_copies_of_a_pod_are_pods_of_their_own(tmp_path: Path) -> None:
+    copied = POD.replace(
+        "name: web", 'name: {}, uid: u-1, creationTimestamp: "2023-01-01T00:00:00Z"'
+    )
+    pods = "---".join(copied.replace("{}", name, 1) for name in ("one", "two", "three"))
+
+    result = simulate(tmp_path, str(tmp_path), "-o", "json", all_yaml=f"{NODE}---{pods}")
+
+    assert [pod["node"] for pod in json.loads(result.stdout)["pods"]] == ["a"] * 3
+    (warning,) = result.stderr.splitlines()
+    assert "all.yaml, document 3: Pod two has the metadata.uid of Pod one in " in warning
+    assert "all.yaml, document 2, and 1 more are copies, too" in warning
+
+
+def test_a_pod_that_waits_while_it_is_deleted_is_told_so(tmp_path: Path) -> None:
+    leaving = 'name: web, deletionTimestamp: "2024-01-01T00:00:00Z", finalizers: [a.b/c]'
+    pod = POD.replace("name: web", leaving)
+
+    result = simulate(tmp_path, str(tmp_path), "-o", "json", all_yaml=f"{NODE}---{pod}")
+
+    (told,) = json.loads(result.stdout)["pods"]
+    assert told["message"] == "it is being deleted; it is left alone"
+
+
 @pytest.mark.parametrize("output", ["json", "yaml"])
 def test_data_comes_as_json_or_yaml(tmp_path: Path, output: str) -> None:
     result = simulate(tmp_path, str(tmp_path), "-o", output, all_yaml=f"{NODE}---{POD}")
