@@ -17,8 +17,13 @@ from moorage.watch.api_resources import POD_DISRUPTION_BUDGETS, Resource
 from moorage.watch.api_server import Raw
 
 _LOAD_ORDER: Final = {plural: index for index, plural in enumerate(KEPT_RESOURCES)}
-_MOVED: Final = ("extensions", "apps", "batch", "policy", "")
-"""Groups that a kind of Kubernetes may be taken to be in by mistake; any other has its own."""
+_BY_LOWER_CASE: Final = {
+    name.lower(): resource
+    for plural, resource in KEPT_RESOURCES.items()
+    for name in (plural, resource.kind)
+}
+_CORE_EVENT: Final = ("v1", "Event")
+"""The one kind of Kubernetes that is in two groups; this one is not kept."""
 
 
 def find_resource(raw: Raw) -> Resource | None:
@@ -34,20 +39,24 @@ def find_resource(raw: Raw) -> Resource | None:
 
 
 def version_complaint(raw: Raw) -> str:
-    """What is wrong with an object's apiVersion, or nothing: another group's kind is no mistake."""
+    """What is wrong with an object's apiVersion, or with the spelling of its kind, or nothing.
+
+    Another group's kind is no mistake; the groups that have no dot are all of Kubernetes' own.
+    """
     api_version, kind = str(raw.get("apiVersion") or ""), str(raw.get("kind") or "")
-    resource = KEPT_KINDS.get(kind)
-    if resource is None or api_version == resource.api_version:
+    resource = _BY_LOWER_CASE.get(kind.lower())
+    if resource is None or (api_version, kind) == _CORE_EVENT:
         return ""
+    if (api_version, kind) == (resource.api_version, resource.kind):
+        return ""
+    right = f"that of a {resource.kind} is {resource.api_version}"
     if not api_version:
-        return f"apiVersion: missing; that of a {kind} is {resource.api_version}"
-    found, group = find_resource(raw), kinds.group_of(api_version)
-    if (found is None and group in _MOVED) or (found is not None and group == resource.group):
-        return (
-            f'no matches for kind "{kind}" in version "{api_version}": '
-            f"that of a {kind} is {resource.api_version}"
-        )
-    return ""
+        return f"apiVersion: missing; {right}"
+    group = kinds.group_of(api_version)
+    if "." in group and (kind == resource.kind or group != resource.group):
+        return ""
+    spelt = "" if kind == resource.kind else f"it is spelt {resource.kind}; "
+    return f'no matches for kind "{kind}" in version "{api_version}": {spelt}{right}'
 
 
 def resource_of(raw: Raw) -> Resource:

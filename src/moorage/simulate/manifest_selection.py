@@ -30,6 +30,8 @@ def select_readable(
             selection.refuse(manifest, "kind: missing")
         elif is_read(manifest):
             selection.keep(manifest)
+        elif complaint := manifest_loader.version_complaint(manifest.raw):
+            selection.refuse(manifest, complaint)
         elif strict:
             what = f"{manifest.kind} {manifest.name} is not read by scheduling (--strict)"
             selection.refuse(manifest, what)
@@ -39,6 +41,8 @@ def select_readable(
         raise InputError(selection.problems)
     if unread:
         skipped.append(_line(unread))
+    if selection.outdated:
+        skipped.append(_outdated_line(selection.outdated))
     if selection.copies:
         skipped.append(_copies_line(selection.copies))
     return selection.kept
@@ -74,6 +78,8 @@ class _Selection:
         self.problems: list[str] = []
         self.copies: list[tuple[Manifest, Manifest]] = []
         """Each object with the uid of one before it, and that one."""
+        self.outdated: list[tuple[Manifest, str]] = []
+        """Each object of a version that its group does not have, and the complaint."""
         self._seen: dict[ObjectKey, Manifest] = {}
         self._uids: dict[str, Manifest] = {}
 
@@ -96,6 +102,8 @@ class _Selection:
             _ENCODER.encode(manifest.raw)
         except OverflowError:
             return self.refuse(manifest, f"{what}: a number in it does not fit into 64 bits")
+        if complaint := manifest_loader.version_complaint(manifest.raw):
+            self.outdated.append((manifest, complaint))
         self._seen[key] = manifest
         self.kept.append(self._with_own_uid(manifest, metadata))
 
@@ -108,6 +116,12 @@ class _Selection:
         self.copies.append((manifest, first))
         own = {field: value for field, value in metadata.items() if field != "uid"}
         return manifest._replace(raw={**manifest.raw, "metadata": own})
+
+
+def _outdated_line(outdated: list[tuple[Manifest, str]]) -> str:
+    first, complaint = outdated[0]
+    others = f" and {len(outdated) - 1} more" if len(outdated) > 1 else ""
+    return f"{first.place}{others}: {complaint}; taken as that"
 
 
 def _copies_line(copies: list[tuple[Manifest, Manifest]]) -> str:

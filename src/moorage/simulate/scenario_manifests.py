@@ -73,9 +73,11 @@ def _objects(files: list[Path]) -> list[KubeObject]:
 
 
 def _is_kept(manifest: Manifest) -> bool:
+    """Whether an object is for the cluster, which refuses one whose apiVersion is a mistake."""
     if simulated_feeds.is_measurement(manifest.raw):
         return False
-    return manifest_loader.find_resource(manifest.raw) is not None
+    kept = manifest_loader.find_resource(manifest.raw) is not None
+    return kept or bool(manifest_loader.version_complaint(manifest.raw))
 
 
 def _arrival(pod: Pod, at: float, runs: float | None) -> Arrival:

@@ -89,6 +89,17 @@ status: {{phase: {phase}}}
     assert [pod["name"] for pod in json.loads(result.stdout)["pods"]] == left
 
 
+def test_a_version_that_a_group_does_not_have_is_said(tmp_path: Path) -> None:
+    pod = POD.replace("apiVersion: v1", "apiVersion: v2")
+
+    result = simulate(tmp_path, str(tmp_path), all_yaml=f"{NODE}---{pod}")
+
+    assert result.exit_code == 0, result.output
+    assert "1 of 1 pods placed" in result.stdout
+    wrong = 'no matches for kind "Pod" in version "v2": that of a Pod is v1; taken as that'
+    assert f"all.yaml, document 2: {wrong}" in result.stderr
+
+
 def test_copies_of_a_pod_are_pods_of_their_own(tmp_path: Path) -> None:
     copied = POD.replace(
         "name: web", 'name: {}, uid: u-1, creationTimestamp: "2023-01-01T00:00:00Z"'
@@ -178,7 +189,7 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
         pytest.param("a: [", "all.yaml", id="broken YAML"),
         pytest.param("- 1", "all.yaml, document 1: not an object but a list", id="no object"),
         pytest.param(
-            f"{NODE}---{POD.replace('1', '1x')}",
+            NODE + "---" + POD.replace('cpu: "1"', "cpu: 1x"),
             'all.yaml, document 2: Pod in version "v1" cannot be handled as a Pod: '
             'spec.containers[0].resources.requests[cpu]: "1x": quantities must match',
             id="a wrong quantity",
@@ -189,6 +200,27 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
             id="a duplicate object",
         ),
         pytest.param("metadata: {name: x}", "document 1: kind: missing", id="no kind"),
+        pytest.param(
+            "{kind: Deployment, metadata: {name: x}}",
+            "document 1: apiVersion: missing; that of a Deployment is apps/v1",
+            id="no apiVersion",
+        ),
+        pytest.param(
+            "{apiVersion: extensions/v1beta1, kind: Deployment, metadata: {name: x}}",
+            'document 1: no matches for kind "Deployment" in version "extensions/v1beta1": '
+            "that of a Deployment is apps/v1",
+            id="an apiVersion that has gone",
+        ),
+        pytest.param(
+            "{apiVersion: apps/v1, kind: Pod, metadata: {name: x}}",
+            'no matches for kind "Pod" in version "apps/v1": that of a Pod is v1',
+            id="another kind's apiVersion",
+        ),
+        pytest.param(
+            "{apiVersion: v1, kind: pod, metadata: {name: x}}",
+            'no matches for kind "pod" in version "v1": it is spelt Pod; that of a Pod is v1',
+            id="a kind in lower case",
+        ),
         pytest.param(
             "{apiVersion: v1, kind: Pod, spec: {}}",
             "document 1: Pod: metadata.name: missing",

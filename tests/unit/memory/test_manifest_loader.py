@@ -220,7 +220,10 @@ def test_what_is_not_kept_is_refused_by_name(
         pytest.param("batch/v1beta1", "CronJob", "batch/v1", id="a version that has gone"),
         pytest.param("v1", "Lease", "coordination.k8s.io/v1", id="a lease of the core group"),
         pytest.param("", "Pod", "v1", id="none at all"),
+        pytest.param("app/v1", "Deployment", "apps/v1", id="a group that nobody has"),
         pytest.param("v1", "Pod", "", id="the right one is no mistake"),
+        pytest.param("v1", "Event", "", id="nor is an Event of the core group"),
+        pytest.param("resource.k8s.io/v1beta1", "ResourceClaim", "", id="nor a version of late"),
         pytest.param("batch.volcano.sh/v1alpha1", "Job", "", id="nor is another group's kind"),
     ],
 )
@@ -228,6 +231,33 @@ def test_a_wrong_or_missing_api_version_is_said(api_version: str, kind: str, wan
     said = manifest_loader.version_complaint({"apiVersion": api_version, "kind": kind})
 
     assert said.endswith(f"that of a {kind} is {want}") if want else said == ""
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "want"),
+    [
+        pytest.param("v1", "pod", ("Pod", "v1"), id="a pod in lower case"),
+        pytest.param("apps/v1", "deployments", ("Deployment", "apps/v1"), id="a plural"),
+        pytest.param(
+            "scheduling.k8s.io/v1",
+            "Priorityclass",
+            ("PriorityClass", "scheduling.k8s.io/v1"),
+            id="a class in a group with a dot",
+        ),
+        pytest.param("example.com/v1", "pod", None, id="another group may spell it so"),
+        pytest.param("v1", "gadget", None, id="a kind that nobody knows has no right spelling"),
+    ],
+)
+def test_a_kind_that_is_spelt_wrong_is_said(
+    api_version: str, kind: str, want: tuple[str, str] | None
+) -> None:
+    said = manifest_loader.version_complaint({"apiVersion": api_version, "kind": kind})
+
+    if want is None:
+        assert said == ""
+    else:
+        assert said.startswith(f'no matches for kind "{kind}" in version "{api_version}": ')
+        assert said.endswith(f"it is spelt {want[0]}; that of a {want[0]} is {want[1]}")
 
 
 def test_a_manifest_that_cannot_be_decoded_is_refused_with_its_place(

@@ -8,6 +8,7 @@ import yaml
 from click.testing import CliRunner
 
 from moorage.cli.main import main
+from moorage.config.field_errors import InputError
 from moorage.simulate.candidate import read_candidates
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_file import read_scenario_file
@@ -221,6 +222,14 @@ def test_manifests_come_at_their_time_and_bound_pods_are_there(tmp_path: Path) -
 
     assert found["wait_s"]["max"] == 30.0
     assert found["cost"] == pytest.approx(7.2 * 100 / 3600)
+
+
+def test_a_manifest_whose_api_version_is_wrong_is_refused(tmp_path: Path) -> None:
+    wrong = {"apiVersion": "v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    (tmp_path / "late.yaml").write_text(yaml.safe_dump(wrong))
+
+    with pytest.raises(InputError, match="that of a Deployment is apps/v1"):
+        written(tmp_path, arrivals={"manifests": [{"files": ["late.yaml"]}]})
 
 
 def test_two_schedulers_share_a_cluster(tmp_path: Path) -> None:
