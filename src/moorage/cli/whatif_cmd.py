@@ -24,6 +24,7 @@ from moorage.config.field_errors import InputError
 from moorage.config.loader import Loaded
 from moorage.explain.what_if_answer import Start, WhatIfAnswer, answer, settle
 from moorage.explain.what_if_changes import AddedNodes, Changes, asked, read_changes
+from moorage.simulate.size_limits import MOST_NODES, MOST_PODS, read_count
 
 
 @click.command(
@@ -127,11 +128,11 @@ def _counted(words: str) -> tuple[str, int]:
     count, _, what = words.partition("=")
     if not count.isdecimal() or not what:
         raise InputError([f"--add-node {words}: write COUNT=FILE or COUNT=NODE, as in 3=node-1"])
-    return what, int(count)
+    return what, read_count(count, MOST_NODES, "nodes of a template", f"--add-node {words}")
 
 
 def _scaled(words: str) -> tuple[str, int]:
     what, _, count = words.rpartition("=")
     if not count.isdecimal() or not what:
         raise InputError([f"--scale {words}: write KIND/[NAMESPACE/]NAME=COUNT"])
-    return what, int(count)
+    return what, read_count(count, MOST_PODS, "pods of a workload", f"--scale {words}")

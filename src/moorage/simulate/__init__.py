@@ -9,6 +9,7 @@
     private_fields      what may hold a secret, taken out of objects of a live cluster
     manifest_selection  the manifests that scheduling reads, each object once
     what_if             changes to a cluster before it is simulated
+    size_limits         how many pods and nodes are held in memory
     simulation          the scheduler runs until nothing is left to do
     run_limits          when a run is over, whatever plugins do
     attempt_log         what the scheduler said: the last attempt at each pod, every error

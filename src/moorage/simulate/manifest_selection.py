@@ -8,7 +8,7 @@ import msgspec
 
 from moorage.config.field_errors import InputError
 from moorage.memory import manifest_loader
-from moorage.simulate import simulated_feeds
+from moorage.simulate import simulated_feeds, size_limits
 from moorage.simulate.manifest_files import Manifest
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -102,6 +102,8 @@ class _Selection:
             _ENCODER.encode(manifest.raw)
         except OverflowError:
             return self.refuse(manifest, f"{what}: a number in it does not fit into 64 bits")
+        if too_large := size_limits.size_complaint(manifest.raw):
+            return self.refuse(manifest, f"{what}: {too_large}")
         if complaint := manifest_loader.version_complaint(manifest.raw):
             self.outdated.append((manifest, complaint))
         self._seen[key] = manifest

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from moorage.config.types import ConfigStruct
+from moorage.simulate.size_limits import MOST_NODES, MOST_PODS
 
 API_VERSION: Final = "moorage/v1"
 KIND: Final = "Scenario"
@@ -12,6 +13,8 @@ KIND: Final = "Scenario"
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
+NodeCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_NODES)]
+PodCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_PODS)]
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -51,7 +54,7 @@ class NodeShape(ConfigStruct, frozen=True):
     """Equal nodes; over `zones` they are dealt out in turn."""
 
     name: str = "node"
-    count: Count = 1
+    count: NodeCount = 1
     cpu: str = ""
     memory: str = ""
     pods: str = "110"
@@ -183,7 +186,7 @@ class Scale(ConfigStruct, frozen=True):
     """From a time on, so many replicas."""
 
     at_seconds: Seconds
-    replicas: Count
+    replicas: PodCount
 
 
 class Deployment(ConfigStruct, frozen=True):

@@ -16,6 +16,7 @@ from moorage.simulate.pod_template import (
     Templates,
 )
 from moorage.simulate.scenario import Arrival, PricedNode, in_order
+from moorage.simulate.size_limits import MOST_NODES, too_many
 from moorage.simulate.trace_table import Row, read_each, read_table
 
 NODE_COLUMNS: Final = (
@@ -46,6 +47,8 @@ def read_nodes(
 def _nodes(row: Row, shares_gpus: bool) -> list[PricedNode]:
     name = row.text("name") or "node"
     count = row.whole("count", 1)
+    if count > MOST_NODES:
+        raise row.fault("count", too_many(MOST_NODES, "nodes of a row"))
     gpus = row.whole("gpu")
     offered = {
         "cpu": row.quantity("cpu"),

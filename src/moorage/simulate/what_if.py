@@ -8,18 +8,12 @@ from typing import Any, Final
 from moorage.config.field_errors import InputError
 from moorage.simulate import manifest_files
 from moorage.simulate.manifest_files import Manifest
+from moorage.simulate.size_limits import MOST_NODES, MOST_PODS, REPLICA_FIELDS, read_count
 
 _ADD: Final = re.compile(r"(\d+)=(.+)")
 _SCALE: Final = re.compile(r"([A-Za-z]+)/(?:([a-z0-9.-]+)/)?([a-z0-9.-]+)=(\d+)")
 _GIVEN_BY_SERVER: Final = frozenset({"uid", "creationTimestamp", "resourceVersion"})
 _ZONE: Final = "topology.kubernetes.io/zone"
-_FIELDS: Final = {
-    "deployment": "replicas",
-    "replicaset": "replicas",
-    "statefulset": "replicas",
-    "replicationcontroller": "replicas",
-    "job": "parallelism",
-}
 
 
 def add_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
@@ -34,11 +28,12 @@ def add_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
             raise InputError(
                 [f"--add-node {words}: write COUNT=FILE or COUNT=NODE, as in 3=template.yaml"]
             )
+        count = read_count(match[1], MOST_NODES, "nodes of a template", f"--add-node {words}")
         alike = (each for each in found if each.kind == "Node" and each.name == match[2])
         template = next(alike, None) or read_node(match[2])
         taken = {each.name for each in added if each.kind == "Node"}
-        names = (f"{template.name}-{number}" for number in range(1, len(taken) + int(match[1]) + 1))
-        free = [name for name in names if name not in taken][: int(match[1])]
+        names = (f"{template.name}-{number}" for number in range(1, len(taken) + count + 1))
+        free = [name for name in names if name not in taken][:count]
         added += [template._replace(raw=_named(template.raw, name)) for name in free]
     return added
 
@@ -130,12 +125,13 @@ def scale_workloads(found: list[Manifest], given: Iterable[str]) -> list[Manifes
     scaled = list(found)
     for words in given:
         match = _SCALE.fullmatch(words)
-        if match is None or match[1].lower() not in _FIELDS:
-            kinds = ", ".join(_FIELDS)
+        if match is None or match[1].lower() not in REPLICA_FIELDS:
+            kinds = ", ".join(REPLICA_FIELDS)
             raise InputError(
                 [f"--scale {words}: write KIND/[NAMESPACE/]NAME=COUNT, KIND of {kinds}"]
             )
-        kind, namespace, name, count = match.groups()
+        kind, namespace, name, digits = match.groups()
+        count = read_count(digits, MOST_PODS, "pods of a workload", f"--scale {words}")
         hits = [
             index
             for index, each in enumerate(scaled)
@@ -147,7 +143,7 @@ def scale_workloads(found: list[Manifest], given: Iterable[str]) -> list[Manifes
             said = "there is no such workload" if not hits else "several: name the namespace"
             raise InputError([f"--scale {words}: {said}"])
         raw = scaled[hits[0]].raw
-        spec = {**(raw.get("spec") or {}), _FIELDS[kind.lower()]: int(count)}
+        spec = {**(raw.get("spec") or {}), REPLICA_FIELDS[kind.lower()]: count}
         scaled[hits[0]] = scaled[hits[0]]._replace(raw={**raw, "spec": spec})
     return scaled
 

@@ -233,6 +233,13 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
             id="replicas that are no number",
         ),
         pytest.param(
+            "{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, "
+            "spec: {replicas: 2147483647}}",
+            "document 1: Deployment x: spec.replicas: 2147483647: too many: "
+            "at most 2,000,000 pods of a workload are held in memory",
+            id="more replicas than are held in memory",
+        ),
+        pytest.param(
             "{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {}}",
             "spec.template.spec.containers: Required value",
             id="a workload without a template",

@@ -206,6 +206,14 @@ def test_what_if_a_workload_were_scaled(tmp_path: Path) -> None:
         ("--drain", "z", "there is no such node"),
         ("--scale", "deployment/none=2", "there is no such workload"),
         ("--scale", "service/x=2", "KIND of deployment"),
+        (
+            "--scale",
+            "deployment/none=99999999999",
+            "--scale deployment/none=99999999999: too many: "
+            "at most 2,000,000 pods of a workload are held in memory",
+        ),
+        ("--scale", f"deployment/none={'9' * 5000}", "at most 2,000,000 pods"),
+        ("--add-node", "99999999999=a", "--add-node 99999999999=a: too many: at most 200,000"),
         ("--node", "z", "there is no such node"),
     ],
 )

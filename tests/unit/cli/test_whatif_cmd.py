@@ -179,6 +179,8 @@ def test_pods_that_are_made_for_a_job_are_too(tmp_path: Path) -> None:
         (("--drain", "nope"), "there is no such node"),
         (("--lose-zone", "nope"), "no node is in it"),
         (("--add-node", "b1"), "COUNT=FILE or COUNT=NODE"),
+        (("--add-node", "200001=b1"), "at most 200,000 nodes of a template are held in memory"),
+        (("--scale", "deployment/web=2000001"), "at most 2,000,000 pods of a workload are held"),
     ],
 )
 def test_what_cannot_be_changed_is_said(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
