@@ -75,13 +75,16 @@ class Source(NamedTuple):
         occupied = tuple(each.spec.node_name for each in group.placed.values())
         return Gang(group.key, raws, needed, topology.wanted_packing(group.object), occupied)
 
-    def explain(self, key: str, namespace: str = "") -> Explanation:
-        """Explain one pod: by its gang, where that is what keeps it waiting."""
+    def explain(self, key: str, namespace: str = "", node: str = "") -> Explanation:
+        """Explain one pod: by its gang, where that is what keeps it waiting.
+
+        `node` is the one that was chosen for a pod which is on none yet.
+        """
         found = self.pod(key, namespace)
-        raw, node = self.raw(found), found.spec.node_name
+        raw, node = self.raw(found), found.spec.node_name or node
         reasons = [] if node else self.waits_for(found)
         place = None if node else self.place_in_queue(found)
-        gang = self.gang(found)
+        gang = None if node else self.gang(found)
         whole = None if gang is None else explain_gang(self.world, raw, gang, waits_for=reasons)
         if whole is not None:
             return msgspec.structs.replace(whole, queue_place=place)

@@ -8,8 +8,9 @@ from moorage.app.inputs import read_configuration
 from moorage.app.profile_builder import build_profiles
 from moorage.config.field_errors import InputError
 from moorage.explain.explanation import Explanation
-from moorage.explain.sources import as_it_stands
+from moorage.explain.sources import as_it_stands, full_name
 from moorage.recording.configuration import load_text, recorded_profiles
+from moorage.recording.entries import Placed
 from moorage.recording.manifests import manifests_at
 from moorage.recording.play import Player
 from moorage.recording.what_if import what_if
@@ -45,7 +46,8 @@ def explained(
 ) -> Explanation:
     """Explain a pod on the cluster as it was just before an attempt; without one, its own pod.
 
-    By the configuration of then, unless another is given.
+    That one is explained where the attempt has placed it. By the configuration of then, unless
+    another is given.
     """
     stop = Player(folder, plugins or None).play_until(attempt)
     then = stop.replay.configured
@@ -55,7 +57,12 @@ def explained(
         load_text(then.text, known).loaded if config is None else read_configuration(config, known)
     )
     source = as_it_stands(manifests_at(stop.replay), loaded, known, stop.replay.now)
-    if not pod and stop.entry is None:
-        raise InputError([f"--at {attempt}: name the pod, too"])
-    named = pod or stop.replay.pods[stop.entry.uid].pod.key if stop.entry is not None else pod
-    return source.explain(named, namespace)
+    if stop.entry is None:
+        if not pod:
+            raise InputError([f"--at {attempt}: name the pod, too"])
+        return source.explain(pod, namespace)
+    attempted = stop.replay.pods[stop.entry.uid].pod.key
+    named = full_name(pod, namespace) if pod else attempted
+    outcome = stop.entry.outcome
+    chosen = outcome.node if named == attempted and isinstance(outcome, Placed) else ""
+    return source.explain(named, node=chosen)

@@ -10,6 +10,7 @@ from moorage.cli.main import main
 from moorage.config.field_errors import InputError
 from moorage.recording.past import AS_RECORDED, compared, explained
 from moorage.recording.play import Player
+from moorage.simulate.simulation import pods_of
 from tests.unit.recording.mixed_cluster import Recorded, node, pod, record
 
 PACKING = """
@@ -52,6 +53,28 @@ def test_a_pod_is_explained_as_if_there(small: Recorded) -> None:
 
     assert not told.node
     assert "Insufficient cpu" in str(told)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        pytest.param("", id="the pod of the attempt"),
+        pytest.param("web-0", id="the same pod by its name"),
+    ],
+)
+def test_a_pod_that_the_attempt_has_placed_is_explained_there(small: Recorded, named: str) -> None:
+    told = explained(small.folder, "#2", named)
+
+    nodes = {pod.key: pod.spec.node_name for pod in pods_of(small.simulation)}
+    assert (told.pod, told.state) == ("default/web-0", "placed")
+    assert told.node == nodes["default/web-0"]
+    assert told.scores[told.node]
+
+
+def test_another_pod_than_that_of_the_attempt_waits_there(small: Recorded) -> None:
+    told = explained(small.folder, "#2", "web-7")
+
+    assert (told.pod, told.state) == ("default/web-7", "pending")
 
 
 def test_another_configuration_decides_from_there_on(small: Recorded, tmp_path: Path) -> None:
