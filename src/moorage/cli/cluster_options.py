@@ -161,7 +161,7 @@ class ClusterChoice(NamedTuple):
 
     def _found(self, skipped: list[str]) -> list[Manifest]:
         live = live_manifests.read_cluster(self._selected(), skipped) if self.is_live else []
-        given = manifest_files.read_manifests(self.paths, skipped)
+        given = manifest_files.read_manifests(self.paths, skipped, may_be_empty=bool(live))
         return live_overlay.put_over(live, given, skipped)
 
     def _selected(self) -> SelectedContext:

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from moorage.app import input_files
 from moorage.config.field_errors import InputError
 from moorage.simulate import folder_contents
 from moorage.simulate.folder_contents import SUFFIXES
 from moorage.simulate.manifest_texts import documents_of
+
+_EMPTY: Final = "empty: there is no object in it"
 
 
 class Manifest(NamedTuple):
@@ -35,16 +37,20 @@ class Manifest(NamedTuple):
         return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
-def read_manifests(paths: Iterable[str | Path], skipped: list[str] | None = None) -> list[Manifest]:
+def read_manifests(
+    paths: Iterable[str | Path], skipped: list[str] | None = None, *, may_be_empty: bool = False
+) -> list[Manifest]:
     """Every object of files and folders, lists taken apart; all problems at once.
 
-    `skipped` is told, a line each, what was left out of folders and why.
+    `skipped` is told, a line each, what was left out of folders and why. That all there is are
+    lists without items is a problem, unless it `may_be_empty`.
     """
     reading = _Reading([] if skipped is None else skipped)
     for path in paths:
         reading.read(path)
-    if reading.problems:
-        raise InputError(reading.problems)
+    nothing = reading.empty if not (reading.found or may_be_empty) else []
+    if problems := reading.problems or nothing:
+        raise InputError(problems)
     return reading.found
 
 
@@ -54,6 +60,8 @@ class _Reading:
     def __init__(self, skipped: list[str]) -> None:
         self.found: list[Manifest] = []
         self.problems: list[str] = []
+        self.empty: list[str] = []
+        """Files of lists without items: no mistake beside other objects."""
         self._skipped = skipped
         self._foreign: list[str] = []
         self._seen: set[str] = set()
@@ -98,7 +106,8 @@ class _Reading:
             self.problems.extend(error.problems)
             return
         if is_named and not objects:
-            self.problems.append(f"{title}: empty: there is no object in it")
+            has_lists = any(document is not None for document in documents)
+            (self.empty if has_lists else self.problems).append(f"{title}: {_EMPTY}")
         self.found.extend(objects)
 
 

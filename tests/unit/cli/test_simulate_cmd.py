@@ -21,6 +21,7 @@ kind: Pod
 metadata: {name: web}
 spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}
 """
+EMPTY = '{"apiVersion": "v1", "kind": "List", "items": [], "metadata": {"resourceVersion": ""}}'
 
 
 def simulate(tmp_path: Path, *arguments: str, **files: str) -> Result:
@@ -183,11 +184,27 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["pods"][0]["node"] == "a"
 
 
+def test_an_empty_list_beside_other_objects_adds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "pods.json").write_text(EMPTY)
+
+    result = simulate(
+        tmp_path,
+        str(tmp_path / "all.yaml"),
+        str(tmp_path / "pods.json"),
+        all_yaml=f"{NODE}---{POD}",
+    )
+
+    assert result.exit_code == 0, result.output
+    assert "1 of 1 pods placed" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         pytest.param("a: [", "all.yaml", id="broken YAML"),
         pytest.param("- 1", "all.yaml, document 1: not an object but a list", id="no object"),
+        pytest.param("# nothing", "all.yaml: empty: there is no object in it", id="a comment"),
+        pytest.param(EMPTY, "all.yaml: empty: there is no object in it", id="nothing but no items"),
         pytest.param(
             NODE + "---" + POD.replace('cpu: "1"', "cpu: 1x"),
             'all.yaml, document 2: Pod in version "v1" cannot be handled as a Pod: '
