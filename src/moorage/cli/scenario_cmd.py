@@ -1,17 +1,21 @@
 """The scenario side of `moorage simulate`: one run in virtual time, and its KPIs."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+import msgspec
+import yaml
+from click.core import ParameterSource
 
 from moorage import __version__
 from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import comparison_output
+from moorage.cli.command_exit import DONE, PENDING
 from moorage.cli.record_options import NOT_RECORDED, RecordTo, recording_to
 from moorage.cli.scenario_options import read_configurations, read_scenario, refuse_nothing_done
 from moorage.config.field_errors import InputError
-from moorage.simulate import scenario_file
+from moorage.simulate import result_table, scenario_file
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.comparison import Comparison, compare
 from moorage.simulate.scenario import Scenario
@@ -20,10 +24,50 @@ from moorage.simulate.scenario_run import RunResult, run_scenario, run_scenario_
 if TYPE_CHECKING:
     from moorage.cli.finished_run import FinishedRun
 
+_OWN_CLUSTER: Final = (
+    "tables and scenarios bring their own cluster: keep the live one with `moorage snapshot`, and "
+    "name that file at cluster.manifests of a scenario"
+)
+_IN_KPIS: Final = (
+    "tables and scenarios are told in KPIs, not pod by pod: -o json has them by tenant and by "
+    "workload"
+)
+_CHANGED_THERE: Final = "change the tables or the scenario itself: what-ifs are asked of manifests"
+_AS_WRITTEN: Final = (
+    "it is about manifests that are named here: tables and scenarios are read in one way alone"
+)
+OF_MANIFESTS: Final = {
+    "context": _OWN_CLUSTER,
+    "kubeconfig": _OWN_CLUSTER,
+    "only": _IN_KPIS,
+    "namespace": _IN_KPIS,
+    "node": _IN_KPIS,
+    "added": _CHANGED_THERE,
+    "drained": _CHANGED_THERE,
+    "scaled": _CHANGED_THERE,
+    "strict": _AS_WRITTEN,
+    "validate": _AS_WRITTEN,
+}
+"""Parameters of `moorage simulate` that mean nothing to tables and scenarios, and what to do."""
+
 
 def is_scenario(paths: Sequence[str]) -> bool:
     """Whether what was named is a scenario, and not manifests."""
     return len(paths) == 1 and scenario_file.is_scenario(paths[0])
+
+
+def refuse_options_of_manifests(given: click.Context) -> None:
+    """Raise an InputError that names every option given that would have no effect."""
+    problems = [
+        f"{each.opts[0]}: {OF_MANIFESTS[each.name]}"
+        for each in given.command.params
+        if each.name in OF_MANIFESTS
+        and given.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+    ]
+    if given.params["output"] == "wide":
+        problems.append(f"-o wide: {_IN_KPIS}")
+    if problems:
+        raise InputError(problems)
 
 
 def play(
@@ -34,18 +78,21 @@ def play(
     plugins: Sequence[str],
     seed: int,
     output: str,
+    fail_on_pending: bool = False,
     shown: "FinishedRun | None" = None,
     record: RecordTo = NOT_RECORDED,
-) -> None:
-    """Play a scenario once, and write what came of it; `shown` is served afterwards."""
-    if output == "yaml":
-        raise InputError(["-o yaml: a scenario is told as a table or as json"])
+) -> int:
+    """Play a scenario once, and write what came of it; `shown` is served afterwards.
+
+    The answer is the exit code.
+    """
+    record.check()
     scenario = read_scenario(paths[0] if paths else None, nodes, pods)
     candidate = read_configurations([config] if config else [], plugins)[0]
     if shown is None and not record.folder:
         result = run_scenario(scenario, candidate, seed)
         _write(_compared(scenario, candidate, result), result, output)
-        return
+        return _exit_code(result, fail_on_pending)
     observers = () if shown is None else shown.observers
     with recording_to(record) as recording:
         recording.applied(ConfigBundle(candidate.load()), candidate.plugins(), plugins)
@@ -56,6 +103,11 @@ def play(
     _write(found, result, output)
     if shown is not None:
         shown.serve(scheduler, kpis=comparison_output.kpi_rows(found))
+    return _exit_code(result, fail_on_pending)
+
+
+def _exit_code(result: RunResult, fail_on_pending: bool) -> int:
+    return PENDING if fail_on_pending and result.gave_up else DONE
 
 
 def _compared(scenario: Scenario, candidate: Candidate, result: RunResult) -> Comparison:
@@ -64,9 +116,21 @@ def _compared(scenario: Scenario, candidate: Candidate, result: RunResult) -> Co
 
 
 def _write(found: Comparison, result: RunResult, output: str) -> None:
-    if output == "json":
-        comparison_output.write_json({"seed": result.seed, "kpis": result.kpis, **found.as_data()})
+    if output == "csv":
+        click.echo(result_table.csv_text(found), nl=False)
+        return
+    if output in ("json", "yaml"):
+        data = {"seed": result.seed, "kpis": result.kpis, **found.as_data()}
+        _write_data(data, output)
         return
     comparison_output.print_comparison(found)
     if result.gave_up:
         click.echo(result.gave_up)
+
+
+def _write_data(data: dict[str, Any], output: str) -> None:
+    if output == "json":
+        comparison_output.write_json(data)
+    else:
+        plain = msgspec.to_builtins(data)
+        click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True).encode(), nl=False)

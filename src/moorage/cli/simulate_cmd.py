@@ -126,7 +126,8 @@ def simulate_command(
     scheduled beside what is there. `moorage snapshot` keeps such a cluster in a file.
 
     With --nodes and --pods, tables of nodes and of pods that arrive, run and end, time passes as in
-    a cluster, only faster, and the answer are KPIs.
+    a cluster, only faster, and the answer are KPIs. So it does with a scenario file. Options that
+    change manifests, or choose among pods and nodes, are refused then.
 
     \b
     Examples:
@@ -142,11 +143,14 @@ def simulate_command(
     at fault, and 3 with --fail-on-pending where a pod is pending.
     """
     live = context is not None or kubeconfig is not None
+    in_time = bool(nodes or pods) or scenario_cmd.is_scenario(paths)
+    if in_time:
+        scenario_cmd.refuse_options_of_manifests(click.get_current_context())
     run = _finished_run(http_port) if serve else None
     kept = RecordTo(record, anonymize, record_keep)
-    if nodes or pods or not (paths or live) or scenario_cmd.is_scenario(paths):
-        scenario_cmd.play(paths, nodes, pods, config, plugins, seed, output, run, kept)
-        return
+    if in_time or not (paths or live):
+        played = paths, nodes, pods, config, plugins, seed, output
+        sys.exit(scenario_cmd.play(*played, fail_on_pending, run, kept))
     with stdout_to_stderr(), garbage.frozen(), StageProgress("reading manifests") as progress:
         choice = ClusterChoice(
             paths,

@@ -33,7 +33,7 @@ def write_results(found: Comparison, path: str) -> None:
     elif file.suffix == ".parquet":
         content = _parquet(found, path)
     else:
-        content = _csv(found).encode()
+        content = csv_text(found).encode()
     partial = file.with_name(f".{file.name}.part")
     partial.write_bytes(content)
     partial.replace(file)
@@ -51,7 +51,8 @@ def rows(found: Comparison) -> tuple[list[str], list[dict[str, str | float]]]:
     return list(columns), listed
 
 
-def _csv(found: Comparison) -> str:
+def csv_text(found: Comparison) -> str:
+    """A line per run, with a header: for spreadsheets."""
     columns, listed = rows(found)
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")

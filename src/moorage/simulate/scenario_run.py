@@ -59,6 +59,7 @@ class RunResult(msgspec.Struct, frozen=True):
     """At some moments, how full each node is: its fullest resource."""
     errors: tuple[str, ...] = ()
     gave_up: str = ""
+    """Why the run was ended while pods waited; nothing where none did."""
 
 
 class _Attempts:
