@@ -4,6 +4,7 @@ import click
 
 from moorage import __version__
 from moorage.cli import comparison_output
+from moorage.cli.command_exit import FAILED, INTERRUPTED
 from moorage.cli.common import PLUGIN, TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.comparison_output import write_report
 from moorage.cli.run_progress import RunProgress
@@ -25,9 +26,6 @@ from moorage.simulate import result_table, sweep
 from moorage.simulate.comparison import compare
 from moorage.simulate.failure_rules import read_rule
 from moorage.simulate.report import page
-
-INTERRUPTED = 130
-FAILED = 1
 
 
 @click.command("compare", short_help="Compare configurations on one scenario.")
@@ -69,6 +67,9 @@ def compare_command(
     Examples:
       moorage compare scenario.yaml --config a.yaml --config b.yaml --fail-if 'p95_wait > +5%'
       moorage compare --nodes nodes.csv --pods pods.csv --config a.yaml --seeds 1-10 -o json
+
+    The exit code is 0, or 1 where a rule of --fail-if is broken or a plugin raised, 2 where the
+    input is at fault, and 130 after Ctrl-C.
     """
     kept = [read_rule(rule) for rule in rules]
     if results:
@@ -90,11 +91,12 @@ def compare_command(
     if report:
         write_report(found, played.question, candidates, report)
     comparison_output.write_comparison(found, output)
+    failed = comparison_output.say_what_failed(found)
     broken = [line for rule in kept for line in rule.broken_by(found)]
     for line in broken:
         click.echo(line, err=True)
     if not whole:
         click.echo("interrupted: this is what was done by then", err=True)
         raise SystemExit(INTERRUPTED)
-    if broken:
+    if broken or failed:
         raise SystemExit(FAILED)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from moorage.cli.simulate_text import say_errors
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.comparison import Comparison, Difference, Outcome
 from moorage.simulate.report import page
@@ -71,15 +72,18 @@ def print_comparison(found: Comparison) -> None:
     """A table to read."""
     console = Console(width=None if sys.stdout.isatty() else 140)
     console.print(_table(found))
+
+
+def say_what_failed(found: Comparison) -> bool:
+    """Tell every error once, on standard error, with its configuration; whether there was one."""
     errors = dict.fromkeys(
         f"{outcome.name}: {error}"
         for outcome in found.configurations
         for result in outcome.seeds
         for error in result.errors
     )
-    aside = Console(stderr=True)
-    for error in errors:
-        aside.print(Text(f"error: {error}", style="red"), soft_wrap=True)
+    say_errors(list(errors), Console(stderr=True))
+    return bool(errors)
 
 
 def shown_kpis(found: Comparison) -> list[tuple[str, str]]:

@@ -93,7 +93,7 @@ def replay_command(
       moorage explain --recording incident --at 3f2a
 
     The exit code is 0 where every decision is the same, 1 where one differs, and 2 where the input
-    is at fault.
+    is at fault. With --config it is 1 where a plugin raised.
     """
     from moorage.cli.replay_dashboard import ReplayedRecords, serve_replay
     from moorage.recording.manifests import manifests_at
@@ -143,6 +143,8 @@ def _compare(
         comparison_output.write_json(found.as_data())
     else:
         comparison_output.print_comparison(found)
+    if comparison_output.say_what_failed(found):
+        sys.exit(FAILED)
 
 
 def yaml_of(manifests: Iterable[Manifest]) -> bytes:

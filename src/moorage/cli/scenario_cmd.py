@@ -1,7 +1,7 @@
 """The scenario side of `moorage simulate`: one run in virtual time, and its KPIs."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from moorage import __version__
 from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import comparison_output
-from moorage.cli.command_exit import DONE, PENDING
+from moorage.cli.command_exit import DONE, FAILED, PENDING
 from moorage.cli.record_options import NOT_RECORDED, RecordTo, recording_to
 from moorage.cli.scenario_options import read_configurations, read_scenario, refuse_nothing_done
 from moorage.config.field_errors import InputError
@@ -107,6 +107,8 @@ def play(
 
 
 def _exit_code(result: RunResult, fail_on_pending: bool) -> int:
+    if result.errors:
+        return FAILED
     return PENDING if fail_on_pending and result.gave_up else DONE
 
 
@@ -116,21 +118,16 @@ def _compared(scenario: Scenario, candidate: Candidate, result: RunResult) -> Co
 
 
 def _write(found: Comparison, result: RunResult, output: str) -> None:
+    data = {"seed": result.seed, "kpis": result.kpis, **found.as_data()}
     if output == "csv":
         click.echo(result_table.csv_text(found), nl=False)
-        return
-    if output in ("json", "yaml"):
-        data = {"seed": result.seed, "kpis": result.kpis, **found.as_data()}
-        _write_data(data, output)
-        return
-    comparison_output.print_comparison(found)
-    if result.gave_up:
-        click.echo(result.gave_up)
-
-
-def _write_data(data: dict[str, Any], output: str) -> None:
-    if output == "json":
+    elif output == "json":
         comparison_output.write_json(data)
-    else:
+    elif output == "yaml":
         plain = msgspec.to_builtins(data)
         click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True).encode(), nl=False)
+    else:
+        comparison_output.print_comparison(found)
+        if result.gave_up:
+            click.echo(result.gave_up)
+    comparison_output.say_what_failed(found)

@@ -1,6 +1,7 @@
 """What `simulate`, `compare` and `tune` share: scenarios, configurations, seeds, workers."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from moorage.cli.command_exit import FAILED
 from moorage.config.field_errors import InputError
 from moorage.simulate import sweep
 from moorage.simulate.candidate import Candidate, read_candidates
@@ -91,15 +93,21 @@ def read_configurations(configs: Sequence[str], plugins: Sequence[str]) -> list[
 
 
 def refuse_nothing_done(made: Mapping[str, Sequence[RunResult]]) -> None:
-    """One clear line where a configuration has scheduled nothing, or no run was finished."""
+    """One clear line where a configuration has scheduled nothing, or no run was finished.
+
+    A plugin that raised is to blame with the exit code of a failure, not of bad input.
+    """
     if not any(made.values()):
         raise InputError(["interrupted before the first run was done: there is nothing to tell"])
     for name, results in made.items():
         if results and all(_placed(result) == 0 for result in results):
-            errors = [error for result in results for error in result.errors]
-            why = errors[0] if errors else "no pod that came is one that its profiles schedule"
-            fits = "" if errors else ", or fits on a node"
-            raise InputError([f"{name}: not a single pod was scheduled: {why}{fits}"])
+            said = f"{name}: not a single pod was scheduled"
+            error = next((error for result in results for error in result.errors), "")
+            if error:
+                click.echo(f"error: {said}: {error}", err=True)
+                sys.exit(FAILED)
+            why = "no pod that came is one that its profiles schedule, or fits on a node"
+            raise InputError([f"{said}: {why}"])
 
 
 def _placed(result: RunResult) -> int:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from rich.console import Console
@@ -32,13 +33,18 @@ def print_report(report: Report, console: Console, *, wide: bool = True) -> None
 
 def print_errors(report: Report, console: Console) -> None:
     """Print what went wrong, a line for each thing, and why the run was ended if it was."""
-    for line in report.errors[:_MOST_LINES]:
-        _say(console, f"error: {line}", "red")
-    if len(report.errors) > _MOST_LINES:
-        left = len(report.errors) - _MOST_LINES
-        _say(console, f"error: and {left} more: -o json has all of them", "red")
+    say_errors(report.errors, console)
     if report.gave_up and report.nodes:
         _say(console, f"error: the run was ended: {report.gave_up}", "red")
+
+
+def say_errors(errors: Sequence[str], console: Console) -> None:
+    """Print the first few errors, and how many more there are."""
+    for line in errors[:_MOST_LINES]:
+        _say(console, f"error: {line}", "red")
+    if len(errors) > _MOST_LINES:
+        left = len(errors) - _MOST_LINES
+        _say(console, f"error: and {left} more: -o json has all of them", "red")
 
 
 def _say(console: Console, line: str, style: str = "") -> None:

@@ -7,8 +7,8 @@ import click
 
 from moorage import __version__
 from moorage.cli import comparison_output
+from moorage.cli.command_exit import FAILED, INTERRUPTED
 from moorage.cli.common import PLUGIN, TABLE_OR_JSON, exit_on_bad_input
-from moorage.cli.compare_cmd import INTERRUPTED
 from moorage.cli.comparison_output import write_report
 from moorage.cli.scenario_options import (
     NODES,
@@ -72,6 +72,9 @@ def tune_command(
     \b
     Example:
       moorage tune scenario.yaml --config a.yaml --space space.yaml --objective cost
+
+    The exit code is 0, also where nothing better was found, or 1 where a plugin raised, 2 where the
+    input is at fault, and 130 after Ctrl-C.
     """
     tuning.require_optuna()
     if report:
@@ -91,8 +94,11 @@ def tune_command(
     if report:
         write_report(found.held_out, played.question, [base, found.candidate], report)
     _show(found, output, write)
+    failed = comparison_output.say_what_failed(found.held_out)
     if not found.whole:
         raise SystemExit(INTERRUPTED)
+    if failed:
+        raise SystemExit(FAILED)
 
 
 def _tell(number: int, values: Mapping[str, Value], worth: Sequence[float]) -> None:

@@ -96,7 +96,10 @@ def what_if(
         await asyncio.gather(*running, return_exceptions=True)
 
     run_virtual(main(), clock)
-    runs = {name: [run_of(each.book.meter, began, clock.now())] for name, each in worlds.items()}
+    runs = {
+        name: [run_of(each.book.meter, began, clock.now(), each.errors)]
+        for name, each in worlds.items()
+    }
     return compare("replay", __version__, runs)
 
 

@@ -16,10 +16,10 @@ from moorage.api.pod import Pod, PodStatus
 from moorage.app.assembly import OPTIONAL, assemble
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
-from moorage.observe.records import Attempt
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.intake import FOLLOWED
 from moorage.shadow.pod_facts import MeterBook
+from moorage.simulate.attempt_count import AttemptCount
 from moorage.simulate.simulated_server import SilentRecorder, SimulatedServer
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.reflector import Change
@@ -45,15 +45,21 @@ class DriftingWorld(Feature):
         self._uids: dict[str, str] = {}
         """The true pod of each key."""
         self._again = 0
+        self._attempts = AttemptCount(book.meter)
         self.scheduler = assemble(
             self._server,
             profiles,
             clock=clock,
             rng=random.Random(seed),
-            observers=(_Attempts(book),),
+            observers=(self._attempts,),
             recorder=SilentRecorder(self._server, clock, instance="shadow"),
         )
         self.scheduler.active.clear()
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What went wrong here: attempts that failed, and what plugins did wrong beside them."""
+        return self._attempts.told(self.scheduler.profiles.values())
 
     def begin(self) -> None:
         """The true cluster is known: decide from now on."""
@@ -131,13 +137,3 @@ class DriftingWorld(Feature):
 def _differs(old: Pod, new: Pod) -> bool:
     gates = old.spec.scheduling_gates != new.spec.scheduling_gates
     return gates or old.metadata.labels != new.metadata.labels
-
-
-class _Attempts:
-    """Counts attempts."""
-
-    def __init__(self, book: MeterBook) -> None:
-        self._meter = book.meter
-
-    def attempted(self, attempt: Attempt) -> None:
-        self._meter.attempts += 1

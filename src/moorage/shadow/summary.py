@@ -70,9 +70,9 @@ def findings(
     )
 
 
-def run_of(meter: Meter, began: float, ended: float) -> RunResult:
-    """A world's KPIs, its curve, and how long its pods waited."""
+def run_of(meter: Meter, began: float, ended: float, errors: tuple[str, ...] = ()) -> RunResult:
+    """A world's KPIs, its curve, how long its pods waited, and what went wrong in it."""
     meter.settled(ended)
     kpis = kpi_summary.as_data(kpi_summary.summarize(meter))
     curve = tuple((time - began, moment) for time, moment in meter.samples.points)
-    return RunResult(0, kpis, curve, tuple(meter.times.waits())[:MOST_WAITS])
+    return RunResult(0, kpis, curve, tuple(meter.times.waits())[:MOST_WAITS], errors=errors)

@@ -37,6 +37,7 @@ Scenarios, where pods arrive over time, run, end and are stopped:
     pod_template        what arriving pods are made from
     candidate           a configuration to be tried
     scenario_run        one run in virtual time, and its KPIs
+    attempt_count       how many attempts it made, and what went wrong in them
     direct_engine       the same without the scheduler's features, where none is needed
     template_classes    classes of pods, found by the template they were made from
     simulated_server    the API server of such a run: structs, no copies

@@ -16,9 +16,9 @@ from moorage.clock import VirtualClock, run_virtual
 from moorage.cycle.profile import Profile
 from moorage.kpi import summary
 from moorage.kpi.meter import Meter, Moment
-from moorage.observe.records import Attempt, Result
 from moorage.scheduler.attempt import Tap, TapOf
 from moorage.scheduler.scheduler import Scheduler
+from moorage.simulate.attempt_count import AttemptCount
 from moorage.simulate.autoscaler import Autoscaler
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.direct_engine import DirectEngine, DirectServer, needs_no_features
@@ -60,31 +60,6 @@ class RunResult(msgspec.Struct, frozen=True):
     errors: tuple[str, ...] = ()
     gave_up: str = ""
     """Why the run was ended while pods waited; nothing where none did."""
-
-
-class _Attempts:
-    """Counts attempts, and keeps the first few errors."""
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
-        self.errors: dict[str, None] = {}
-
-    def count(self) -> None:
-        """One more attempt."""
-        self._meter.attempts += 1
-
-    def attempted(self, attempt: Attempt) -> None:
-        self._meter.attempts += 1
-        if attempt.result is Result.ERROR:
-            self.note(attempt.message)
-
-    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
-        self.note(str(error))
-
-    def note(self, message: str) -> None:
-        """Keep an error, once."""
-        if len(self.errors) < 20:
-            self.errors[message] = None
 
 
 _BY_KIND: Final = {resource.kind: resource for resource in RESOURCES.values()}
@@ -150,7 +125,7 @@ class _Run:
         self._observers = tuple(observers)
         self._arrivals: Iterator[Arrival] = iter(()) if first is None else chain((first,), arrivals)
         self._meter = Meter(scenario.kpis, START + (first.time if first else 0.0))
-        self._attempts = _Attempts(self._meter)
+        self._attempts = AttemptCount(self._meter)
         loaded = candidate.load()
         profiles = self._profiles(candidate)
         first_profile = next(iter(profiles.values()))
@@ -226,9 +201,13 @@ class _Run:
             curve,
             _thinned(self._meter.times.waits()),
             tuple(self._views),
-            tuple(self._attempts.errors),
+            self._errors(),
             gave_up,
         )
+
+    def _errors(self) -> tuple[str, ...]:
+        whole = (each for each in self.schedulers if isinstance(each, Scheduler))
+        return self._attempts.told(profile for each in whole for profile in each.profiles.values())
 
     async def _story(self) -> str:
         """All that happens, up to the horizon; why it ended, where pods still wait."""

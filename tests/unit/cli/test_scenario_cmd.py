@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from moorage.cli.main import main
 from moorage.cli.scenario_cmd import OF_MANIFESTS
 from moorage.cli.simulate_cmd import simulate_command
+from tests.unit.cli import bad_plugins
 from tests.unit.simulate.scenarios import write_tables
 
 NODES = "name,cpu,memory,count\nn,4,8Gi,2\n"
@@ -114,3 +115,30 @@ def test_the_same_kpis_in_every_form(tmp_path: Path) -> None:
 
     assert yaml.safe_load(simulate(*tables, "-o", "yaml").stdout) == data
     assert (data["kpis"]["never_placed"], float(row["never_placed"])) == (1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("hook", "body"),
+    [
+        pytest.param(
+            "filter", 'if pod.name == "b": raise KeyError("zone")', id="an attempt fails by it"
+        ),
+        pytest.param("post_bind", 'raise KeyError("zone")', id="no attempt is charged with it"),
+        pytest.param("filter", 'raise KeyError("zone")', id="no pod is scheduled at all"),
+    ],
+)
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_a_plugin_that_raises_ends_with_one(
+    tmp_path: Path, hook: str, body: str, output: str
+) -> None:
+    (tmp_path / "bad.py").write_text(bad_plugins.source(hook, body))
+    (tmp_path / "bad.yaml").write_text(bad_plugins.configuration(hook))
+    tables = write_tables(tmp_path, NODES, FITS + "b,0,60,1\n")
+    plugin = ["--config", str(tmp_path / "bad.yaml"), "--plugin", str(tmp_path / "bad.py")]
+
+    for command in (["simulate"], ["compare", "--seeds", "2", "--workers", "1"]):
+        told = CliRunner().invoke(main, [*command, *tables, *plugin, "-o", output])
+
+        said = [line for line in told.stderr.splitlines() if "Bad': KeyError: 'zone'" in line]
+        assert told.exit_code == 1, told.output
+        assert len(said) == 1, told.stderr

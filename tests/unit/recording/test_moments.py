@@ -11,6 +11,7 @@ from moorage.config.field_errors import InputError
 from moorage.recording.past import AS_RECORDED, compared, explained
 from moorage.recording.play import Player
 from moorage.simulate.simulation import pods_of
+from tests.unit.cli import bad_plugins
 from tests.unit.recording.mixed_cluster import Recorded, node, pod, record
 
 PACKING = """
@@ -85,6 +86,23 @@ def test_another_configuration_decides_from_there_on(small: Recorded, tmp_path: 
 
     used = {each.name: each.kpis["nodes_used"] for each in found.configurations}
     assert used == {AS_RECORDED: 4, "packing": 2}
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_a_plugin_that_raises_from_there_on_is_told(
+    small: Recorded, tmp_path: Path, output: str
+) -> None:
+    (tmp_path / "bad.py").write_text(bad_plugins.source("filter", 'raise KeyError("zone")'))
+    (tmp_path / "bad.yaml").write_text(bad_plugins.configuration("filter"))
+    plugin = ["--config", str(tmp_path / "bad.yaml"), "--plugin", str(tmp_path / "bad.py")]
+    given = ["replay", str(small.folder), "--until", "#1", *plugin, "-o", output]
+
+    said = CliRunner().invoke(main, given)
+
+    lines = [line for line in said.stderr.splitlines() if "Bad': KeyError: 'zone'" in line]
+    assert said.exit_code == 1, said.output
+    assert len(lines) == 1
+    assert lines[0].startswith("error: bad: running Filter plugin")
 
 
 def test_an_attempt_that_is_not_there_is_named(small: Recorded) -> None:
