@@ -22,6 +22,7 @@
     serve_options         its flags, without the dashboard
     kube_scheduler_flags  kube-scheduler's own flags, for manifests and habits that name them
     no_effect             what was given and has no effect
+    pod_shapes            the shapes of pods that a file of `capacity --pod` holds
     plugin_cmd            `moorage plugin`: begin one, list them, check one
     probe_cmd             `moorage probe`: measure latencies to other nodes
     record_cmd            `moorage record`: recordings cut, and made anonymous

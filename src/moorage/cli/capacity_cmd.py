@@ -1,6 +1,5 @@
 """`moorage capacity`: how many more pods of a shape fit."""
 
-import random
 import sys
 from typing import Any
 
@@ -11,19 +10,11 @@ from rich.table import Table
 
 from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_cluster_options
 from moorage.cli.command_exit import FAILED
-from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input, warn
+from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
+from moorage.cli.pod_shapes import read_shapes
 from moorage.cli.server_question import RunningServer, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
-from moorage.clock import VirtualClock
-from moorage.config.field_errors import InputError
 from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
-from moorage.memory.controllers.standard_controllers import standard_controllers
-from moorage.simulate import manifest_files
-from moorage.simulate.manifest_policies import is_policy
-from moorage.simulate.manifest_selection import select_readable
-from moorage.simulate.simulated_feeds import split_measurements
-from moorage.simulate.simulation import load_cluster, pods_in
-from moorage.watch.api_resources import PODS
 
 
 @click.command("capacity", cls=ManifestCommand, short_help="How many more pods of a shape fit.")
@@ -34,7 +25,7 @@ from moorage.watch.api_resources import PODS
     multiple=True,
     required=True,
     metavar="FILE",
-    help="A manifest of the shape: a pod, or whatever makes pods. May be repeated.",
+    help="Manifests of shapes: pods, and whatever makes pods, each counted. May be repeated.",
 )
 @click.option(
     "--by",
@@ -74,7 +65,7 @@ def capacity_command(
     """
     choice = ClusterChoice(paths, **given)
     with stdout_to_stderr():
-        pods = [_shape(shape, choice.validate) for shape in shapes]
+        pods = [pod for shape in shapes for pod in read_shapes(shape, choice.validate)]
         if server:
             running = RunningServer(server, token_file, authority, insecure)
             body = {"capacity": pods, "by": group_by}
@@ -89,22 +80,6 @@ def capacity_command(
         _print(found, Console(highlight=False))
     if errors:
         sys.exit(FAILED)
-
-
-def _shape(file: str, validate: bool) -> dict[str, Any]:
-    """The first pod of a file, or of what the controllers make of it."""
-    said: list[str] = []
-    found = select_readable(manifest_files.read_manifests([file], said), said)
-    clock, rng = VirtualClock(), random.Random(0)
-    objects, _ = split_measurements(each for each in found if not is_policy(each))
-    cluster = load_cluster(objects, clock, rng, validate=validate, warnings=said)
-    warn(said)
-    manager, _ = standard_controllers(cluster)
-    manager.settle()
-    pods = pods_in(cluster)
-    if not pods:
-        raise InputError([f"{file}: no pod in it, nor anything that makes pods"])
-    return cluster.read(PODS, pods[0].namespace, pods[0].name)
 
 
 def _print(found: list[Capacity], console: Console) -> None:
