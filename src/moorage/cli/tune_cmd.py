@@ -25,7 +25,7 @@ from moorage.cli.scenario_options import (
 from moorage.config.field_errors import InputError
 from moorage.simulate import tuning
 from moorage.simulate.report import page
-from moorage.simulate.search_space import Value, check_places, read_space
+from moorage.simulate.search_space import Value, check_values, read_space
 
 
 @click.command("tune", short_help="Search weights and arguments for a scenario.")
@@ -81,10 +81,11 @@ def tune_command(
         page.check_target(report)
     if write and not Path(write).absolute().parent.is_dir():
         raise InputError([f"--write {write}: no such folder"])
-    searched, wanted = read_space(space), tuning.read_objectives(objectives)
+    searched, places = read_space(space)
+    wanted = tuning.read_objectives(objectives)
     played = read_scenario(scenario, nodes, pods)
     base = read_configurations([config] if config else [], plugins)[0]
-    check_places(searched, base, space)
+    check_values(searched, base, places)
     listed = read_seeds(seeds)
     with executor_for(on, min(workers, len(listed)), played) as executor:
         tuner = tuning.Tuner(played, base, searched, wanted, executor)
@@ -102,10 +103,9 @@ def tune_command(
 
 
 def _tell(number: int, values: Mapping[str, Value], worth: Sequence[float]) -> None:
-    shown = ", ".join(
-        f"{path.rpartition('.')[0] or path}={value}" for path, value in values.items()
-    )
-    click.echo(f"trial {number}: {', '.join(f'{each:.4g}' for each in worth)} ({shown})", err=True)
+    shown = ", ".join(f"{path}={value}" for path, value in values.items())
+    came_to = ", ".join(f"{each:.4g}" for each in worth) or "not a valid configuration"
+    click.echo(f"trial {number}: {came_to} ({shown})", err=True)
 
 
 def _show(found: tuning.Tuned, output: str, write: str | None) -> None:

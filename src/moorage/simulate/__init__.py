@@ -47,6 +47,7 @@ Scenarios, where pods arrive over time, run, end and are stopped:
     comparison          KPIs side by side, and how they differ
     student_t           confidence intervals
     workload_changes    who gained and who lost
+    kpi_names           the names of KPIs, checked before anything is run
     failure_rules       `--fail-if 'p95_wait > +5%'`
     search_space        what tuning may change
     tuning              values searched on some seeds, judged on others

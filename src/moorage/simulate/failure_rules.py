@@ -13,9 +13,9 @@ import msgspec
 from moorage.config.field_errors import InputError
 from moorage.config.plugin_catalogue import closest_name, did_you_mean
 from moorage.simulate.comparison import Comparison, Outcome
+from moorage.simulate.kpi_names import kpi_path
 
 _RULE: Final = re.compile(r"\s*([A-Za-z0-9_./-]+?)\s*(>=|<=|>|<)\s*([+-]?)([0-9.eE]+)\s*(%?)\s*")
-_SHORT: Final = re.compile(r"(mean|p50|p95|p99|max)_(wait|completion)")
 
 
 class FailureRule(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class FailureRule(msgspec.Struct, frozen=True):
         found = outcome.intervals.get(self.kpi)
         if found is None:
             similar = did_you_mean(closest_name(self.kpi, outcome.intervals))
-            raise InputError([f"--fail-if {self.text}: no KPI {self.kpi!r}{similar}"])
+            raise InputError([f"--fail-if {self.text}: no run has measured {self.kpi!r}{similar}"])
         return found.mean
 
 
@@ -62,7 +62,7 @@ def read_rule(text: str) -> FailureRule:
         example = "write a KPI, > or <, and a change or a value: p95_wait > +5%"
         raise InputError([f"--fail-if {text!r}: not a rule: {example}"])
     kpi, operator, sign, number, percent = parts.groups()
-    path = kpi_path(kpi)
+    path = kpi_path(kpi, f"--fail-if {text!r}")
     try:
         value = float(sign + number)
     except ValueError:
@@ -70,12 +70,6 @@ def read_rule(text: str) -> FailureRule:
     if percent and not sign:
         raise InputError([f"--fail-if {text!r}: a percentage is of a change: write +{number}%"])
     return FailureRule(text.strip(), path, operator, value, bool(sign), bool(percent))
-
-
-def kpi_path(name: str) -> str:
-    """The path of a KPI: `p95_wait` is short for `wait_s.p95`."""
-    short = _SHORT.fullmatch(name)
-    return f"{short.group(2)}_s.{short.group(1)}" if short else name
 
 
 def _percent(base: float, value: float) -> float:

@@ -13,7 +13,7 @@ import yaml
 
 from moorage.app import input_files
 from moorage.config import field_errors, strict_decoder, yaml_documents
-from moorage.config.field_errors import ConfigError, InputError, Problem, Report
+from moorage.config.field_errors import ConfigError, Path, Problem, Report
 from moorage.config.types import API_VERSION as CONFIG_VERSION
 from moorage.config.types import KIND as CONFIG_KIND
 from moorage.config.types import ConfigStruct
@@ -45,8 +45,8 @@ class SearchSpace(ConfigStruct, frozen=True):
     parameters: tuple[Parameter, ...] = ()
 
 
-def read_space(path: str) -> SearchSpace:
-    """The search space of a file; everything that is wrong with it at once."""
+def read_space(path: str) -> tuple[SearchSpace, Report]:
+    """The search space of a file, and where things stand in it; all that is wrong at once."""
     title = input_files.title_of(path)
     found = yaml_documents.find_only_document(input_files.read_input(path, "--space"), KIND, title)
     report = Report(title, found.places, found.within)
@@ -58,7 +58,7 @@ def read_space(path: str) -> SearchSpace:
             _check(parameter, report, ("parameters", i))
     report.raise_problems()
     assert space is not None
-    return space
+    return space, report
 
 
 def _check(parameter: Parameter, report: Report, path: tuple[str | int, ...]) -> None:
@@ -71,18 +71,41 @@ def _check(parameter: Parameter, report: Report, path: tuple[str | int, ...]) ->
         report.problem((*path, "low"), f"{low:g} is not below high, {high:g}")
 
 
-def check_places(space: SearchSpace, base: Candidate, source: str) -> None:
-    """Raise an InputError that names the places where no value can stand."""
-    problems = []
+def check_values(space: SearchSpace, base: Candidate, report: Report) -> None:
+    """Raise a ConfigError that names, by its line, every value that no configuration takes.
+
+    A value may need another parameter beside it: it is tried alone, and with the first of each.
+    """
+    firsts = {each.path: next(iter(_values(each).values())) for each in space.parameters}
     for i, each in enumerate(space.parameters):
-        value: Value = each.choices[0] if each.choices else int(each.low or 0)
-        try:
-            with_values(base, {each.path: value}, base.name).load()
-        except ConfigError as error:
-            where = f"{source}: parameters[{i}].path: {each.path!r}"
-            problems += [f"{where}: {problem}" for problem in error.problems]
-    if problems:
-        raise InputError(problems)
+        refused: dict[Path, list[str]] = {}
+        values = _values(each)
+        for place, value in values.items():
+            alone = _problems(base, {each.path: value})
+            if alone and _problems(base, {**firsts, each.path: value}):
+                refused[place] = alone
+        if len(refused) == len(values) > 1 and len({tuple(said) for said in refused.values()}) == 1:
+            refused = {("path",): next(iter(refused.values()))}
+        for place, said in refused.items():
+            report.problem(("parameters", i, *place), "; ".join(said))
+    report.raise_problems()
+
+
+def _values(parameter: Parameter) -> dict[Path, Value]:
+    """The values to try, by where they stand: every choice, or both ends of a range."""
+    if parameter.choices:
+        return {("choices", i): value for i, value in enumerate(parameter.choices)}
+    kind = int if parameter.whole else float
+    return {("low",): kind(parameter.low or 0), ("high",): kind(parameter.high or 0)}
+
+
+def _problems(base: Candidate, values: Mapping[str, Value]) -> list[str]:
+    """What is wrong with a configuration in which these values stand."""
+    try:
+        with_values(base, values, base.name).load()
+    except ConfigError as error:
+        return [f"{problem.place}: {problem.message}" for problem in error.problems]
+    return []
 
 
 def with_values(base: Candidate, values: Mapping[str, Value], name: str) -> Candidate:

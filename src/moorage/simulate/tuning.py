@@ -12,7 +12,7 @@ from moorage.config.plugin_catalogue import closest_name, did_you_mean
 from moorage.simulate import sweep
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.comparison import Comparison, Difference, Outcome, compare
-from moorage.simulate.failure_rules import kpi_path
+from moorage.simulate.kpi_names import kpi_path
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.search_space import Parameter, SearchSpace, Value, with_values
 
@@ -32,7 +32,7 @@ class Objective(msgspec.Struct, frozen=True):
         found = outcome.intervals.get(self.kpi)
         if found is None:
             similar = did_you_mean(closest_name(self.kpi, outcome.intervals))
-            raise InputError([f"--objective: no KPI {self.kpi!r}{similar}"])
+            raise InputError([f"--objective: no run has measured {self.kpi!r}{similar}"])
         return -found.mean if self.maximise else found.mean
 
     def improved_by(self, difference: Difference) -> bool:
@@ -45,7 +45,7 @@ def read_objectives(texts: Sequence[str]) -> list[Objective]:
     found = []
     for text in texts:
         name = text.removeprefix("max:").removeprefix("min:").strip()
-        found.append(Objective(kpi_path(name), text.startswith("max:")))
+        found.append(Objective(kpi_path(name, f"--objective {text}"), text.startswith("max:")))
     return found
 
 
@@ -62,6 +62,7 @@ class Tuned(msgspec.Struct, frozen=True):
 
 
 Trial = Callable[[int, Mapping[str, Value], Sequence[float]], None]
+"""Is told of a trial: its number, its values, and what each objective came to, if it could run."""
 
 
 class Tuner:
@@ -118,21 +119,24 @@ class Tuner:
             directions=["minimize"] * len(self._objectives),
             sampler=optuna.samplers.TPESampler(seed=seeds[0], n_startup_trials=min(10, trials)),
         )
-        whole = True
+        whole, refused = True, list[str]()
         for number in range(trials):
             trial = study.ask()
             values = {p.path: _suggest(trial, p) for p in self._space.parameters}
+            worth = []
             try:
                 worth = self._worth(with_values(self._base, values, f"trial-{number}"), seeds)
-            except ConfigError:
-                worth = [_BAD] * len(self._objectives)
+            except ConfigError as error:
+                refused.append(f"trial {number}: {error.problems[0].message}")
             except KeyboardInterrupt:
                 whole = False
                 break
-            study.tell(trial, worth)
+            study.tell(trial, worth or [_BAD] * len(self._objectives))
             tell(number, values, worth)
         if not study.trials or not study.best_trials:
             raise InputError(["interrupted before the first trial was done"])
+        if len(refused) == len(study.trials) - (not whole):
+            raise InputError([f"--space: no trial was a valid configuration: {refused[0]}"])
         done = [each for each in study.best_trials if each.values]
         best = min(done, key=lambda each: (_total(each.values, given), each.number))
         return dict(best.params), len(study.trials) - (not whole), whole

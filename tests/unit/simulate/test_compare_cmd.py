@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from moorage.cli.main import main
 from moorage.cli.run_progress import RunProgress
+from moorage.simulate import sweep
 from moorage.simulate.comparison import compare
 from moorage.simulate.failure_rules import read_rule
 from moorage.simulate.scenario_run import RunResult
@@ -62,6 +63,31 @@ def test_a_rule_that_is_none(options: list[str], rule: str, line: str) -> None:
 
     assert told.exit_code == 2
     assert line in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("rule", "nearest"),
+    [
+        ("p95_wiat > +5%", "p95_wait, p50_wait"),
+        ("costs > 1", "cost, "),
+        ("alloc > 1", "allocation.*"),
+    ],
+)
+def test_a_rule_about_no_kpi_is_refused_before_anything_is_run(
+    options: list[str], monkeypatch: pytest.MonkeyPatch, rule: str, nearest: str
+) -> None:
+    monkeypatch.setattr(sweep, "run_all", None)
+
+    told = run(*options, "--fail-if", rule)
+
+    assert told.exit_code == 2, told.output
+    assert f"choose of {nearest}" in told.stderr
+    assert "never_placed" in told.stderr
+
+
+@pytest.mark.parametrize("name", ["by_tenant.a.b.wait_s.p95", "allocation.nvidia.com/gpu", "cost"])
+def test_names_that_only_a_run_knows_are_let_in(name: str) -> None:
+    assert read_rule(f"{name} > 1").kpi == name
 
 
 def results(waits: list[float], never: int = 0) -> list[RunResult]:

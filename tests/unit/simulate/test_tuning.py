@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from moorage.cli.main import main
 from moorage.config.field_errors import ConfigError
+from moorage.simulate import sweep
 from moorage.simulate.search_space import read_space, with_values
 from tests.unit.simulate.scenarios import KUBE, PACKING, write_tables
 
@@ -96,3 +97,76 @@ def test_it_says_when_nothing_is_better(tmp_path: Path) -> None:
 
     assert found["better"] is False
     assert "NOT better than what was given: keep what you have" in str(found["verdict"])
+
+
+def refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path, objective: str = "cost"
+) -> str:
+    """What is said where tuning must end before anything is run."""
+    pytest.importorskip("optuna", reason="pip install 'moorage[tune]'")
+
+    def must_not_run(*given: object) -> None:
+        raise AssertionError("a run was made")
+
+    monkeypatch.setattr(sweep, "run_all", must_not_run)
+    tables = write_tables(tmp_path, NODES, PODS)
+    args = ["tune", *tables, "--space", str(file), "--objective", objective, "--workers", "1"]
+
+    told = CliRunner().invoke(main, args)
+
+    assert told.exit_code == 2, told.output
+    return told.stderr
+
+
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [
+        pytest.param(
+            {"path": STRATEGY, "choices": ["LeastAllocated", "MostAlocated"]},
+            ["space.yaml:6: parameters[0].choices[1]: ", 'Unsupported value: "MostAlocated"'],
+            id="one choice of several",
+        ),
+        pytest.param(
+            {"path": STRATEGY, "choices": ["MostAlocated"]},
+            ["space.yaml:5: parameters[0].choices[0]: ", 'Unsupported value: "MostAlocated"'],
+            id="the only choice",
+        ),
+        pytest.param(
+            {"path": STRATEGY.replace("type", "typ"), "choices": ["A", "B"]},
+            ["space.yaml:7: parameters[0].path: ", 'did you mean "type"?'],
+            id="a place where no value can stand",
+        ),
+        pytest.param(
+            {"path": WEIGHT.replace("weight", "name"), "low": 1, "high": 2},
+            ["space.yaml", "parameters[0]", "expected text, got an integer"],
+            id="a range where no number can stand",
+        ),
+    ],
+)
+def test_values_are_checked_before_the_first_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameter: dict[str, object], said: list[str]
+) -> None:
+    told = refusal(tmp_path, monkeypatch, space(tmp_path, parameter))
+
+    assert all(each in told for each in said), told
+
+
+def test_an_objective_is_checked_before_the_first_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = space(tmp_path, {"path": STRATEGY, "choices": ["LeastAllocated", "MostAllocated"]})
+
+    told = refusal(tmp_path, monkeypatch, file, "max:fairnes")
+
+    assert "--objective max:fairnes: no KPI 'fairnes': choose of fairness, " in told
+
+
+def test_a_trial_is_told_with_the_whole_path_of_its_values(tmp_path: Path) -> None:
+    pytest.importorskip("optuna", reason="pip install 'moorage[tune]'")
+    file = space(tmp_path, {"path": STRATEGY, "choices": ["MostAllocated"]})
+    tables = write_tables(tmp_path, NODES, PODS)
+    args = ["tune", *tables, "--space", str(file), "--objective", "cost", "--workers", "1"]
+
+    told = CliRunner().invoke(main, [*args, "--seeds", "2", "--trials", "1"])
+
+    assert f"({STRATEGY}=MostAllocated)" in told.stderr
