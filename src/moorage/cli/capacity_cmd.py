@@ -12,7 +12,7 @@ from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_clu
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.pod_shapes import read_shapes
-from moorage.cli.server_question import RunningServer, with_server_options
+from moorage.cli.server_question import asked_server, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
 
@@ -63,11 +63,11 @@ def capacity_command(
       moorage capacity --context staging --pod web.yaml
       moorage capacity --server https://localhost:10259 --token-file token --pod web.yaml
     """
+    running = asked_server(paths, server, token_file, authority, insecure)
     choice = ClusterChoice(paths, **given)
     with stdout_to_stderr():
         pods = [pod for shape in shapes for pod in read_shapes(shape, choice.validate)]
-        if server:
-            running = RunningServer(server, token_file, authority, insecure)
+        if running is not None:
             body = {"capacity": pods, "by": group_by}
             found, errors = running.ask("/debug/whatif", body, list[Capacity]), False
         else:

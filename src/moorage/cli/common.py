@@ -2,11 +2,12 @@
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import reduce
 from typing import Any, Final, ParamSpec, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from moorage.cli.command_exit import BAD_INPUT, FAILED
 from moorage.config.field_errors import ConfigError, InputError
@@ -33,6 +34,16 @@ def exit_on_bad_input(command: Callable[P, R]) -> Callable[P, R]:
             sys.exit(FAILED)
 
     return run
+
+
+def given_options(names: Container[str]) -> dict[str, str]:
+    """Of these parameters, the options that were given to the command that runs, by name."""
+    ran = click.get_current_context()
+    return {
+        each.name: each.opts[0]
+        for each in ran.command.params
+        if each.name in names and ran.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+    }
 
 
 def warn(lines: Iterable[str]) -> None:

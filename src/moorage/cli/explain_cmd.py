@@ -12,7 +12,7 @@ from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_clu
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.explain_text import print_explanation
-from moorage.cli.server_question import RunningServer, with_server_options
+from moorage.cli.server_question import asked_server, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
 from moorage.explain.explanation import Explanation
@@ -84,8 +84,8 @@ def explain_command(
         _show(told, output)
         return
     files, named = _files_and_pod(paths, pod)
-    if server:
-        running = RunningServer(server, token_file, authority, insecure)
+    running = asked_server(files, server, token_file, authority, insecure)
+    if running is not None:
         body = {"pod": full_name(named, namespace)}
         told = running.ask("/debug/explain", body, Explanation)
     else:

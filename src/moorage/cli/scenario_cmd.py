@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 import click
 import msgspec
 import yaml
-from click.core import ParameterSource
 
 from moorage import __version__
 from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import comparison_output
 from moorage.cli.command_exit import DONE, FAILED, PENDING
+from moorage.cli.common import given_options
 from moorage.cli.record_options import NOT_RECORDED, RecordTo, recording_to
 from moorage.cli.scenario_options import read_configurations, read_scenario, refuse_nothing_done
 from moorage.config.field_errors import InputError
@@ -56,15 +56,11 @@ def is_scenario(paths: Sequence[str]) -> bool:
     return len(paths) == 1 and scenario_file.is_scenario(paths[0])
 
 
-def refuse_options_of_manifests(given: click.Context) -> None:
+def refuse_options_of_manifests(output: str) -> None:
     """Raise an InputError that names every option given that would have no effect."""
-    problems = [
-        f"{each.opts[0]}: {OF_MANIFESTS[each.name]}"
-        for each in given.command.params
-        if each.name in OF_MANIFESTS
-        and given.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
-    ]
-    if given.params["output"] == "wide":
+    given = given_options(OF_MANIFESTS)
+    problems = [f"{option}: {OF_MANIFESTS[name]}" for name, option in given.items()]
+    if output == "wide":
         problems.append(f"-o wide: {_IN_KPIS}")
     if problems:
         raise InputError(problems)

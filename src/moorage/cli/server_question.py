@@ -2,14 +2,16 @@
 
 import asyncio
 import ssl
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 import aiohttp
 import click
 import msgspec
 
-from moorage.cli.common import F, with_options
+from moorage.app import input_files
+from moorage.cli.common import F, given_options, with_options
 from moorage.config.field_errors import InputError
 
 T = TypeVar("T")
@@ -29,6 +31,11 @@ SERVER_OPTIONS: Final = (
     click.option("--insecure-skip-tls-verify", "insecure", is_flag=True, help="Trust anybody."),
 )
 
+_OF_A_SERVER: Final = frozenset({"token_file", "authority", "insecure"})
+_OF_A_CLUSTER: Final = frozenset({"context", "kubeconfig", "as_is", "config", "plugins", "seed"})
+"""Parameters of a cluster that is read here."""
+_ITS_OWN: Final = "--server asks about a cluster and a configuration of its own: leave out one"
+
 
 def with_server_options(command: F) -> F:
     """A command with the options that name a running Moorage."""
@@ -45,8 +52,9 @@ class RunningServer(NamedTuple):
 
     def ask(self, path: str, body: dict[str, Any], answer: type[T]) -> T:
         """POST a question; an InputError says why there is no answer."""
+        headers, trust = self._headers(), self._trust()
         try:
-            status, text = asyncio.run(self._post(path, body, self._headers()))
+            status, text = asyncio.run(self._post(path, body, headers, trust))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise InputError([f"{self.url}: {error}"]) from None
         if status == 404 and not text.startswith("pods"):
@@ -58,18 +66,57 @@ class RunningServer(NamedTuple):
     def _headers(self) -> dict[str, str]:
         if not self.token_file:
             return {}
-        return {"Authorization": f"Bearer {Path(self.token_file).read_text().strip()}"}
+        token = input_files.read_input(self.token_file, "--token-file").strip()
+        if not token.isascii() or len(token.split()) != 1:
+            raise InputError([f"--token-file {self.token_file}: not a token: one word is expected"])
+        return {"Authorization": f"Bearer {token.decode()}"}
 
     async def _post(
-        self, path: str, body: dict[str, Any], headers: dict[str, str]
+        self,
+        path: str,
+        body: dict[str, Any],
+        headers: dict[str, str],
+        trust: ssl.SSLContext | bool,
     ) -> tuple[int, str]:
         limit = aiohttp.ClientTimeout(total=SECONDS)
         async with aiohttp.ClientSession(timeout=limit) as session:
             url = self.url.rstrip("/") + path
-            async with session.post(url, json=body, headers=headers, ssl=self._trust()) as answer:
+            async with session.post(url, json=body, headers=headers, ssl=trust) as answer:
                 return answer.status, await answer.text()
 
     def _trust(self) -> ssl.SSLContext | bool:
         if self.insecure:
             return False
-        return ssl.create_default_context(cafile=self.authority) if self.authority else True
+        if not self.authority:
+            return True
+        content = input_files.read_input(self.authority, "--certificate-authority")
+        try:
+            return ssl.create_default_context(cadata=content.decode("ascii", "ignore"))
+        except ssl.SSLError:
+            said = "not a certificate: a file in PEM is expected"
+            raise InputError([f"--certificate-authority {self.authority}: {said}"]) from None
+
+
+def asked_server(
+    paths: Sequence[str], url: str, token_file: str, authority: str, insecure: bool
+) -> RunningServer | None:
+    """The running Moorage to ask, None without --server; what would have no effect is refused."""
+    if not url:
+        given = given_options(_OF_A_SERVER).values()
+        problems = [f"{option}: it goes with --server URL" for option in given]
+    else:
+        given = given_options(_OF_A_CLUSTER).values()
+        problems = [f"{each}: {_ITS_OWN}" for each in (*paths, *given)]
+        if not _is_url(url):
+            problems.append(f"--server {url}: not a URL: write https://HOST:PORT")
+    if problems:
+        raise InputError(problems)
+    return RunningServer(url, token_file, authority, insecure) if url else None
+
+
+def _is_url(text: str) -> bool:
+    try:
+        found = urlsplit(text)
+        return found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+    except ValueError:
+        return False

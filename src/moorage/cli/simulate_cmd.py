@@ -145,7 +145,7 @@ def simulate_command(
     live = context is not None or kubeconfig is not None
     in_time = bool(nodes or pods) or scenario_cmd.is_scenario(paths)
     if in_time:
-        scenario_cmd.refuse_options_of_manifests(click.get_current_context())
+        scenario_cmd.refuse_options_of_manifests(output)
     run = _finished_run(http_port) if serve else None
     kept = RecordTo(record, anonymize, record_keep)
     if in_time or not (paths or live):

@@ -17,7 +17,7 @@ from moorage.cli.cluster_options import (
 )
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
-from moorage.cli.server_question import RunningServer, with_server_options
+from moorage.cli.server_question import asked_server, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.cli.whatif_text import print_answers
 from moorage.config.field_errors import InputError
@@ -76,8 +76,8 @@ def whatif_command(
     scenarios = [*(read_changes(file) if file else ()), *([flags] if flags is not None else ())]
     if not scenarios:
         raise InputError(["nothing to change: give --drain, --add-node ..., or -f FILE"])
-    if server:
-        running = RunningServer(server, token_file, authority, insecure)
+    running = asked_server(paths, server, token_file, authority, insecure)
+    if running is not None:
         answers = running.ask("/debug/whatif", asked(scenarios), list[WhatIfAnswer])
         errors: Iterable[str] = ()
     else:
