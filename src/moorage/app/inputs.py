@@ -97,14 +97,15 @@ class RunOptions(msgspec.Struct, frozen=True):
         return bool(self.config or self.config_maps)
 
 
-def read_configuration(file: str | None, known: Registry) -> Loaded:
+def read_configuration(file: str | None, known: Registry, option: str = "--config") -> Loaded:
     """The configuration in a file, with its warnings said; without a file, kube's default.
 
-    SchedulingPolicy documents in the same file go to the plugin that applies them.
+    `option` is what it was named with. SchedulingPolicy documents in the same file go to the plugin
+    that applies them.
     """
     if file is None:
         return load({"apiVersion": API_VERSION, "kind": KIND}, known=describe_plugins(known))
-    text = ConfigText(input_files.title_of(file), input_files.read_input(file, "--config"))
+    text = ConfigText(input_files.title_of(file), input_files.read_input(file, option))
     found = config_bundle.load_bundle([text], known)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)

@@ -1,7 +1,7 @@
 """`moorage whatif`: what becomes of a cluster if it is changed."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -21,7 +21,6 @@ from moorage.cli.server_question import asked_server, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.cli.whatif_text import print_answers
 from moorage.config.field_errors import InputError
-from moorage.config.loader import Loaded
 from moorage.explain.what_if_answer import Start, WhatIfAnswer, answer, settle
 from moorage.explain.what_if_changes import AddedNodes, Changes, asked, read_changes
 from moorage.simulate.size_limits import MOST_NODES, MOST_PODS, read_count
@@ -82,7 +81,10 @@ def whatif_command(
         errors: Iterable[str] = ()
     else:
         with stdout_to_stderr():
-            start = _start(ClusterChoice(paths, **given))
+            named = {each.config: f"-f {file}: config" for each in scenarios if each.config}
+            if to_config:
+                named[to_config] = "--to-config"
+            start = _start(ClusterChoice(paths, **given), named)
             say_of_run(start.settled)
             answers, errors = [answer(start, each) for each in scenarios], start.settled.errors
     if output == "json":
@@ -93,13 +95,15 @@ def whatif_command(
         sys.exit(FAILED)
 
 
-def _start(choice: ClusterChoice) -> Start:
+def _start(choice: ClusterChoice, named: Mapping[str, str]) -> Start:
+    """The cluster that scenarios start from; their configurations, and what named them, are read
+    before it is scheduled."""
     found = choice.read()
-
-    def configured(file: str) -> Loaded:
-        return found.with_policies(read_configuration(file, found.known))
-
-    return settle(*found[:3], choice.seed, configured, validate=choice.validate)
+    configured = {
+        file: found.with_policies(read_configuration(file, found.known, option))
+        for file, option in named.items()
+    }
+    return settle(*found[:3], choice.seed, configured.__getitem__, validate=choice.validate)
 
 
 def _flags(

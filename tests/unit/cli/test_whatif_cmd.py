@@ -188,3 +188,31 @@ def test_what_cannot_be_changed_is_said(tmp_path: Path, words: tuple[str, ...], 
 
     assert result.exit_code == 2
     assert said in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(
+            ("--to-config", "NONE"), "error: --to-config /none.yaml: no such", id="a flag"
+        ),
+        pytest.param(
+            ("-f", "SCENARIOS"),
+            "error: -f /scenarios.yaml: config /none.yaml: no such",
+            id="a scenario of a file",
+        ),
+    ],
+)
+def test_a_configuration_that_is_not_there_is_named_by_what_named_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "scenarios.yaml").write_text(SCENARIOS.replace("packed.yaml", "none.yaml"))
+    monkeypatch.setattr("moorage.cli.whatif_cmd.settle", None)
+    places = {"NONE": tmp_path / "none.yaml", "SCENARIOS": tmp_path / "scenarios.yaml"}
+    given = [str(places.get(word, word)) for word in words]
+
+    told = CliRunner().invoke(main, ["whatif", str(tmp_path / "cluster.yaml"), *given])
+
+    assert told.exit_code == 2, told.output
+    assert said in told.stderr.replace(str(tmp_path), "")
