@@ -17,6 +17,13 @@ NodeCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_NODES)]
 PodCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_PODS)]
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Quantity = str | int | float
+"""An amount of a resource; as in manifests, a number needs no quotes."""
+
+
+def quantity_text(amount: Quantity) -> str:
+    """A quantity as Kubernetes writes it."""
+    return amount if isinstance(amount, str) else repr(amount)
 
 
 class Storm(ConfigStruct, frozen=True):
@@ -55,12 +62,12 @@ class NodeShape(ConfigStruct, frozen=True):
 
     name: str = "node"
     count: NodeCount = 1
-    cpu: str = ""
-    memory: str = ""
-    pods: str = "110"
+    cpu: Quantity = ""
+    memory: Quantity = ""
+    pods: Quantity = "110"
     gpu: Count = 0
     gpu_model: str = ""
-    resources: dict[str, str] = msgspec.field(default_factory=dict)
+    resources: dict[str, Quantity] = msgspec.field(default_factory=dict)
     price_per_hour: Seconds = 0.0
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     taints: tuple[str, ...] = ()
@@ -115,8 +122,8 @@ class PodShape(ConfigStruct, frozen=True):
     name: str = "pod"
     weight: Positive = 1.0
     namespace: str = "default"
-    cpu: str = ""
-    memory: str = ""
+    cpu: Quantity = ""
+    memory: Quantity = ""
     gpu: Count = 0
     gpu_milli: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1000
     gpu_model: str = ""
@@ -169,8 +176,8 @@ class Trace(TableFile, frozen=True):
     load: Positive = 1.3
     start: str = ""
     seconds: Positive | None = None
-    cpu_per_gpu: str = "4"
-    memory_per_gpu: str = "32Gi"
+    cpu_per_gpu: Quantity = "4"
+    memory_per_gpu: Quantity = "32Gi"
     time_scale: Positive = 1.0
 
 

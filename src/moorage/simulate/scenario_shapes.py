@@ -9,7 +9,7 @@ from moorage.config.field_errors import InputError, Path, Report, invalid
 from moorage.simulate import trace_files
 from moorage.simulate.pod_template import GPU, GPU_MILLI, GPU_MODEL_LABEL, WHOLE_GPU, Asked
 from moorage.simulate.scenario import PricedNode
-from moorage.simulate.scenario_schema import NodeShape, PodShape
+from moorage.simulate.scenario_schema import NodeShape, PodShape, quantity_text
 from moorage.simulate.trace_table import Row
 
 T = TypeVar("T")
@@ -17,17 +17,17 @@ T = TypeVar("T")
 
 def make_nodes(shape: NodeShape, shares_gpus: bool, report: Report, path: Path) -> list[PricedNode]:
     """The nodes of a shape, over its zones in turn."""
-    offered = {"cpu": shape.cpu, "memory": shape.memory, "pods": shape.pods}
+    named = {"cpu": shape.cpu, "memory": shape.memory, "pods": shape.pods}
+    offered = {name: quantity_text(amount) for name, amount in named.items()}
+    resources = {name: quantity_text(amount) for name, amount in shape.resources.items()}
     if shape.gpu:
         offered[GPU] = str(shape.gpu)
         if shares_gpus:
             offered[GPU_MILLI] = str(shape.gpu * WHOLE_GPU)
-    allocatable = {
-        name: amount for name, amount in {**offered, **shape.resources}.items() if amount
-    }
+    allocatable = {name: amount for name, amount in {**offered, **resources}.items() if amount}
     for name in ("cpu", "memory", "pods"):
         _check_quantity(offered[name], report, (*path, name))
-    for name, amount in shape.resources.items():
+    for name, amount in resources.items():
         _check_quantity(amount, report, (*path, "resources", name))
     taints = _read(trace_files.read_taints, shape.taints, report, (*path, "taints"))
     labels = dict(shape.labels)
@@ -44,8 +44,8 @@ def make_nodes(shape: NodeShape, shares_gpus: bool, report: Report, path: Path) 
 
 def asked_of(shape: PodShape, report: Report, path: Path) -> Asked:
     """What the pods of a shape ask for."""
-    cpu = _check_quantity(shape.cpu, report, (*path, "cpu"))
-    memory = _check_quantity(shape.memory, report, (*path, "memory"))
+    cpu = _check_quantity(quantity_text(shape.cpu), report, (*path, "cpu"))
+    memory = _check_quantity(quantity_text(shape.memory), report, (*path, "memory"))
     if shape.gpu > 1 and shape.gpu_milli < WHOLE_GPU:
         report.problem((*path, "gpuMilli"), invalid(shape.gpu_milli, "only of a single GPU"))
     return Asked(

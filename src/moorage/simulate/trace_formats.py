@@ -17,7 +17,7 @@ from moorage.simulate.pod_template import (
     Templates,
 )
 from moorage.simulate.scenario import Arrival, PricedNode, in_order
-from moorage.simulate.scenario_schema import TableFile, Trace
+from moorage.simulate.scenario_schema import TableFile, Trace, quantity_text
 from moorage.simulate.trace_table import Row, read_each, read_table
 
 OPENB_NODES: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -138,8 +138,8 @@ def read_philly(trace: Trace, path: str) -> list[Arrival]:
         for member, size in enumerate(sizes):
             asked = Asked(
                 namespace=f"vc-{tenant}",
-                cpu=_times(trace.cpu_per_gpu, size),
-                memory=_times(trace.memory_per_gpu, size),
+                cpu=_times(quantity_text(trace.cpu_per_gpu), size),
+                memory=_times(quantity_text(trace.memory_per_gpu), size),
                 gpu=size,
             )
             name = f"job-{number}-{member}"

@@ -8,7 +8,7 @@ import yaml
 from click.testing import CliRunner
 
 from moorage.cli.main import main
-from moorage.config.field_errors import InputError
+from moorage.config.field_errors import ConfigError, InputError
 from moorage.simulate.candidate import read_candidates
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_file import read_scenario_file
@@ -33,6 +33,35 @@ def kpis(scenario: Scenario, seed: int = 1) -> dict[str, Any]:
 def replicas(*steps: tuple[float, int], **pod: Any) -> dict[str, Any]:
     scale = [{"atSeconds": at, "replicas": count} for at, count in steps]
     return {"deployments": [{"pod": {**POD, **pod}, "scale": scale}]}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "pods", "asked"),
+    [
+        pytest.param(4, 10, 2, id="whole numbers"),
+        pytest.param(4.0, 1e1, 2.0, id="numbers with a point"),
+    ],
+)
+def test_quantities_may_be_numbers(tmp_path: Path, cpu: float, pods: float, asked: float) -> None:
+    texts = {**NODE, "pods": "10", "resources": {"example.com/fpga": "2"}}
+    numbers = {**NODE, "cpu": cpu, "pods": pods, "resources": {"example.com/fpga": 2}}
+
+    quoted = written(tmp_path, cluster={"nodes": [texts]}, arrivals=replicas((0, 5)))
+    plain = written(tmp_path, cluster={"nodes": [numbers]}, arrivals=replicas((0, 5), cpu=asked))
+
+    assert kpis(plain) == kpis(quoted)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "said"),
+    [
+        pytest.param(True, "text, got true or false", id="a truth is no quantity"),
+        pytest.param(-1, "is negative", id="a quantity is not below zero"),
+    ],
+)
+def test_a_number_that_is_no_quantity(tmp_path: Path, cpu: float, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        written(tmp_path, cluster={"nodes": [{**NODE, "cpu": cpu}]}, arrivals=replicas((0, 1)))
 
 
 def test_generators_draw_other_pods_for_other_seeds(tmp_path: Path) -> None:
