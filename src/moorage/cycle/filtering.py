@@ -130,7 +130,7 @@ def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
 
 def _only_row(cycle: Cycle, outcome: Filtering) -> int | None:
     """The row that is left to look at, where it is one: a DaemonSet's pod names its node."""
-    if outcome.narrowed is None or len(outcome.narrowed) > 1:
+    if outcome.narrowed is None or len(outcome.narrowed) != 1:
         return None
     (name,) = outcome.narrowed
     return cycle.table.row_of.get(name)

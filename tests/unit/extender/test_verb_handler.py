@@ -138,6 +138,30 @@ def test_a_node_nobody_has_heard_of_is_refused_for_now() -> None:
     assert answer.failed_nodes == {"z": UNKNOWN_NODE}
 
 
+def test_nodes_are_refused_where_nobody_has_heard_of_any() -> None:
+    answer = three().answering.filter(by_name(pod("web"), "y", "z"))
+
+    assert answer.node_names == []
+    assert answer.failed_nodes == {"y": UNKNOWN_NODE, "z": UNKNOWN_NODE}
+
+
+def test_a_request_about_no_node_is_answered_with_none() -> None:
+    answer = three().answering.filter(by_name(pod("web")))
+
+    assert answer.node_names == []
+    assert answer.failed_nodes == {}
+    assert answer.failed_and_unresolvable_nodes == {}
+
+
+@pytest.mark.parametrize("asked", [["b"], ["b", "c"]], ids=["one node", "several nodes"])
+def test_nodes_are_refused_where_the_plugin_wants_none_of_them(asked: list[str]) -> None:
+    answer = three().answering.filter(by_name(pod("web").labelled(only="a"), *asked))
+
+    assert answer.node_names == []
+    why = "node(s) didn't satisfy plugin(s) [Zones]"
+    assert answer.failed_and_unresolvable_nodes == dict.fromkeys(asked, why)
+
+
 def test_a_pod_refused_at_first_sight_is_refused_everywhere() -> None:
     answer = three().answering.filter(by_name(pod("web").labelled(zone="nowhere"), "a", "b"))
 
