@@ -1,4 +1,4 @@
-"""Label keys, label values and resource names: what Kubernetes accepts, and its error texts."""
+"""Names of objects, label keys, label values: what Kubernetes accepts, and its error texts."""
 
 import re
 from functools import lru_cache
@@ -19,6 +19,13 @@ _SUBDOMAIN_MUST: Final = (
     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
     f"for validation is '{_SUBDOMAIN}')"
 )
+_LABEL_MUST: Final = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+    f"for validation is '{_LABEL}')"
+)
+_LONGEST_SUBDOMAIN: Final = 253
+_LONGEST_LABEL: Final = 63
 _VALUE_MUST: Final = (
     f"a valid label must be an empty string or {_MUST.removeprefix('must ')} (e.g. 'MyValue',  or "
     f"'my_value',  or '12345', regex used for validation is '({_NAME})?')"
@@ -55,12 +62,34 @@ def label_key_faults(key: str) -> list[str]:
     return faults
 
 
+def subdomain_faults(name: str) -> list[str]:
+    """Say what keeps `name` from being that of an object: most are DNS subdomains."""
+    faults = _length_faults(name, _LONGEST_SUBDOMAIN)
+    if not re.fullmatch(_SUBDOMAIN, name):
+        faults.append(_SUBDOMAIN_MUST)
+    return faults
+
+
+def dns_label_faults(name: str) -> list[str]:
+    """Say what keeps `name` from being a DNS label, as a container's or a namespace's must be."""
+    faults = _length_faults(name, _LONGEST_LABEL)
+    if not re.fullmatch(_LABEL, name):
+        dotted = re.fullmatch(_SUBDOMAIN, name)
+        faults.append("must not contain dots" if dotted else _LABEL_MUST)
+    return faults
+
+
+def _length_faults(name: str, longest: int) -> list[str]:
+    too_long = len(name.encode()) > longest
+    return [f"must be no more than {longest} characters"] if too_long else []
+
+
 def _prefix_faults(prefix: str) -> list[str]:
     if not prefix:
         return ["prefix part must be non-empty"]
     faults = []
-    if len(prefix.encode()) > 253:
-        faults.append("prefix part must be no more than 253 bytes")
+    if len(prefix.encode()) > _LONGEST_SUBDOMAIN:
+        faults.append(f"prefix part must be no more than {_LONGEST_SUBDOMAIN} bytes")
     if not re.fullmatch(_SUBDOMAIN, prefix):
         faults.append(f"prefix part {_SUBDOMAIN_MUST}")
     return faults

@@ -15,6 +15,7 @@
     memory_cluster       `MemoryCluster`: the surface itself, and ways to load it
     namespace_lifecycle  admission into a namespace, and its termination
     object_defaults      defaults an API server fills into objects other than pods
+    object_names         names of new objects: chosen where asked for, refused as by an API server
     object_registry      what every operation works with
     patches              JSON merge patches (RFC 7396) and Kubernetes' strategic merge patches
     pod_admission        admission of pod specs: defaults, matchLabelKeys and priority

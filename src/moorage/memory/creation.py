@@ -1,12 +1,9 @@
 """Creates an object: name, namespace, defaults, admission and validation, then the store."""
 
-import re
-from typing import Final
-
 from moorage.memory import (
-    error_messages,
     namespace_lifecycle,
     object_defaults,
+    object_names,
     pod_validation,
     priority_admission,
     resource_traits,
@@ -17,14 +14,6 @@ from moorage.memory.stored_objects import Entry
 from moorage.watch.api_errors import ServerError
 from moorage.watch.api_resources import EVENTS, PODS, PRIORITY_CLASSES, Resource
 from moorage.watch.api_server import Raw
-
-NAME_ATTEMPTS: Final = 8
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_NAME_RULE: Final = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
-    f"for validation is '{_NAME.pattern}')"
-)
 
 
 def create_object(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Entry:
@@ -71,7 +60,7 @@ def add_object(
         )
     else:
         metadata.pop("namespace", None)
-    key = _named(registry, resource, metadata)
+    key = object_names.give_name(registry, resource, metadata)
     raw = with_defaults(registry, resource, raw, restored=restored)
     if registry.options.validate and not from_server:
         registry.validation.check(resource, raw)
@@ -85,27 +74,6 @@ def add_object(
     if resource == EVENTS and len(table.entries) > registry.options.events:
         registry.store.remove(table, next(iter(table.entries.values())))
     return entry
-
-
-def _named(registry: ObjectRegistry, resource: Resource, metadata: Raw) -> str:
-    """The key of a new object, after giving it a name where it asks for one."""
-    name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
-    if not name and not prefix:
-        detail = "name or generateName is required"
-        raise error_messages.invalid(resource, "", error_messages.required("metadata.name", detail))
-    taken, namespace = registry.store.table(resource).entries, metadata.get("namespace", "")
-    for _ in range(1 if name else NAME_ATTEMPTS):
-        chosen = name or registry.stamps.name(prefix)
-        key = resource.key(namespace, chosen)
-        if key not in taken:
-            break
-    else:
-        raise error_messages.already_exists(resource, chosen, generated=not name)
-    if _NAME.fullmatch(chosen) is None:
-        cause = error_messages.invalid_value("metadata.name", chosen, _NAME_RULE)
-        raise error_messages.invalid(resource, chosen, cause)
-    metadata["name"] = chosen
-    return key
 
 
 def with_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw, *, restored: bool) -> Raw:

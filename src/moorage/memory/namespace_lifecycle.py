@@ -4,7 +4,7 @@ A deleted namespace takes its objects with it: it is Terminating while any are l
 ones, and goes with the last.
 """
 
-from moorage.memory import error_messages
+from moorage.memory import error_messages, object_names
 from moorage.memory.object_registry import ObjectRegistry
 from moorage.memory.stored_objects import Entry
 from moorage.memory.versioned_store import Table
@@ -28,6 +28,7 @@ def admit_to_namespace(
     if entry is None:
         if not registry.options.auto_namespaces:
             raise error_messages.not_found(NAMESPACES, name)
+        object_names.check_name(NAMESPACES, name)
         registry.store.create(table, name, _new(registry, name))
     elif is_terminating(entry) and not from_server:
         why = f"unable to create new content in namespace {name} because it is being terminated"

@@ -6,6 +6,7 @@ from tests.unit.memory.object_recipes import (
     LABELS,
     Judged,
     claim,
+    named,
     node,
     of_kind,
     tainted,
@@ -14,6 +15,13 @@ from tests.unit.memory.object_recipes import (
 )
 
 SELECTOR = {"matchLabels": {"app": "other"}}
+NIGHTLY = {"template": {"spec": {"containers": [CONTAINER], "restartPolicy": "Never"}}}
+CRON_JOB = of_kind(
+    "CronJob",
+    "batch/v1",
+    namespaced=True,
+    spec={"schedule": "0 3 * * *", "jobTemplate": {"spec": NIGHTLY}},
+)
 
 WORKLOADS = [
     *(
@@ -111,36 +119,16 @@ WORKLOADS = [
         workload("Job", "batch/v1", parallelism=2, completionMode="Indexed"),
         ("spec.completions",),
     ),
+    Judged("CronJob", CRON_JOB),
+    Judged("CronJob: a name of 52 letters", named("c" * 52, CRON_JOB)),
     Judged(
-        "CronJob",
-        of_kind(
-            "CronJob",
-            "batch/v1",
-            namespaced=True,
-            spec={
-                "schedule": "0 3 * * *",
-                "jobTemplate": {
-                    "spec": {
-                        "template": {"spec": {"containers": [CONTAINER], "restartPolicy": "Never"}}
-                    }
-                },
-            },
-        ),
+        "CronJob: a name of 53 letters",
+        named("c" * 53, CRON_JOB),
+        ("metadata.name", "52 characters"),
     ),
     Judged(
         "CronJob: no schedule",
-        of_kind(
-            "CronJob",
-            "batch/v1",
-            namespaced=True,
-            spec={
-                "jobTemplate": {
-                    "spec": {
-                        "template": {"spec": {"containers": [CONTAINER], "restartPolicy": "Never"}}
-                    }
-                }
-            },
-        ),
+        of_kind("CronJob", "batch/v1", namespaced=True, spec={"jobTemplate": {"spec": NIGHTLY}}),
         ("spec.schedule",),
     ),
 ]
@@ -180,6 +168,35 @@ OTHERS = [
         "an unknown reclaim policy",
         volume(persistentVolumeReclaimPolicy="Maybe"),
         ("spec.persistentVolumeReclaimPolicy",),
+    ),
+    Judged("a namespace", of_kind("Namespace", "v1")),
+    Judged(
+        "a namespace of 64 letters",
+        named("n" * 64, of_kind("Namespace", "v1")),
+        ("metadata.name", "63 characters"),
+    ),
+    Judged(
+        "a namespace with a dot",
+        named("a.b", of_kind("Namespace", "v1")),
+        ("metadata.name", "dots"),
+    ),
+    Judged("a node of 254 letters", named("n" * 254, node()), ("metadata.name", "253 characters")),
+    Judged(
+        "a StatefulSet of 64 letters",
+        named("s" * 64, workload("StatefulSet")),
+        ("metadata.name", "63 characters"),
+    ),
+    Judged(
+        "a Deployment with more replicas than int32",
+        workload("Deployment", replicas=1 << 31),
+        ("number 2147483648", "int32"),
+    ),
+    Judged(
+        "a budget beyond int32",
+        of_kind(
+            "PodDisruptionBudget", "policy/v1", namespaced=True, spec={"minAvailable": 1 << 31}
+        ),
+        ("number 2147483648", "int32"),
     ),
     Judged("a storage class", of_kind("StorageClass", "storage.k8s.io/v1", provisioner="a.b")),
     Judged(

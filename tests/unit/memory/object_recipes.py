@@ -127,8 +127,8 @@ def of_kind(kind: str, api: str, *, namespaced: bool = False, **fields: Any) -> 
     return {"apiVersion": api, "kind": kind, "metadata": {"name": "judged", **where}, **fields}
 
 
-def named(name: str) -> Raw:
-    raw = copy.deepcopy(pod())
+def named(name: str, raw: Raw | None = None) -> Raw:
+    raw = copy.deepcopy(pod() if raw is None else raw)
     raw["metadata"]["name"] = name
     return raw
 

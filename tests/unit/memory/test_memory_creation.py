@@ -224,6 +224,13 @@ def test_a_missing_namespace_is_made_with_its_first_object(cluster: MemoryCluste
     assert labels == {"kubernetes.io/metadata.name": "team"}
 
 
+def test_a_missing_namespace_is_not_made_where_none_may_have_its_name(
+    cluster: MemoryCluster,
+) -> None:
+    with pytest.raises(Invalid, match=r'Namespace "team.a" is invalid: .* must not contain dots'):
+        created(cluster, pod(namespace="team.a"))
+
+
 def test_a_missing_namespace_may_be_refused() -> None:
     cluster = MemoryCluster(options=ClusterOptions(auto_namespaces=False))
 

@@ -1,38 +1,16 @@
 """The causes of a refusal, and checks that many kinds share."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from moorage.api import quantity
+from moorage.api import name_validation, quantity
 from moorage.api.quantity import QuantityError
 from moorage.memory.error_messages import invalid_value, not_allowed, required
 
 Causes = Iterator[str]
 
-_LABEL_NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
-_DNS_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_NAME_LENGTH: Final = 63
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
-_DNS_LABEL_RULE: Final = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
-    f"for validation is '{_DNS_LABEL.pattern}')"
-)
-_NAME_PART_RULE: Final = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
-    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
-    f"validation is '{_LABEL_NAME.pattern}')"
-)
-_VALUE_RULE: Final = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
-    f"'12345', regex used for validation is '{_LABEL_VALUE.pattern}')"
-)
-_TOO_LONG: Final = f"must be no more than {_NAME_LENGTH} bytes"
 
 
 def unsupported(field: str, value: Any, supported: Iterable[str]) -> str:
@@ -68,33 +46,33 @@ def check_dns_label(field: str, value: str | None) -> Causes:
     """A name that must be there and may be part of a host name."""
     if not value:
         yield required(field)
-    elif _DNS_LABEL.fullmatch(value) is None:
-        yield invalid_value(field, value, _DNS_LABEL_RULE)
-    elif len(value) > _NAME_LENGTH:
-        yield invalid_value(field, value, _TOO_LONG)
+    else:
+        yield from _faulty(field, value, name_validation.dns_label_faults(value))
+
+
+def check_subdomain(field: str, value: str | None) -> Causes:
+    """The name of another object, where it is given."""
+    if value:
+        yield from _faulty(field, value, name_validation.subdomain_faults(value))
 
 
 def check_label_key(field: str, key: str) -> Causes:
     """The key of a label, taint or the like, with or without a prefix."""
-    prefix, slash, name = key.rpartition("/")
-    if slash and _SUBDOMAIN.fullmatch(prefix) is None:
-        yield invalid_value(field, key, "prefix part must be a valid DNS subdomain")
-    if not name:
-        yield invalid_value(field, key, "name part must be non-empty")
-    if _LABEL_NAME.fullmatch(name) is None:
-        yield invalid_value(field, key, _NAME_PART_RULE)
-    elif len(name) > _NAME_LENGTH:
-        yield invalid_value(field, key, f"name part {_TOO_LONG}")
+    if not name_validation.is_qualified_name(key):
+        yield from _faulty(field, key, name_validation.label_key_faults(key))
 
 
 def check_labels(field: str, labels: Mapping[str, str] | None) -> Causes:
     """Labels by key and value."""
     for key, value in (labels or {}).items():
         yield from check_label_key(field, key)
-        if _LABEL_VALUE.fullmatch(value or "") is None:
-            yield invalid_value(field, value, _VALUE_RULE)
-        elif len(value or "") > _NAME_LENGTH:
-            yield invalid_value(field, value, _TOO_LONG)
+        if not name_validation.is_label_value(value or ""):
+            yield from _faulty(field, value, name_validation.label_value_faults(value))
+
+
+def _faulty(field: str, value: str, faults: Iterable[str]) -> Causes:
+    for fault in faults:
+        yield invalid_value(field, value, fault)
 
 
 def check_selector(field: str, selector: Mapping[str, Any] | None) -> Causes:

@@ -19,9 +19,8 @@ _GO_TYPES: Final = {"boolean": "bool", "time": "string", "quantity": "string"}
 _SCALARS: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
     "boolean": (bool,),
-    "int32": (int,),
-    "int64": (int,),
 }
+_BEYOND: Final = {"int32": 1 << 31, "int64": 1 << 63}
 QUANTITY_RULE: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
@@ -73,7 +72,9 @@ def _struct(name: str, value: Raw, at: _Place) -> Iterator[str]:
 
 def _value(expected: str, value: Any, at: _Place) -> Iterator[str]:
     allowed = _SCALARS.get(expected)
-    if allowed is not None:
+    if expected in _BEYOND:
+        _integer(expected, value, at)
+    elif allowed is not None:
         if type(value) not in allowed:
             raise _mismatch(expected, value, at)
     elif expected[0] == "[":
@@ -87,7 +88,13 @@ def _value(expected: str, value: Any, at: _Place) -> Iterator[str]:
     elif expected == "quantity":
         if not isinstance(value, str | int | float) or field_causes.amount(value) is None:
             raise ShapeError(f"{at.shown}: {json.dumps(value)}: {QUANTITY_RULE}")
-    elif expected == "int-or-string" and not isinstance(value, str | int):
+    elif expected == "int-or-string" and not isinstance(value, str):
+        _integer("int32", value, at)
+
+
+def _integer(expected: str, value: Any, at: _Place) -> None:
+    beyond = _BEYOND[expected]
+    if type(value) is not int or not -beyond <= value < beyond:
         raise _mismatch(expected, value, at)
 
 
@@ -115,8 +122,11 @@ def _map(expected: str, value: Any, at: _Place) -> Iterator[str]:
 
 
 def _mismatch(expected: str, value: Any, at: _Place) -> ShapeError:
+    kind = _json_kind(value)
+    if kind == "number" and expected in _BEYOND:
+        kind = f"number {json.dumps(value)}"
     return ShapeError(
-        f"json: cannot unmarshal {_json_kind(value)} into Go struct field "
+        f"json: cannot unmarshal {kind} into Go struct field "
         f"{at.struct}.{at.path} of type {_go_type(expected)}"
     )
 

@@ -12,6 +12,7 @@ from moorage.memory.validation.field_causes import (
     check_choice,
     check_dns_label,
     check_not_negative,
+    check_subdomain,
     duplicate,
     missing_reference,
     unsupported,
@@ -21,6 +22,7 @@ from moorage.watch.api_server import Raw
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _OF_CONTAINERS: Final = ("cpu", "memory", "ephemeral-storage")
+_LONGEST_DEADLINE: Final = 2**31 - 1
 _POLICIES: Final = ("PreemptLowerPriority", "Never")
 
 
@@ -45,6 +47,11 @@ def check_pod_spec(field: str, spec: Raw) -> Causes:
     yield from check_choice(f"{field}.restartPolicy", spec.get("restartPolicy"), RESTART_POLICIES)
     grace = spec.get("terminationGracePeriodSeconds")
     yield from check_not_negative(f"{field}.terminationGracePeriodSeconds", grace)
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline <= _LONGEST_DEADLINE:
+        detail = f"must be between 1 and {_LONGEST_DEADLINE}, inclusive"
+        yield invalid_value(f"{field}.activeDeadlineSeconds", deadline, detail)
+    yield from check_subdomain(f"{field}.nodeName", spec.get("nodeName"))
     yield from check_choice(f"{field}.preemptionPolicy", spec.get("preemptionPolicy"), _POLICIES)
     yield from _gates(field, spec)
     yield from placement_rules.check_placement(field, spec)

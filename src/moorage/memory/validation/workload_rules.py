@@ -21,6 +21,8 @@ from moorage.memory.validation.field_causes import (
 from moorage.watch.api_server import Raw
 
 _NO_MATCH: Final = "`selector` does not match template `labels`"
+_LONGEST_CRON_JOB_NAME: Final = 52
+"""With the moment that is appended for each Job, 63."""
 _NEED_A_SELECTOR: Final = ("Deployment", "ReplicaSet", "StatefulSet")
 
 
@@ -101,7 +103,10 @@ def check_job_spec(field: str, spec: Raw) -> Causes:
 
 def check_cron_job(raw: Raw) -> Causes:
     """A CronJob."""
-    spec = raw.get("spec") or {}
+    spec, name = raw.get("spec") or {}, raw["metadata"]["name"]
+    if len(name) > _LONGEST_CRON_JOB_NAME:
+        detail = f"must be no more than {_LONGEST_CRON_JOB_NAME} characters"
+        yield invalid_value("metadata.name", name, detail)
     if not spec.get("schedule"):
         yield required("spec.schedule")
     inner = (spec.get("jobTemplate") or {}).get("spec") or {}

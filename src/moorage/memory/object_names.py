@@ -1,0 +1,42 @@
+"""Names of new objects: chosen where one is asked for, and refused where an API server does."""
+
+from typing import Final
+
+from moorage.api import name_validation
+from moorage.memory import error_messages
+from moorage.memory.object_registry import ObjectRegistry
+from moorage.watch.api_resources import Resource
+from moorage.watch.api_server import Raw
+
+NAME_ATTEMPTS: Final = 8
+_NAMED_BY_LABEL: Final = frozenset(("namespaces", "services", "statefulsets"))
+"""Their names are DNS labels; those of others are DNS subdomains."""
+
+
+def give_name(registry: ObjectRegistry, resource: Resource, metadata: Raw) -> str:
+    """The key of a new object, after giving it a name where it asks for one."""
+    name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
+    if not name and not prefix:
+        detail = "name or generateName is required"
+        raise error_messages.invalid(resource, "", error_messages.required("metadata.name", detail))
+    taken, namespace = registry.store.table(resource).entries, metadata.get("namespace", "")
+    for _ in range(1 if name else NAME_ATTEMPTS):
+        chosen = name or registry.stamps.name(prefix)
+        key = resource.key(namespace, chosen)
+        if key not in taken:
+            break
+    else:
+        raise error_messages.already_exists(resource, chosen, generated=not name)
+    check_name(resource, chosen)
+    metadata["name"] = chosen
+    return key
+
+
+def check_name(resource: Resource, name: str) -> None:
+    """Refuse a name that objects of the kind may not have."""
+    label = resource.plural in _NAMED_BY_LABEL
+    faults = name_validation.dns_label_faults if label else name_validation.subdomain_faults
+    if causes := [
+        error_messages.invalid_value("metadata.name", name, fault) for fault in faults(name)
+    ]:
+        raise error_messages.invalid(resource, name, *causes)
