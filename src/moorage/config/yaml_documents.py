@@ -1,10 +1,11 @@
 """YAML and JSON documents: read strictly, with line numbers; found by kind, in ConfigMaps too.
 
 Duplicate keys are refused. Scalars resolve as they do for Kubernetes: a time of day or a date is
-text, `1e3` is a number.
+text, `1e3` is a number, and one that no float64 holds (`1e400`) is text.
 """
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -233,7 +234,12 @@ class _Build:
     def _scalar(self, node: yaml.Node, path: Path) -> Any:
         if isinstance(node, yaml.ScalarNode) and node.style == "|":
             self._literals.add(path)
-        return self._loader.construct_object(node)
+        value = self._loader.construct_object(node)
+        if isinstance(value, float) and not math.isfinite(value):
+            if value != value or node.value.lstrip("+-")[0] == ".":
+                raise self._refusal(node, f"{node.value} is no number in JSON")
+            return node.value
+        return value
 
     def _key(self, node: yaml.Node) -> str:
         if not isinstance(node, yaml.ScalarNode):

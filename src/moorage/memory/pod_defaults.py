@@ -37,7 +37,7 @@ def _container(container: Raw, host_network: bool) -> Raw:
 
 
 def _resources(resources: Raw) -> Raw:
-    """Limits stand in for missing requests; quantities written as numbers become text."""
+    """Limits stand in for missing requests; numbers become text, and what is left empty 0."""
     requests = _texts(resources.get("requests") or {})
     limits = _texts(resources.get("limits") or {})
     filled = {**resources, "requests": {**limits, **requests}}
@@ -47,7 +47,9 @@ def _resources(resources: Raw) -> Raw:
 def _texts(quantities: Raw) -> Raw:
     if all(isinstance(quantity, str) for quantity in quantities.values()):
         return quantities
-    return {name: str(quantity) for name, quantity in quantities.items()}
+    return {
+        name: "0" if quantity is None else str(quantity) for name, quantity in quantities.items()
+    }
 
 
 def _port(port: Raw, host_network: bool) -> Raw:

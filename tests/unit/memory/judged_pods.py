@@ -69,6 +69,12 @@ PODS = [
     Judged(
         "a negative request", resources(requests={"cpu": "-1"}), (f"{C}.resources.requests[cpu]",)
     ),
+    Judged("a request left empty", resources(requests={"cpu": None})),
+    Judged(
+        "a request left empty beside a limit",
+        resources(requests={"cpu": None}, limits={"cpu": "1"}),
+    ),
+    Judged("a request beyond float64", resources(requests={"cpu": "1e400"})),
     Judged("a negative limit", resources(limits={"memory": "-1Gi"}), ("[memory]",)),
     Judged(
         "half a GPU",

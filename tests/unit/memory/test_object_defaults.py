@@ -52,6 +52,11 @@ def test_no_tolerations_are_added(cluster: MemoryCluster) -> None:
             id="a request given is kept",
         ),
         pytest.param({"requests": {"cpu": 2}}, {"cpu": "2"}, id="a number becomes a quantity"),
+        pytest.param(
+            {"limits": {"cpu": 2}, "requests": {"cpu": None}},
+            {"cpu": "0"},
+            id="a request left empty is none",
+        ),
     ],
 )
 def test_requests(cluster: MemoryCluster, resources: Raw, want: Raw | None) -> None:
