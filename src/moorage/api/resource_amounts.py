@@ -63,6 +63,17 @@ def pod_scoring_requests(pod: RequestingPod) -> dict[str, int]:
     return _requests(pod, _DEFAULTS, True)
 
 
+def uncountable_requests(pod: RequestingPod) -> dict[str, str]:
+    """What the pod requests that is negative, or more than an int64 holds in the unit counted."""
+    total = total_requests(pod, quantity.parse, _NO_DEFAULTS, use_status=False)
+    most = {CPU: Quantity(int64.MAX, quantity.MILLI)}
+    return {
+        name: quantity.format(amount)
+        for name, amount in total.items()
+        if not Quantity(0) <= amount <= most.get(name, Quantity(int64.MAX))
+    }
+
+
 def node_allocatable(node: Node) -> dict[str, int]:
     """Return what the node offers, under the names that scheduling counts."""
     return {

@@ -151,7 +151,7 @@ def _use(node: NodeReport, name: str) -> ResourceUse:
 def _bar(use: ResourceUse, signs: str) -> Text:
     if not use.allocatable:
         return Text("-", style="dim")
-    filled = min(_BAR, round(use.share * _BAR))
+    filled = max(0, min(_BAR, round(use.share * _BAR)))
     style = "red" if use.share > 0.9 else "yellow" if use.share > 0.7 else "green"
     bar = Text(signs[0] * filled + signs[1] * (_BAR - filled), style=style)
     return bar.append(f" {use.share:4.0%}", style="default")

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.api import resource_amounts
 from moorage.cache.column_cache import Column, Rule
 from moorage.cache.node_view import Nodes
 from moorage.cycle.profile import POINT_DISABLED, Profile, ScoreEntry
@@ -190,7 +191,7 @@ def _weighted(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -
         with as_plugin_error(entry.name, "NormalizeScore"):
             entry.plugin.normalize(cycle, cycle.pod, nodes, scores)
     if checked:
-        _check(entry, scores)
+        _check(cycle, entry, scores)
     if isinstance(raw, int):
         level = int(scores[0]) * entry.weight
         if entry.levels is not None:
@@ -232,7 +233,7 @@ def _scalar(cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores:
     return np.array(answers, dtype=np.int64)
 
 
-def _check(entry: ScoreEntry, scores: Scores) -> None:
+def _check(cycle: Cycle, entry: ScoreEntry, scores: Scores) -> None:
     wrong = (scores < MIN_SCORE) | (scores > MAX_SCORE)
     if wrong.any():
         found = int(scores[np.flatnonzero(wrong)[0]])
@@ -240,8 +241,17 @@ def _check(entry: ScoreEntry, scores: Scores) -> None:
             entry.name,
             "Score",
             f"returned the score {found}; scores must be {MIN_SCORE} to {MAX_SCORE} "
-            "after normalisation",
+            f"after normalisation{_likely_cause(cycle)}",
         )
+
+
+def _likely_cause(cycle: Cycle) -> str:
+    """Requests that overflow scores, as they do kube-scheduler's; empty where there is none."""
+    wrong = resource_amounts.uncountable_requests(cycle.pod)
+    if not wrong:
+        return ""
+    asked = ", ".join(f"{amount} of {name}" for name, amount in sorted(wrong.items()))
+    return f"; likely because the pod requests {asked}, which 64 bits cannot count"
 
 
 def best_positions(scoring: Scoring) -> NDArray[np.intp]:

@@ -307,3 +307,21 @@ def test_node_allocatable_keeps_what_scheduling_counts() -> None:
 )
 def test_is_scalar(name: str, want: bool) -> None:
     assert want is resource_amounts.is_scalar(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        pytest.param(pod(container(cpu="8", memory="1Ti")), {}, id="what is asked for at most"),
+        pytest.param(pod(container(cpu="1Ei")), {"cpu": "1Ei"}, id="cpu is counted in millicores"),
+        pytest.param(pod(container(memory="1Ei")), {}, id="memory is counted in bytes"),
+        pytest.param(
+            pod(container(memory="5E"), container(memory="5E")),
+            {"memory": "10E"},
+            id="containers together",
+        ),
+        pytest.param(pod(container(cpu="-1")), {"cpu": "-1"}, id="less than nothing"),
+    ],
+)
+def test_requests_that_cannot_be_counted(given: Pod, want: dict[str, str]) -> None:
+    assert resource_amounts.uncountable_requests(given) == want

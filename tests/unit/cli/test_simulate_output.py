@@ -47,6 +47,22 @@ def simulate(tmp_path: Path, *more: str, text: str = CLUSTER, **env: str) -> Res
     return CliRunner().invoke(main, ["simulate", str(tmp_path / "all.yaml"), *more], env=env)
 
 
+def test_a_request_that_overflows_scores_is_named_with_the_error(tmp_path: Path) -> None:
+    huge = CLUSTER.replace('cpu: "1"', "cpu: 1Ei")
+
+    told = simulate(tmp_path, text=f"{huge}---{NODE}")
+
+    assert told.exit_code == 1
+    assert "likely because the pod requests 1Ei of cpu, which 64 bits cannot count" in told.stderr
+
+
+def test_a_node_with_less_than_nothing_requested_has_an_empty_bar(tmp_path: Path) -> None:
+    told = simulate(tmp_path, text=CLUSTER.replace('cpu: "1"', "cpu: 1Ei"))
+
+    assert told.exit_code == 0, told.output
+    assert "1 of 1 pods placed" in told.stdout
+
+
 def test_the_summary_fits_a_screen_and_folds_equal_pods(tmp_path: Path) -> None:
     nodes = "---".join(CLUSTER.split("---")[0].replace("name: a", f"name: a{i}") for i in range(60))
 
