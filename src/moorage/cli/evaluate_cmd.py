@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from moorage.app import built_in_plugins
-from moorage.explain.evaluator import evaluate
+from moorage.explain.evaluator import CaseError, evaluate
 from moorage.framework.plugin_registry import Registry
 
 
@@ -41,5 +41,7 @@ def _outcome(line: bytes, number: int, known: Registry) -> dict[str, object]:
         return {"id": None, "error": f"line {number}: {error}"}
     try:
         return evaluate(case, known, random.Random(0))
+    except CaseError as error:
+        return {"id": case.get("id"), "error": f"line {number}: {error}"}
     except Exception as error:
         return {"id": case.get("id"), "error": f"line {number}: {type(error).__name__}: {error}"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.api import mismatch
 from moorage.api.decode import decode_as, decode_object
 from moorage.api.node import Node
 from moorage.api.pod import Pod
@@ -47,6 +48,19 @@ KINDS = {
     "resourceClaims": "ResourceClaim",
 }
 
+_Objects = list[dict[str, Any]] | None
+_Case = msgspec.defstruct(
+    "_Case",
+    [
+        ("pod", dict[str, Any]),
+        ("id", Any, None),
+        ("config", dict[str, Any] | None, None),
+        ("featureGates", dict[str, bool] | None, None),
+        *((field, _Objects, None) for field in ("nodes", "pods", "nominated", *KINDS)),
+    ],
+    forbid_unknown_fields=True,
+)
+
 _NO_PREEMPTION = {"eligible": False, "candidates": {}, "chosen": []}
 
 _EMPTY_CONFIG = {
@@ -55,16 +69,29 @@ _EMPTY_CONFIG = {
 }
 
 
+class CaseError(ValueError):
+    """A case that cannot be read; the text names the field and what is expected there."""
+
+
 def evaluate(
     case: Mapping[str, Any], known: Mapping[str, type[Plugin]], random: Random
 ) -> dict[str, Any]:
     """What would be decided about `case["pod"]`, in the shape of the conformance vectors."""
+    _check_case(case)
     cache = cache_from_case(case)
     pod = decode_as(case["pod"], Pod)
     name = pod.spec.scheduler_name or SCHEDULER_NAME
     chosen = _profile(case.get("config"), known, name)
     cycle = Cycle(cache, cache.info(pod), random=random, now=time.time(), shared=chosen.shared)
     return {"id": case.get("id"), **_outcome(chosen, cycle)}
+
+
+def _check_case(case: Mapping[str, Any]) -> None:
+    try:
+        msgspec.convert(case, _Case)
+    except msgspec.ValidationError as error:
+        path, problem = mismatch.explain_mismatch(str(error), case)
+        raise CaseError(f"{path}: {problem}" if path else problem) from None
 
 
 def cache_from_case(case: Mapping[str, Any]) -> Cache:

@@ -35,6 +35,24 @@ def test_a_bad_line_is_an_outcome_with_an_error_and_the_rest_goes_on() -> None:
     assert third["best"] == ["b"]
 
 
+@pytest.mark.parametrize(
+    ("changed", "want"),
+    [
+        pytest.param({"pod": None}, "pod: expected an object, got nothing", id="no pod"),
+        pytest.param({"nodes": {}}, "nodes: expected a list, got an object", id="nodes by name"),
+        pytest.param(
+            {"pods": [None]}, "pods[0]: expected an object, got nothing", id="a pod that is none"
+        ),
+        pytest.param({"config": []}, "config: expected an object, got a list", id="a bad config"),
+        pytest.param({"node": []}, "object contains unknown field `node`", id="a misspelt field"),
+    ],
+)
+def test_a_case_that_is_none_names_the_field(changed: dict[str, object], want: str) -> None:
+    result = CliRunner().invoke(main, ["evaluate"], input=json.dumps({**CASE, **changed}))
+
+    assert json.loads(result.stdout) == {"id": "one", "error": f"line 1: {want}"}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_workload_is_measured(kind: str) -> None:
     result = CliRunner().invoke(
