@@ -1,10 +1,11 @@
 """The registry of plugin classes by name, for built-in and third-party plugins alike."""
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from moorage.framework.plugin import Plugin
-from moorage.framework.points import points_of
+from moorage.framework.points import POINTS, points_of
 
 
 class RegistryError(ValueError):
@@ -27,6 +28,7 @@ class Registry(Mapping[str, type[Plugin]]):
             )
         if not points_of(plugin):
             raise RegistryError(f"{plugin.__name__} lists no extension point on its class line")
+        _check_awaited(plugin)
         _check_needs(plugin)
         for name in (plugin.plugin_name(), *plugin.aliases):
             if self._plugins.get(name, plugin) is not plugin:
@@ -46,6 +48,21 @@ class Registry(Mapping[str, type[Plugin]]):
 
     def __len__(self) -> int:
         return len(self._plugins)
+
+
+def _check_awaited(plugin: type[Plugin]) -> None:
+    """Only what its extension point waits for, PreBind and Bind, may be a coroutine."""
+    bases = [Plugin, *(POINTS[point] for point in points_of(plugin))]
+    for name, hook in ((name, hook) for base in bases for name, hook in vars(base).items()):
+        if inspect.isfunction(hook) and not _is_async(hook) and _is_async(getattr(plugin, name)):
+            raise RegistryError(
+                f"{plugin.__name__}.{name} is an `async def`, and nobody waits for what it "
+                "answers: write it with `def`; only `pre_bind` and `bind` may wait"
+            )
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 
 _NEEDING = ("filter", "preScore", "score")

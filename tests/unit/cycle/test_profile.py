@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from moorage import Cycle, Filter, Node, Nodes, Pod, PreFilter, PreScore, Rejection, Score
+from moorage import Cycle, Filter, Node, Nodes, Pod, PreBind, PreFilter, PreScore, Rejection, Score
 from moorage.config.resolved_profile import Enabled, ResolvedProfile
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
+from moorage.framework.events import EventHint
 from moorage.framework.plugin import Needs, Plugin
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.framework.verdicts import PluginError
@@ -110,6 +111,41 @@ def test_needs_that_make_no_sense_are_refused(declared: Needs, want: str) -> Non
         Registry([Wrong])
 
     assert want in str(caught.value)
+
+
+class Waiting(Filter, frozen=True):
+    async def filter(self, cycle: Cycle, pod: Pod, node: Node) -> None:  # type: ignore[override]
+        return None
+
+
+class WaitingAtTheEdge(Score, PreBind, frozen=True):
+    async def events(self) -> tuple[EventHint, ...]:  # type: ignore[override]
+        return ()
+
+
+class WaitingToBind(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("plugin", "want"),
+    [
+        pytest.param(Waiting, "Waiting.filter is an `async def`", id="a hook of a point"),
+        pytest.param(
+            WaitingAtTheEdge,
+            "WaitingAtTheEdge.events is an `async def`",
+            id="a hook of all plugins",
+        ),
+    ],
+)
+def test_a_plugin_that_waits_where_nobody_does_is_refused(plugin: type[Plugin], want: str) -> None:
+    with pytest.raises(RegistryError, match=want):
+        Registry([plugin])
+
+
+def test_a_plugin_may_wait_in_pre_bind() -> None:
+    assert list(Registry([WaitingToBind])) == ["WaitingToBind"]
 
 
 def test_scores_are_checked_unless_the_plugin_promises_them_in_range() -> None:
