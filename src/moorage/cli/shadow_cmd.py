@@ -10,7 +10,7 @@ import click
 from moorage.app import inputs
 from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import comparison_output
-from moorage.cli.common import CONTEXT, PLUGIN, PORT, TABLE_OR_JSON, exit_on_bad_input
+from moorage.cli.common import CONTEXT, PLUGIN, PORT, TABLE_OR_JSON, exit_on_bad_input, warn
 from moorage.cli.record_options import RecordTo, record_options, recording_to
 from moorage.cli.scenario_options import CONFIGS, read_configurations
 from moorage.cli.serve_options import DEFAULT_PORT
@@ -21,7 +21,7 @@ from moorage.config.field_errors import InputError
 from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 from moorage.serve.secure_serving import ListenerError
 from moorage.shadow.page import shadow_page
-from moorage.shadow.session import ShadowPlan, run_shadow
+from moorage.shadow.session import NeverReadError, ShadowPlan, run_shadow
 from moorage.simulate.report import page
 
 
@@ -80,7 +80,8 @@ def shadow_command(
     For every pod that any scheduler binds, or reports pending, each configuration decides on the
     cluster as it was just before; then the real decision is believed. Beside that, each has a
     world of its own, where it decides all along. Only get, list and watch are asked of the
-    cluster. Ctrl-C ends it, and what was found out is shown.
+    cluster. Ctrl-C ends it, and what was found out is shown. The exit code is 2 where
+    the cluster was never read.
 
     \b
     Examples:
@@ -102,9 +103,17 @@ def shadow_command(
         with recording_to(RecordTo(record, anonymize, record_keep)) as recording:
             first = candidates[0]
             recording.applied(ConfigBundle(first.load()), first.plugins(), plugins)
-            say, tap_of = progress_line, recording.tap_of
-            found = asyncio.run(run_shadow(selected, candidates, plan, SystemClock(), say, tap_of))
-    except ListenerError as error:
+            looking = run_shadow(
+                selected,
+                candidates,
+                plan,
+                SystemClock(),
+                progress_line,
+                lambda line: warn([line]),
+                recording.tap_of,
+            )
+            found = asyncio.run(looking)
+    except (ListenerError, NeverReadError) as error:
         raise InputError([str(error)]) from None
     if report:
         command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])

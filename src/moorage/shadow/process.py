@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from moorage.api.pod import Pod
 from moorage.app import feed_builder
@@ -69,6 +69,7 @@ class Shadow:
         told: Iterable[Told] = (),
         seed: int = 0,
         tap_of: TapOf | None = None,
+        observers: Iterable[Any] = (),
     ) -> None:
         self._clock = clock
         self.told = list(told)
@@ -94,6 +95,7 @@ class Shadow:
             features=self._features,
             recorder=SilentRecorder(server, clock, instance="shadow"),
             tap=self._tapped,
+            observers=observers,
         )
         self.scheduler.active.clear()
 

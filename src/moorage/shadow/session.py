@@ -2,16 +2,18 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from moorage.clock import Clock
 from moorage.dashboard.dashboard import Dashboard
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import SelectedContext
+from moorage.observe.decision_log import NO_ANSWER, UNREACHABLE
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.prometheus_metrics import Metrics
+from moorage.observe.repeated_failures import RepeatedFailures
 from moorage.scheduler.attempt import TapOf
 from moorage.serve.health import Check, Health
 from moorage.serve.http_server import Server
@@ -25,7 +27,7 @@ from moorage.shadow.summary import Findings
 from moorage.simulate.candidate import Candidate
 
 LOOPBACK: Final = "127.0.0.1"
-SYNC_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 0.5
 UNREAD: Final = "the cluster has not been read yet"
 
 
@@ -42,6 +44,14 @@ class ShadowPlan(NamedTuple):
 
 
 Say = Callable[[Shadow], None]
+Warn = Callable[[str], None]
+
+
+class NeverReadError(Exception):
+    """It ended before the cluster was read for the first time; the text tells why, if known."""
+
+    def __init__(self, last: BaseException | None) -> None:
+        super().__init__(f"the cluster was never read: {last or 'it was ended too early'}")
 
 
 async def run_shadow(
@@ -50,24 +60,40 @@ async def run_shadow(
     plan: ShadowPlan,
     clock: Clock,
     say: Say,
+    warn: Warn,
     tap_of: TapOf | None = None,
 ) -> Findings:
-    """Look at a live cluster until the plan, SIGINT or SIGTERM ends it; a tap sees all of it."""
+    """Look at a live cluster until the plan, SIGINT or SIGTERM ends it; a tap sees all of it.
+
+    Raises NeverReadError where there was nothing to see.
+    """
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     server = KubeApiServer(selected, qps=0)
     counter = _Counter(plan.pods, stop)
     told = [counter.judged]
-    shadow = Shadow(server, candidates, clock, drifts=plan.drifts, told=told, tap_of=tap_of)
+    failures = _WatchFailures(warn, clock)
+    shadow = Shadow(
+        server,
+        candidates,
+        clock,
+        drifts=plan.drifts,
+        told=told,
+        tap_of=tap_of,
+        observers=[failures],
+    )
     journal = _journal(plan, shadow, clock)
     if journal is not None:
         shadow.told.append(journal.write)
     beside = [shadow.run(), _remind(shadow, journal, plan.said_seconds, clock, say)]
     if plan.http_port:
         beside.append(_http(shadow, plan).run())
+    stopped = _stopped(stop, plan.seconds, shadow, failures)
     try:
-        await _until(stop, plan.seconds, [asyncio.ensure_future(each) for each in beside], shadow)
+        await _until(stopped, [asyncio.ensure_future(each) for each in beside])
+        if not shadow.begun.is_set():
+            raise NeverReadError(failures.last)
         return shadow.findings()
     finally:
         await server.close()
@@ -75,14 +101,9 @@ async def run_shadow(
             journal.close()
 
 
-async def _until(
-    stop: asyncio.Event,
-    seconds: float | None,
-    tasks: list[asyncio.Future[None]],
-    shadow: Shadow,
-) -> None:
+async def _until(end: Coroutine[Any, Any, None], tasks: list[asyncio.Future[None]]) -> None:
     """Wait for the end; raise what broke a task before."""
-    stopped = asyncio.ensure_future(_stopped(stop, seconds, shadow))
+    stopped = asyncio.ensure_future(end)
     try:
         await asyncio.wait({stopped, *tasks}, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
@@ -94,16 +115,45 @@ async def _until(
         await asyncio.gather(stopped, *tasks, return_exceptions=True)
 
 
-async def _stopped(stop: asyncio.Event, seconds: float | None, shadow: Shadow) -> None:
+async def _stopped(
+    stop: asyncio.Event, seconds: float | None, shadow: Shadow, failures: "_WatchFailures"
+) -> None:
+    """Return when told to stop, or so long after the cluster was read.
+
+    A cluster that takes its time is waited for; one that cannot be read, no longer than that.
+    """
     if seconds is None:
         await stop.wait()
         return
     begun = asyncio.ensure_future(shadow.begun.wait())
     stopping = asyncio.ensure_future(stop.wait())
-    await asyncio.wait({begun, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    begun.cancel()
-    await asyncio.wait({stopping}, timeout=seconds)
-    stopping.cancel()
+    first, either = asyncio.FIRST_COMPLETED, {begun, stopping}
+    try:
+        done, _ = await asyncio.wait(either, timeout=seconds, return_when=first)
+        while not done and failures.last is None:
+            done, _ = await asyncio.wait(either, timeout=LOOK_SECONDS, return_when=first)
+        if done:
+            await asyncio.wait({stopping}, timeout=seconds)
+    finally:
+        begun.cancel()
+        stopping.cancel()
+
+
+class _WatchFailures:
+    """An observer that warns where the cluster cannot be read, ever more rarely."""
+
+    def __init__(self, warn: Warn, clock: Clock) -> None:
+        self.last: BaseException | None = None
+        self._warn = warn
+        self._repeated = RepeatedFailures(clock.now)
+
+    def failed(self, pod: str, attempt: str, error: BaseException) -> None:
+        if not pod.startswith("watch/"):
+            return
+        self.last = error
+        unreachable = getattr(error, "status", None) == NO_ANSWER
+        if self._repeated.due("unreachable" if unreachable else pod) is not None:
+            self._warn(f"{UNREACHABLE if unreachable else pod}: {error}")
 
 
 class _Counter:
