@@ -1,6 +1,7 @@
 """What commands share: common options, and exit code 2 with a message on bad input."""
 
 import functools
+import ipaddress
 import sys
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import reduce
@@ -9,6 +10,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
+from moorage.api.name_validation import subdomain_faults
 from moorage.cli.command_exit import BAD_INPUT, FAILED
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.framework.plugin_registry import RegistryError
@@ -55,6 +57,30 @@ def warn(lines: Iterable[str]) -> None:
 F = TypeVar("F", bound=Callable[..., Any])
 
 PORT: Final = click.IntRange(min=0, max=65535)
+
+
+class AddressType(click.ParamType[str]):
+    """Where to listen: an IP address, a name of this host, or nothing for everywhere."""
+
+    name = "address"
+
+    def convert(self, value: str, param: Any, ctx: Any) -> str:
+        if value and not _is_address(value):
+            self.fail(f"{value!r} is not an IP address, such as 0.0.0.0 or ::1", param, ctx)
+        return value
+
+
+def _is_address(text: str) -> bool:
+    if ":" not in text and not text[-1].isdigit():
+        return not subdomain_faults(text.lower())
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+ADDRESS: Final = AddressType()
 
 CONTEXT: Final = click.option(
     "--context", default="", metavar="NAME", help="The context of the kubeconfig to use."

@@ -42,7 +42,9 @@ _OPTIONS = (
         help="Bind pods, too, when asked to. Whoever can connect can then bind any pod: use it "
         "with --client-ca-file.",
     ),
-    click.option("--bind-address", default="0.0.0.0", show_default=True, metavar="IP"),
+    click.option(
+        "--bind-address", type=common.ADDRESS, default="0.0.0.0", show_default=True, metavar="IP"
+    ),
     click.option(
         "--port",
         type=common.PORT,

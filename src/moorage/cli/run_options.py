@@ -92,6 +92,7 @@ _OPTIONS = (
     ),
     click.option(
         "--bind-address",
+        type=common.ADDRESS,
         default="0.0.0.0",
         show_default=True,
         metavar="IP",

@@ -124,6 +124,16 @@ def test_the_stanza_is_a_configuration_that_moorage_takes(tmp_path: Path, rules:
             id="half a certificate",
         ),
         pytest.param(
+            ("--plugin", "RULES", "--bind-address", "999.1.1.1"),
+            "'--bind-address': '999.1.1.1' is not an IP address",
+            id="no address",
+        ),
+        pytest.param(
+            ("--plugin", "RULES", "--bind-address", "my host"),
+            "'--bind-address': 'my host' is not an IP address",
+            id="no name of a host",
+        ),
+        pytest.param(
             ("--plugin", "RULES", "--http", "--bind-address", "203.0.113.1"),
             "cannot listen on 203.0.113.1:8888",
             id="another machine's address",
