@@ -165,11 +165,15 @@ def _find(
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(path.read_bytes())
+        found = [each for each in yaml.safe_load_all(path.read_bytes()) if each is not None]
     except OSError as error:
         raise KubeconfigError(str(path), "", error.strerror or str(error)) from None
     except yaml.YAMLError as error:
         raise KubeconfigError(str(path), _line(error), "not YAML") from None
+    if len(found) > 1:
+        problem = f"{len(found)} YAML documents where a kubeconfig is one: is it a manifest?"
+        raise KubeconfigError(str(path), "", problem)
+    data = found[0] if found else None
     if not isinstance(data, dict):
         raise KubeconfigError(str(path), "", "not a kubeconfig: it holds no clusters and users")
     return data

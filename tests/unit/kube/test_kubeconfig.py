@@ -169,6 +169,13 @@ def test_broken_yaml_is_told_by_its_line_and_shows_no_secret(tmp_path: Path) -> 
     assert str(caught.value) == f"{path}: line 3: not YAML"
 
 
+def test_a_file_of_several_documents_is_no_kubeconfig(tmp_path: Path) -> None:
+    path = written(tmp_path, "kind: Node\n---\nkind: Pod\n---\n")
+
+    with pytest.raises(KubeconfigError, match=r": 2 YAML documents .*: is it a manifest\?"):
+        kubeconfig.load_kubeconfig([path])
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(KubeconfigError, match="No such file"):
         kubeconfig.load_kubeconfig([tmp_path / "nothing"])
