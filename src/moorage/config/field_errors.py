@@ -109,11 +109,13 @@ class Report:
         self._blamed: set[Path] = set()
 
     def problem(self, path: Path, message: str) -> None:
-        """Record a problem, unless what surrounds it was already found to be wrong."""
+        """Record a problem once, unless what surrounds it was already found to be wrong."""
         original = self.places.original(path)
-        if not any(original[:end] in self._blamed for end in range(len(original))):
+        placed = self._placed(original, message)
+        is_inside = any(original[:end] in self._blamed for end in range(len(original)))
+        if not is_inside and placed not in self.problems:
             self._blamed.add(original)
-            self.problems.append(self._placed(original, message))
+            self.problems.append(placed)
 
     def blames(self, path: Path) -> bool:
         """Say whether a problem was recorded at this very place."""

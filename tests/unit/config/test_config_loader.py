@@ -48,6 +48,18 @@ def test_without_a_source_the_line_is_named_all_the_same() -> None:
         load(WRITTEN)
 
 
+def test_a_name_that_is_empty_is_said_once() -> None:
+    text = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{schedulerName: a}, {schedulerName: ""}]
+"""
+    with pytest.raises(ConfigError) as error:
+        load(text)
+
+    assert str(error.value) == "line 3: profiles[1].schedulerName: Required value"
+
+
 def test_what_is_not_there_is_placed_at_what_surrounds_it() -> None:
     text = WRITTEN.replace("- schedulerName: mine\n ", "- {}\n-", 1)
 
