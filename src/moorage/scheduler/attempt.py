@@ -140,7 +140,8 @@ class Attempts:
     def _attempt(self, queued: QueuedPod, profile: Profile) -> None:
         cycle = self._cycles.begin(queued, profile)
         try:
-            outcome = self._foreseen(queued, cycle, profile) or self._cycles.decide(profile, cycle)
+            foreseen = self._foreseen(queued, cycle, profile)
+            outcome = foreseen or self._cycles.decide(profile, cycle)
             cycle.timer.step("")
             placed: Placement | Rejection | Unschedulable = (
                 place(profile, cycle, queued, outcome) if isinstance(outcome, Decision) else outcome
@@ -154,7 +155,7 @@ class Attempts:
             self._start(self._outcome.bind(placed), f"bind/{queued.info.pod.key}")
             self._bindings.begin()
         else:
-            self._outcome.unschedulable(queued, cycle, profile, placed)
+            self._outcome.unschedulable(queued, cycle, profile, placed, is_known=bool(foreseen))
             if isinstance(placed, Unschedulable):
                 for hear in self._features.refused:
                     hear(cycle, profile, placed)

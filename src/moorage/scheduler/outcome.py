@@ -173,10 +173,13 @@ class Outcome:
         profile: Profile,
         why: Unschedulable | Rejection,
         said: str = "",
+        *,
+        is_known: bool = False,
     ) -> None:
         """The pod fits nowhere, or was refused where it did; room may be made for it.
 
-        `said` is told as it is, in place of a count of nodes.
+        `said` is told as it is, in place of a count of nodes. That nobody was asked about it, since
+        its refusal `is_known`, is told only where the pod says something else so far.
         """
         if isinstance(why, Unschedulable):
             rejected, pending = why.diagnosis.unschedulable_plugins, why.diagnosis.pending_plugins
@@ -202,7 +205,7 @@ class Outcome:
             hear(cycle)
         queued.seen_as = None if cycle.pod is queued.info.pod else cycle.pod
         if self.put_back(queued, rejected, pending):
-            self._say_why(cycle, "Unschedulable", message)
+            self._say_why(cycle, "Unschedulable", message, is_known)
 
     def put_back(
         self,
@@ -225,5 +228,9 @@ class Outcome:
         self._queue.put_back(queued, rejected_by, pending, error, self._clock.now())
         return True
 
-    def _say_why(self, cycle: Cycle, reason: status_patches.Reason, message: str) -> None:
+    def _say_why(
+        self, cycle: Cycle, reason: status_patches.Reason, message: str, is_known: bool = False
+    ) -> None:
+        if is_known and self._reporter.says_for_good(cycle.pod, reason, message):
+            return
         self._reporter.not_scheduled(cycle.pod, reason, message, cycle)

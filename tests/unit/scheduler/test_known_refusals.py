@@ -26,7 +26,7 @@ from moorage.scheduler.known_refusals import in_common
 from moorage.scheduler.recent_refusals import REST_SECONDS
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.testing.small_cluster import profile_of
-from moorage.watch.api_resources import NODES, PODS
+from moorage.watch.api_resources import EVENTS, NODES, PODS
 
 Raw = dict[str, Any]
 WAITING = 30
@@ -110,6 +110,34 @@ async def one_after_the_other(world: World) -> None:
         await world.cluster.delete(PODS, "default", f"old-{number}", grace_period_seconds=0)
         await world.clock.sleep(0.5)
         assert len(world.placed()) == 10
+
+
+def test_what_is_known_already_is_not_told_again() -> None:
+    world = World(sparing=True)
+    world.apply(*full_node(), *waiting())
+
+    async def something_smaller_leaves(world: World) -> None:
+        await world.clock.sleep(5)
+        world.apply(pod("small").on("n0"))
+        await world.clock.sleep(1)
+        await world.cluster.delete(PODS, "default", "small", grace_period_seconds=0)
+        await world.clock.sleep(1)
+
+    world.run(something_smaller_leaves)
+    again = [name for name, attempts in world.seen.attempts.items() if attempts > 1]
+    told = [name for name in again if told_again(world, name)]
+    assert len(again) == WAITING
+    assert len(told) == 1, "the one that was asked about"
+
+
+def told_again(world: World, pod: str) -> bool:
+    """Whether the event that tells why a pod waits has become a series."""
+    events = (
+        world.cluster.read(EVENTS, "default", each.name) for each in world.cluster.objects(EVENTS)
+    )
+    return any(
+        "series" in event and f"default/{event['regarding']['name']}" == pod for event in events
+    )
 
 
 def test_pods_that_leave_within_a_moment_are_one_attempt_of_who_backs_off() -> None:
