@@ -126,18 +126,15 @@ class SchedulingQueue:
         With plugins that refused it the pod waits for an event, unless one came during the
         attempt; without any, or after an error, it is retried after its backoff. A pod that was
         deleted meanwhile is let go. To be called with the pod in flight; or, when binding fails
-        after `done`, with a pod that still exists: no event since was kept for it, so whoever
-        refused it, it does not wait for one.
+        after `done`, with a pod that still exists.
         """
         places, uid = self._places, pod.info.uid
         if places.pods.get(uid, pod) is not pod:
             raise QueueError(f"pod {pod.info.pod.key} is another pod than the one in the queue")
         require(pod.info.pod.key, pod.state, Trigger.PUT_BACK)
-        in_flight = pod.state is State.IN_FLIGHT
-        error = error or not in_flight
         self._count_failure(pod, frozenset(rejected_by), frozenset(pending), error, now)
         strategy = QueueingStrategy.AFTER_BACKOFF
-        if in_flight:
+        if pod.state is State.IN_FLIGHT:
             strategy = self._waking.weigh_missed(pod)
             self._flights.land(uid)
         step = Step(Trigger.PUT_BACK, SCHEDULE_ATTEMPT_FAILURE, now)

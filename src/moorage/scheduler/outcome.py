@@ -96,8 +96,7 @@ class Outcome:
         else:
             if refused is not None:
                 self._give_up(placement, expected)
-                said = refused.message if at_pre_bind else ""
-                self.unschedulable(queued, cycle, profile, refused, said)
+                self.unschedulable(queued, cycle, profile, refused, at_pre_bind=at_pre_bind)
                 self.tell_of_room([placement])
             else:
                 self.bound(placement)
@@ -172,21 +171,24 @@ class Outcome:
         cycle: Cycle,
         profile: Profile,
         why: Unschedulable | Rejection,
-        said: str = "",
         *,
+        at_pre_bind: bool = False,
         is_known: bool = False,
     ) -> None:
         """The pod fits nowhere, or was refused where it did; room may be made for it.
 
-        `said` is told as it is, in place of a count of nodes. That nobody was asked about it, since
-        its refusal `is_known`, is told only where the pod says something else so far.
+        What is said `at_pre_bind` is told as it is and undone by no event, as in kube-scheduler:
+        the pod is tried again after its backoff. That nobody was asked about it, since its refusal
+        `is_known`, is told only where the pod says something else so far.
         """
         if isinstance(why, Unschedulable):
             rejected, pending = why.diagnosis.unschedulable_plugins, why.diagnosis.pending_plugins
             message, nominated = why.message, why.nominated
+        elif at_pre_bind:
+            rejected, pending, message, nominated = set(), set(), why.message, None
         else:
             rejected, pending = {why.plugin}, set()
-            message, nominated = said or f"0/1 nodes are available: 1 {why.message}.", None
+            message, nominated = f"0/1 nodes are available: 1 {why.message}.", None
         self._reporter.attempted(
             queued,
             cycle,

@@ -153,10 +153,23 @@ def test_a_pod_that_is_never_permitted_is_told_why_and_is_on_no_node(tmp_path: P
     told = simulate(tmp_path, "-o", "json", *given, text=CLUSTER)
 
     report = json.loads(told.stdout)
-    assert told.exit_code == 1
+    assert told.exit_code == 0
     assert "rejected due to timeout after waiting 30s" in report["pods"][0]["message"]
     assert report["pods"][0]["score"] is None
     assert [node["pods"] for node in report["nodes"]] == [0]
+    assert report["pods"][0]["state"] == "pending"
+
+
+def test_a_pod_that_is_never_made_ready_does_not_keep_a_run_going(tmp_path: Path) -> None:
+    never = "from moorage import unschedulable; return unschedulable('its disk is not there')"
+    (tmp_path / "bad.py").write_text(source("pre_bind", never))
+    (tmp_path / "conf.yaml").write_text(configuration("pre_bind"))
+    given = ("--config", str(tmp_path / "conf.yaml"), "--plugin", str(tmp_path / "bad.py"))
+
+    told = simulate(tmp_path, "-o", "json", *given, text=CLUSTER)
+
+    assert told.exit_code == 1
+    assert json.loads(told.stdout)["pods"][0]["message"] == "its disk is not there"
     assert "the run was ended" in told.stderr
 
 
