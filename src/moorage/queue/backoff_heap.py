@@ -2,7 +2,8 @@
 
 When nothing is active, the first pod that backs off is tried early. One that is known to be refused
 again as things stand is passed over: it is set aside with all that the same refusal concerns, and
-comes up when its backoff ends, or when something has changed.
+comes up when its backoff ends, or when something has changed. While the first that is left rests,
+nobody is tried early: none that is less urgent passes it.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -17,17 +18,26 @@ Spares = Callable[[QueuedPod], Hashable | None]
 """Which refusal tells that an early retry of a pod is of no use; None where it may be."""
 
 
+Rests = Callable[[QueuedPod], bool]
+"""Whether an early retry of a pod is put off for a moment."""
+
+
 def spares_nobody(pod: QueuedPod) -> None:
     return None
+
+
+def nobody_rests(pod: QueuedPod) -> bool:
+    return False
 
 
 class BackoffHeap:
     """A heap of pods, those that are set aside included; only `pop` passes over these."""
 
-    __slots__ = ("_aside", "_heap", "_set_aside", "spares")
+    __slots__ = ("_aside", "_heap", "_set_aside", "rests", "spares")
 
     def __init__(self) -> None:
         self.spares: Spares = spares_nobody
+        self.rests: Rests = nobody_rests
         self._heap = Heap()
         self._aside: dict[Hashable, Heap] = {}
         self._set_aside: dict[str, Hashable] = {}
@@ -63,6 +73,11 @@ class BackoffHeap:
         self._left(pod)
 
     def _worth_a_retry(self) -> Heap | None:
+        found = self._first_not_spared()
+        first = None if found is None else found.first()
+        return None if first is None or self.rests(first) else found
+
+    def _first_not_spared(self) -> Heap | None:
         while (pod := self._heap.first()) is not None and (why := self.spares(pod)) is not None:
             self._set_aside[pod.info.uid] = why
             self._heap.hand_over_first(self._aside.setdefault(why, Heap()))

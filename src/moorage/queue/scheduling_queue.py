@@ -18,7 +18,7 @@ from moorage.framework.plugin_errors import OnPluginError, ignore_plugin_error
 from moorage.framework.queued_pod import NO_PLUGINS, QueuedPod, State
 from moorage.queue import queue_settings, sub_queues
 from moorage.queue.backoff import WINDOW, Backoff
-from moorage.queue.backoff_heap import Spares
+from moorage.queue.backoff_heap import Rests, Spares, nobody_rests
 from moorage.queue.in_flight import InFlightPods
 from moorage.queue.pre_enqueue import PreEnqueueEntry, PreEnqueuePlugins
 from moorage.queue.queue_settings import QueueSettings
@@ -89,9 +89,11 @@ class SchedulingQueue:
             self.incoming["active", POP_FROM_BACKOFF_Q] += 1
         return self._depart(pod, now)
 
-    def spare(self, spares: Spares) -> None:
-        """Do not try pods before their backoff ends for which that is known to be of no use."""
+    def spare(self, spares: Spares, rests: Rests = nobody_rests) -> None:
+        """Do not try pods before their backoff ends for which that is known to be of no use, nor
+        anybody while the first of the others rests."""
         self._places.backoff.spares = spares
+        self._places.backoff.rests = rests
 
     def take(self, uid: str, now: float) -> QueuedPod | None:
         """Start an attempt at one pod, out of turn: with others that it is placed together with.

@@ -57,7 +57,7 @@ class KnownRefusals(Feature):
         self._grounds: dict[Hashable, set[Grounds]] = {}
         """By what pods of equal specs have in common, what refusals went by."""
         self._recent = RecentRefusals()
-        queue.spare(self.sparing)
+        queue.spare(self.sparing, self.resting)
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
         self._recent.note(_spec(cycle.incoming), self._clock.now())
@@ -75,10 +75,11 @@ class KnownRefusals(Feature):
 
     def sparing(self, queued: QueuedPod) -> Hashable | None:
         """Which refusal tells that an early retry is of no use."""
-        spec = _spec(queued.info)
-        if self._recent.rests(spec, self._clock.now()):
-            return spec
         return self._find(queued, self._profiles.of(queued.info.pod))
+
+    def resting(self, queued: QueuedPod) -> bool:
+        """Whether a pod like this one was refused a moment ago."""
+        return self._recent.rests(_spec(queued.info), self._clock.now())
 
     def next_due(self) -> float | None:
         """When pods of the next kind that rests may be tried early."""

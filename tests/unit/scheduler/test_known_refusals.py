@@ -155,6 +155,23 @@ def test_pods_that_leave_within_a_moment_are_one_attempt_of_who_backs_off() -> N
     assert world.seen.attempts["default/large"] <= 4
 
 
+def test_nobody_less_urgent_passes_a_pod_that_rests() -> None:
+    world = World(sparing=True)
+    world.apply(node("small").offering(cpu="1", pods="110"))
+
+    async def a_node_comes_a_moment_after_the_refusal(world: World) -> None:
+        world.apply(pod("low").requesting(cpu="3"))
+        await world.clock.sleep(2 * REST_SECONDS)
+        world.apply(pod("high").requesting(cpu="3").prioritised(10))
+        await world.clock.sleep(REST_SECONDS / 10)
+        world.apply(node("large").offering(cpu="4", pods="110"))
+        await world.clock.sleep(2 * REST_SECONDS)
+        assert world.placed() == {"high"}
+
+    world.run(a_node_comes_a_moment_after_the_refusal)
+    assert {each.name for each in world.cluster.objects(PODS)} == {"low", "high"}
+
+
 def refusals(world: World) -> int:
     return world.seen.attempts.total() - 10
 
