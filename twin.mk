@@ -8,4 +8,4 @@ twin: $(READY)
 
 # Every safeguard taken out in turn; each must be missed.
 twin-mutants: $(READY)
-	@$(BIN)/python -m tests.twin --mutants --seed 10 --runs 24
+	@$(BIN)/python -m tests.twin --mutants --seed 10 --runs 128
