@@ -74,6 +74,7 @@ class GangBinder:
         self._status = status
         self._patience = settings.patience(group)
         self._deadline = clock.now() + self._patience
+        self._permitted: set[str] = set()
         self._bound: set[str] = set()
         self._failed: dict[str, Failure] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -83,7 +84,8 @@ class GangBinder:
         await self._each(self._permit)
         if self._is_enough():
             for placement in self._held():
-                self._queue.done(placement.queued.info.uid)
+                self._queue.done(_uid(placement))
+                self._permitted.add(_uid(placement))
             await self._each(self._prepare)
         self._drop_lost()
         if self._is_enough():
@@ -197,7 +199,8 @@ class GangBinder:
         queued, profile, cycle, _, _, _ = placement
         failure = self._failed.get(_uid(placement))
         if isinstance(failure, Rejection):
-            self._outcome.unschedulable(queued, cycle, profile, failure)
+            at_pre_bind = _uid(placement) in self._permitted
+            self._outcome.unschedulable(queued, cycle, profile, failure, at_pre_bind=at_pre_bind)
         elif failure is not None:
             self._outcome.failed(queued, cycle, profile, failure)
         else:

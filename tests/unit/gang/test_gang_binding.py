@@ -144,3 +144,22 @@ def test_a_pod_that_is_not_needed_may_fail_to_be_bound() -> None:
 
     assert set(world.bound("train")) == {"train-0", "train-2", "train-3"}
     assert world.status("train")["phase"] == "Scheduled"
+
+
+class OneIsNeverReady(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return unschedulable("its volume is not there") if pod.name == "train-1" else None
+
+
+def test_a_pod_of_a_whole_group_that_is_refused_at_pre_bind_backs_off() -> None:
+    pods = members("train", 2)
+    world = GangWorld(node("a"), group("train", 1), *pods, plugins=(OneIsNeverReady,))
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(10)
+
+    world.run(story)
+
+    refused = [each for each in world.attempts if each.result is Result.UNSCHEDULABLE]
+    assert [round(each.time) for each in refused] == [1000, 1002, 1005]
+    assert {each.message for each in refused} == {"its volume is not there"}

@@ -66,6 +66,14 @@ class SlowToPrepare(PreBind, frozen=True):
         return None
 
 
+async def another_comes_and_held_is_deleted(world: GangWorld) -> None:
+    await world.clock.sleep(1)
+    world.apply(patient("next"))
+    await world.clock.sleep(2)
+    await world.cluster.delete(PODS, "default", "held")
+    await world.clock.sleep(5)
+
+
 @pytest.mark.parametrize(
     "plugin",
     [
@@ -85,14 +93,7 @@ def test_others_take_the_room_of(finalizers: list[str], plugin: type[Plugin]) ->
     held.raw["metadata"]["finalizers"] = finalizers
     world = GangWorld(node("a").offering(cpu="4"), held, plugins=(plugin,))
 
-    async def story(world: GangWorld) -> None:
-        await world.clock.sleep(1)
-        world.apply(patient("next"))
-        await world.clock.sleep(2)
-        await world.cluster.delete(PODS, "default", "held")
-        await world.clock.sleep(5)
-
-    world.run(story)
+    world.run(another_comes_and_held_is_deleted)
 
     assert world.bound() == {"next": "a"}
 
@@ -105,13 +106,6 @@ def test_a_gang_does_without_a_pod_that_is_deleted_before_it_is_bound() -> None:
     offering = node("a").offering(cpu="4")
     world = GangWorld(offering, group("train", 2), *pods, plugins=(SlowToPermit,))
 
-    async def story(world: GangWorld) -> None:
-        await world.clock.sleep(1)
-        world.apply(patient("next"))
-        await world.clock.sleep(2)
-        await world.cluster.delete(PODS, "default", "held")
-        await world.clock.sleep(5)
-
-    world.run(story)
+    world.run(another_comes_and_held_is_deleted)
 
     assert world.bound() == {"next": "a"}
