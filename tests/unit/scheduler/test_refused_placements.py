@@ -1,0 +1,111 @@
+"""Pods that were placed, and are refused at Permit or at PreBind."""
+
+from moorage import (
+    Cycle,
+    Node,
+    Permit,
+    Pod,
+    PreBind,
+    Rejection,
+    Reserve,
+    Wait,
+    unschedulable,
+)
+from moorage.framework.events import ASSIGNED_POD_DELETE, EventHint
+from moorage.observe.records import Result
+from moorage.testing import node, pod
+from tests.unit.scheduler.test_scheduler import World, settle
+
+
+class Reserves(Reserve, frozen=True):
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        cycle.shared.setdefault("story", []).append("reserved")
+        return None
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        cycle.shared["story"].append("unreserved")
+
+
+class WaitsTenSeconds(Permit, frozen=True):
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Wait:
+        return Wait(10.0)
+
+
+def test_a_pod_that_nobody_permits_in_time_is_unreserved_and_forgotten() -> None:
+    world = World(node("a"), pod("web"), plugins=(Reserves, WaitsTenSeconds))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(15)
+
+    scheduler = world.run(story)
+
+    assert world.node_of("web") is None
+    assert world.profiles["default-scheduler"].shared["story"][:2] == ["reserved", "unreserved"]
+    assert "rejected due to timeout after waiting 10s at plugin WaitsTenSeconds" in (
+        world.attempts[1].message
+    )
+    assert scheduler.cache.assumed <= {"default/web"}
+
+
+class WaitsForRoom(Permit, frozen=True):
+    """Lets nobody through, and says that a pod which leaves may change that."""
+
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Wait:
+        return Wait(1.0)
+
+    def events(self) -> tuple[EventHint, ...]:
+        return (EventHint(ASSIGNED_POD_DELETE),)
+
+
+def test_a_pod_that_nobody_permits_is_not_woken_by_leaving_its_own_node() -> None:
+    world = World(node("a"), pod("web"), plugins=(WaitsForRoom,))
+
+    world.run(settle)
+
+    assert [each.result for each in world.attempts] == [Result.SCHEDULED, Result.UNSCHEDULABLE]
+
+
+def test_others_are_tried_when_a_pod_that_nobody_permits_leaves_its_node() -> None:
+    pods = (pod("web").requesting(cpu="1").prioritised(1), pod("other").requesting(cpu="1"))
+    world = World(node("a").offering(cpu="1"), *pods, plugins=(WaitsForRoom,))
+
+    world.run(settle)
+
+    placed = [each.pod for each in world.attempts if each.result is Result.SCHEDULED]
+    assert placed[:2] == ["default/web", "default/other"]
+
+
+class Prepares(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        cycle.shared.setdefault("prepared", []).append((pod.name, node.name))
+        return None
+
+
+def test_pre_bind_runs_before_the_pod_is_bound() -> None:
+    world = World(node("a"), pod("web"), plugins=(Prepares,))
+
+    world.run(settle)
+
+    assert world.profiles["default-scheduler"].shared["prepared"] == [("web", "a")]
+    assert world.node_of("web") == "a"
+
+
+class NeverReady(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        assert cycle.client is not None
+        await cycle.client.wait_until(lambda: False, 0.01)
+        return unschedulable("its volume is not there")
+
+
+def test_a_pod_that_is_refused_at_pre_bind_is_tried_again_after_a_back_off() -> None:
+    """Others wait at Permit at the latest for something to change; this one asks again."""
+    world = World(node("a"), pod("web"), plugins=(NeverReady,))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(10)
+
+    world.run(story)
+
+    refused = [each for each in world.attempts if each.result is Result.UNSCHEDULABLE]
+    assert [round(each.time) for each in refused] == [1000, 1002, 1005]
+    assert {each.message for each in refused} == {"its volume is not there"}
