@@ -21,9 +21,9 @@ INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
 def group_names(pod: Pod) -> tuple[str, ...]:
     """The groups that a pod names, each once: none for most pods, and more than one by mistake."""
     group, labels = pod.spec.scheduling_group, pod.metadata.labels
-    if group is None and POD_GROUP_LABEL not in labels and OLDER_POD_GROUP_LABEL not in labels:
-        return ()
     field = None if group is None else group.pod_group_name
+    if POD_GROUP_LABEL not in labels and OLDER_POD_GROUP_LABEL not in labels:
+        return (field,) if field else ()
     named = (field, labels.get(POD_GROUP_LABEL), labels.get(OLDER_POD_GROUP_LABEL))
     return tuple(dict.fromkeys(name for name in named if name))
 

@@ -11,8 +11,8 @@ Pods bound to a node that is not (or no longer) known wait in `homeless` until i
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import chain, zip_longest
+from typing import NamedTuple
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
@@ -54,6 +54,25 @@ class CacheError(Exception):
     """The caller broke the table of legal transitions: a bug of ours, never a user's."""
 
 
+class Standing(NamedTuple):
+    """Where a pod is counted, and whether that is only assumed."""
+
+    node: str
+    pod: PodInfo
+    is_assumed: bool
+
+
+class Checkpoint(NamedTuple):
+    """What a trial has to come back to."""
+
+    nodes: list[Callable[[], None]]
+    """What brings the nodes back, the last first."""
+    pods: dict[str, Standing | None]
+    """Every pod that was touched, as it was before, by uid."""
+    order: dict[str, list[str]]
+    """The uids of the pods on every node that was touched: between equals the first decides."""
+
+
 class Cache:
     """What we believe of the cluster."""
 
@@ -69,7 +88,8 @@ class Cache:
         self._homeless: dict[str, dict[str, PodInfo]] = {}
         self._tree = NodeTree()
         self._order: list[int] | None = None
-        self._undo: list[Callable[[], None]] | None = None
+        self._before: Checkpoint | None = None
+        """How it was before the trial that is under way."""
         self._tried = 0
         """How much of what the table's logs hold was done in trials, and undone."""
 
@@ -95,7 +115,7 @@ class Cache:
         row = self.table.put_node(node)
         for pod in self._homeless.pop(node.name, {}).values():
             self.table.add_pod(row, pod)
-        self._on_rollback(lambda: self.remove_node(node) if old is None else self.put_node(old))
+        self._on_return(lambda: self.remove_node(node) if old is None else self.put_node(old))
 
     def remove_node(self, node: Node) -> None:
         row = self.table.row_of.get(node.name)
@@ -107,7 +127,7 @@ class Cache:
         pods = self.table.remove_node(node.name)
         if pods:
             self._homeless[node.name] = pods
-        self._on_rollback(lambda: self.put_node(old))
+        self._on_return(lambda: self.put_node(old))
 
     def assume(self, pod: PodInfo, node: str) -> None:
         """Count a pod on a node before the API server has confirmed it."""
@@ -164,7 +184,7 @@ class Cache:
     @property
     def in_trial(self) -> bool:
         """Whether something is to be undone yet: nobody else may look at the cache now."""
-        return self._undo is not None
+        return self._before is not None
 
     @property
     def moment(self) -> tuple[int, int, int]:
@@ -178,32 +198,37 @@ class Cache:
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Whatever is placed, displaced, added or removed inside is undone at the end. Nests."""
-        outer, self._undo = self._undo, []
-        before = self._logged
+        outer, self._before = self._before, Checkpoint([], {}, {})
+        started = self._logged
         try:
             yield
         finally:
-            undo, self._undo = self._undo, None
-            for step in reversed(undo):
+            before, self._before = self._before, None
+            for step in reversed(before.nodes):
                 step()
-            self._undo = outer
+            for uid in reversed(before.pods):
+                self._return(uid, before.pods[uid])
+            for node, uids in before.order.items():
+                if (row := self.table.row_of.get(node)) is not None:
+                    self.table.list_pods(row, uids)
+            self._before = outer
             if outer is None:
-                self._tried += self._logged - before
+                self._tried += self._logged - started
 
     def _place(self, pod: PodInfo, node: str) -> None:
+        if self._before is not None:
+            self._note(self._before, pod.uid, node)
         row = self.table.row_of.get(node)
         if row is None:
             self._homeless.setdefault(node, {})[pod.uid] = pod
         else:
             self.table.add_pod(row, pod)
         self._where[pod.uid] = (node, pod)
-        if self._undo is not None:
-            self._undo.append(partial(self.displace, pod))
 
     def _confirm(self, old: PodInfo, new: PodInfo, node: str) -> bool:
         """Believe what is new of a pod that stays where it is and uses what it used."""
         row = self.table.row_of.get(node)
-        if row is None or self._undo is not None:
+        if row is None or self._before is not None:
             return False
         self.table.replace_pod(row, old, new)
         del self._where[new.uid]
@@ -212,8 +237,10 @@ class Cache:
         return True
 
     def _displace(self, uid: str) -> PodInfo:
-        node, pod = self._where.pop(uid)
-        was_assumed = uid in self.assumed
+        node, pod = self._where[uid]
+        if self._before is not None:
+            self._note(self._before, uid, node)
+        del self._where[uid]
         self.assumed.discard(uid)
         row = self.table.row_of.get(node)
         if row is None:
@@ -223,13 +250,30 @@ class Cache:
                 del self._homeless[node]
         else:
             self.table.remove_pod(row, pod)
-        self._on_rollback(lambda: self._restore(pod, node, was_assumed))
         return pod
 
-    def _restore(self, pod: PodInfo, node: str, was_assumed: bool) -> None:
-        self._place(pod, node)
-        if was_assumed:
-            self.assumed.add(pod.uid)
+    def _note(self, before: Checkpoint, uid: str, node: str) -> None:
+        """A pod is about to come to a node, or to leave it."""
+        if uid not in before.pods:
+            before.pods[uid] = self._standing(uid)
+        if node not in before.order and (row := self.table.row_of.get(node)) is not None:
+            before.order[node] = list(self.table.pods[row])
+
+    def _standing(self, uid: str) -> Standing | None:
+        found = self._where.get(uid)
+        return None if found is None else Standing(*found, uid in self.assumed)
+
+    def _return(self, uid: str, before: Standing | None) -> None:
+        """Bring a pod back to where it was, unless it is there again."""
+        now = self._standing(uid)
+        if now == before:
+            return
+        if now is not None:
+            self._displace(uid)
+        if before is not None:
+            self._place(before.pod, before.node)
+            if before.is_assumed:
+                self.assumed.add(uid)
 
     def _replace_in_tree(self, old: Node | None, new: Node) -> None:
         if old is not None and (old.zone, old.region) == (new.zone, new.region):
@@ -239,6 +283,6 @@ class Cache:
         self._tree.add(new)
         self._order = None
 
-    def _on_rollback(self, step: Callable[[], None]) -> None:
-        if self._undo is not None:
-            self._undo.append(step)
+    def _on_return(self, step: Callable[[], None]) -> None:
+        if self._before is not None:
+            self._before.nodes.append(step)

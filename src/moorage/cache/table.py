@@ -257,6 +257,13 @@ class NodeTable(Columns):
         del self.pods[row][pod.uid]
         self._count(row, pod, -1)
 
+    def list_pods(self, row: int, uids: list[str]) -> None:
+        """List the pods of a row, which are these, in this order."""
+        pods = self.pods[row]
+        if list(pods) != uids:
+            for uid in uids:
+                pods[uid] = pods.pop(uid)
+
     def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:
         """Put a pod in the place of its former self, which used the same."""
         del self.pods[row][old.uid]

@@ -37,13 +37,13 @@ class Unit(NamedTuple):
 
     @property
     def priority(self) -> int:
-        return max(info.priority for info in self.pods)
+        return max([info.priority for info in self.pods])
 
     @property
     def importance(self) -> tuple[int, int, int, float]:
         """The smaller, the less important: priority, a group of groups before a group before a
         pod, size, age."""
-        age = -min(started(info.pod) for info in self.pods)
+        age = -min([started(info.pod) for info in self.pods])
         rank = bool(self.group) + hierarchy.names_composite(self.group)
         return self.priority, rank, len(self.pods), age
 
@@ -135,7 +135,7 @@ def is_divisible(group: PodGroup | None) -> bool:
 
 
 def _may_leave(cache: Cache, unit: Unit, spares: Spares | None) -> bool:
-    if any(info.uid in cache.assumed for info in unit.pods):
+    if cache.assumed and any(info.uid in cache.assumed for info in unit.pods):
         return False
     return spares is None or not any(spares(info) for info in unit.pods)
 
