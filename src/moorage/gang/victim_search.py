@@ -245,8 +245,8 @@ def _enough(cache: Cache, more: Sequence[Unit], place: Callable[[], P | None]) -
 
 
 def _remove(cache: Cache, units: Sequence[Unit]) -> None:
-    for unit in reversed(units):
-        for info in reversed(unit.pods):
+    for unit in units:
+        for info in unit.pods:
             cache.displace(info)
 
 

@@ -8,6 +8,8 @@
 All of it on the live table, and all of it undone.
 """
 
+from itertools import chain
+
 from moorage.cache.disruption_budgets import Budgets
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
@@ -37,8 +39,7 @@ def _dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
     if not lower:
         return NO_VICTIMS
     with cycle.trial():
-        # Last come, first out: the rollback puts them back in the order in which they came.
-        for info in reversed(lower):
+        for info in lower:
             cycle.displace(row, info)
         refused = cycle.refuses(row)
         if refused is not None:
@@ -60,7 +61,7 @@ def _dry_run_of_units(cycle: Cycle, row: int, units: list[LocalUnit], budgets: B
     ranked = unit_victims.rank(leaving, budgets)
     placed = [unit_victims.placed(cycle, here.unit) for here in ranked.units]
     with cycle.trial():
-        for where, info in reversed(unit_victims.as_they_came(cycle, placed)):
+        for where, info in chain.from_iterable(placed):
             cycle.displace(where, info)
         refused = cycle.refuses(row)
         if refused is not None:

@@ -88,11 +88,3 @@ def placed(cycle: Cycle, unit: Unit) -> Placed:
     row_of, node_of = cycle.table.row_of, cycle.cache.node_of
     rows = ((row_of.get(node_of(info.uid) or ""), info) for info in unit.pods)
     return [(row, info) for row, info in rows if row is not None]
-
-
-def as_they_came(cycle: Cycle, units: list[Placed]) -> Placed:
-    """All pods of some units, in the order in which they came to their rows."""
-    leaving = {info.uid for pods in units for _, info in pods}
-    rows = dict.fromkeys(row for pods in units for row, _ in pods)
-    found = ((row, info) for row in rows for info in cycle.table.pods[row].values())
-    return [(row, info) for row, info in found if info.uid in leaving]
