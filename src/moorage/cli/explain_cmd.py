@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -10,13 +10,18 @@ from rich.console import Console
 
 from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_cluster_options
 from moorage.cli.command_exit import FAILED
-from moorage.cli.common import exit_on_bad_input
+from moorage.cli.common import exit_on_bad_input, given_options
 from moorage.cli.explain_text import print_explanation
 from moorage.cli.server_question import asked_server, with_server_options
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
 from moorage.explain.explanation import Explanation
 from moorage.explain.sources import full_name
+
+_OF_THE_PRESENT: Final = frozenset(
+    {"server", "token_file", "authority", "insecure", "context", "kubeconfig", "as_is", "seed"}
+)
+"""Parameters of a cluster as it is now."""
 
 
 @click.command(
@@ -112,6 +117,8 @@ def _of_the_past(
     """A pod explained as a recording has it; without one, the pod of the attempt."""
     if not (folder and at):
         raise InputError(["--recording DIR and --at ATTEMPT go together"])
+    if given_now := given_options(_OF_THE_PRESENT).values():
+        raise InputError([f"{each}: --recording reads no cluster" for each in given_now])
     from moorage.recording.past import explained
 
     return explained(Path(folder), at, pod, namespace, given["config"], given["plugins"])

@@ -13,7 +13,7 @@ from rich.console import Console
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import PLUGIN, PORT, exit_on_bad_input, warn
 from moorage.cli.replay_text import print_attempt, print_played
-from moorage.cli.serve_options import DEFAULT_PORT
+from moorage.cli.serve_options import DEFAULT_PORT, refuse_port_without
 from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.config.field_errors import InputError
 from moorage.simulate.manifest_files import Manifest
@@ -101,6 +101,10 @@ def replay_command(
 
     if (snapshot or configs) and not until:
         raise InputError(["--snapshot and --config: name the moment with --until ATTEMPT"])
+    if configs and (snapshot or dashboard):
+        raise InputError(["--config compares: run --snapshot and --dashboard by themselves"])
+    if not dashboard:
+        refuse_port_without("--dashboard")
     if configs:
         _compare(folder, until, configs, plugins, output)
         return

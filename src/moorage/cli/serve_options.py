@@ -4,7 +4,8 @@ from typing import Final
 
 import click
 
-from moorage.cli.common import PORT
+from moorage.cli.common import PORT, given_options
+from moorage.config.field_errors import InputError
 
 DEFAULT_PORT: Final = 8090
 SERVE: Final = (
@@ -22,3 +23,9 @@ SERVE: Final = (
         help="The port of 127.0.0.1 that --serve serves it at; 0: any free one.",
     ),
 )
+
+
+def refuse_port_without(flag: str) -> None:
+    """Raise an InputError where a port was given: nothing is served."""
+    if given_options({"http_port"}):
+        raise InputError([f"--http-port: nothing is served without {flag}"])

@@ -16,7 +16,7 @@ from moorage.cli.cluster_options import VALIDATE, ClusterChoice, ManifestCommand
 from moorage.cli.command_exit import FAILED, PENDING
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.record_options import RecordTo, record_options, recording_to
-from moorage.cli.serve_options import SERVE
+from moorage.cli.serve_options import SERVE, refuse_port_without
 from moorage.cli.simulate_text import csv_text, print_errors, print_report
 from moorage.cli.stage_progress import StageProgress
 from moorage.cli.standard_streams import stdout_to_stderr
@@ -146,6 +146,8 @@ def simulate_command(
     in_time = bool(nodes or pods) or scenario_cmd.is_scenario(paths)
     if in_time:
         scenario_cmd.refuse_options_of_manifests(output)
+    if not serve:
+        refuse_port_without("--serve")
     run = _finished_run(http_port) if serve else None
     kept = RecordTo(record, anonymize, record_keep)
     if in_time or not (paths or live):
