@@ -3,7 +3,8 @@
 What makes room for one pod wakes all that wait for room: the first takes it, the second is refused,
 and with it all that are like it. Their attempts end as that one did, without asking anybody. Who
 backs off is left to its backoff, until that ends or until anything changes, and for a moment even
-then (`recent_refusals`); kube-scheduler tries pods early whenever it has nothing else to do.
+then if the last change was of no use (`recent_refusals`); kube-scheduler tries pods early whenever
+it has nothing else to do.
 """
 
 import random
@@ -50,6 +51,7 @@ class KnownRefusals(Feature):
         self, cache: Cache, queue: SchedulingQueue, clock: Clock, profiles: Profiles
     ) -> None:
         self._cache = cache
+        self._queue = queue
         self._clock = clock
         self._profiles = profiles
         self._moment = cache.moment
@@ -60,7 +62,9 @@ class KnownRefusals(Feature):
         queue.spare(self.sparing, self.resting)
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
-        self._recent.note(_spec(cycle.incoming), self._clock.now())
+        queued = self._queue.find(cycle.incoming.uid)
+        if queued is not None and queued.attempts > 1:
+            self._recent.note(_spec(cycle.incoming), self._clock.now())
         grounds = lasting_grounds(cycle, profile, why)
         signs = None if grounds is None else _signs(cycle, profile, grounds)
         if grounds is not None and signs is not None:
@@ -78,7 +82,7 @@ class KnownRefusals(Feature):
         return self._find(queued, self._profiles.of(queued.info.pod))
 
     def resting(self, queued: QueuedPod) -> bool:
-        """Whether a pod like this one was refused a moment ago."""
+        """Whether a pod like this one was tried again a moment ago, and refused."""
         return self._recent.rests(_spec(queued.info), self._clock.now())
 
     def next_due(self) -> float | None:

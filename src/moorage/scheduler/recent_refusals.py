@@ -1,7 +1,8 @@
-"""Kinds of pods that were refused a moment ago, and are left alone until that is over.
+"""Kinds of pods that were tried again in vain a moment ago, and are left alone until that is over.
 
 While pods leave one after the other, each that leaves is worth an attempt to all that wait for its
-room. One attempt after several have left does as well as one after each of them.
+room. One attempt after several have left does as well as one after each of them. The first change
+after a pod has come, which is mostly the one it waits for, is worth an attempt at once.
 """
 
 from collections.abc import Hashable
@@ -19,7 +20,7 @@ class RecentRefusals:
         self._until: dict[Hashable, float] = {}
 
     def note(self, kind: Hashable, now: float) -> None:
-        """A pod of this kind was refused."""
+        """A pod of this kind was tried again, and refused."""
         self._until.pop(kind, None)
         self._until[kind] = now + self._seconds
         self.next_end(now)

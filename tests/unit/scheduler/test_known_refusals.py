@@ -155,6 +155,21 @@ def test_pods_that_leave_within_a_moment_are_one_attempt_of_who_backs_off() -> N
     assert world.seen.attempts["default/large"] <= 4
 
 
+def test_the_first_change_after_a_pod_has_come_is_worth_an_attempt_at_once() -> None:
+    world = World(sparing=True)
+    world.apply(node("small").offering(cpu="1", pods="110"))
+
+    async def a_node_comes_right_after_the_refusal(world: World) -> None:
+        world.apply(pod("web").requesting(cpu="3"))
+        await world.clock.sleep(REST_SECONDS / 10)
+        world.apply(node("large").offering(cpu="4", pods="110"))
+        await world.clock.sleep(REST_SECONDS / 10)
+        assert world.placed() == {"web"}
+
+    world.run(a_node_comes_right_after_the_refusal)
+    assert world.seen.attempts["default/web"] == 2
+
+
 def test_nobody_less_urgent_passes_a_pod_that_rests() -> None:
     world = World(sparing=True)
     world.apply(node("small").offering(cpu="1", pods="110"))
@@ -164,7 +179,12 @@ def test_nobody_less_urgent_passes_a_pod_that_rests() -> None:
         await world.clock.sleep(2 * REST_SECONDS)
         world.apply(pod("high").requesting(cpu="3").prioritised(10))
         await world.clock.sleep(REST_SECONDS / 10)
+        world.apply(node("tainted").offering(cpu="4", pods="110").tainted("a"))
+        await world.clock.sleep(REST_SECONDS / 10)
+        assert world.seen.attempts["default/high"] == 2
         world.apply(node("large").offering(cpu="4", pods="110"))
+        await world.clock.sleep(REST_SECONDS / 10)
+        assert not world.placed()
         await world.clock.sleep(2 * REST_SECONDS)
         assert world.placed() == {"high"}
 
