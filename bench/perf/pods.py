@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from bench.perf.barrier import Barrier
 from bench.perf.client import Client
 from bench.perf.throughput import Collector
 from moorage.api.pod import Pod
 from moorage.watch.api_resources import PODS
 
 LOOK_SECONDS: Final = 0.2
+"""How often somebody who waits looks whether the workload still has something to do."""
 
 
 class Pods:
@@ -19,6 +21,8 @@ class Pods:
 
     def __init__(self) -> None:
         self._pods: dict[str, dict[str, Pod]] = {}
+        self._barriers: dict[str, Barrier] = {}
+        """What is waited for, by namespace."""
         self.collector: Collector | None = None
         self.is_leaving: Callable[[], bool] = lambda: False
         """Whether the workload still deletes pods, so that others may have their room."""
@@ -33,6 +37,9 @@ class Pods:
     def _note(self, type: str, pod: Pod) -> None:
         there = self._pods.setdefault(pod.namespace, {})
         before = there.get(pod.name)
+        barrier = self._barriers.get(pod.namespace)
+        if barrier is not None:
+            barrier.note(before, None if type == "DELETED" else pod)
         if type == "DELETED":
             there.pop(pod.name, None)
             if self.collector is not None:
@@ -56,14 +63,18 @@ class Pods:
     ) -> None:
         """Return when so many pods have a node or, with `attempted`, have been tried."""
 
-        def is_done(pod: Pod) -> bool:
-            return bool(pod.spec.node_name) or (attempted and _is_attempted(pod))
+        def is_met(pod: Pod) -> bool:
+            is_done = bool(pod.spec.node_name) or (attempted and _is_attempted(pod))
+            return is_done and labels.items() <= pod.metadata.labels.items()
 
-        while sum(map(is_done, self.of(namespace, labels))) < count:
+        barrier = Barrier(count, is_met, self.of(namespace, {}))
+        self._barriers[namespace] = barrier
+        while not barrier.is_open:
             began, waits = time.monotonic(), not self.is_leaving()
-            await asyncio.sleep(LOOK_SECONDS)
+            await barrier.wait(LOOK_SECONDS)
             if waits and self.collector is not None:
                 self.collector.waited += time.monotonic() - began
+        del self._barriers[namespace]
 
 
 def _is_attempted(pod: Pod) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from bench.perf import pods as pods_module
 from bench.perf import report, throughput
 from bench.perf.attempts import Histogram
+from bench.perf.barrier import Barrier
 from bench.perf.pods import Pods
 from bench.perf.throughput import Collector
 from bench.perf.ticker import Ticker
@@ -256,6 +257,44 @@ def test_a_workload_waits_for_the_scheduler_when_all_is_done(
 
     asyncio.run(story())
     assert (collector.waited > 0) is waited
+
+
+def test_a_workload_goes_on_as_soon_as_the_last_pod_is_there() -> None:
+    """It does not wait for the next look: stages of small workloads take less than that."""
+    pods = Pods()
+    pods.collector = collector = Collector(frozenset(["default"]), {})
+    labels = {"type": "measured"}
+
+    async def story() -> int:
+        waiting = asyncio.ensure_future(pods.until_scheduled("default", 2, labels))
+        turns = 0
+        for told in (
+            pod("a").labelled(labels).on("n1"),
+            pod("b").labelled(labels),
+            pod("other").on("n1"),
+            pod("b").labelled(labels).on("n2"),
+        ):
+            assert not waiting.done()
+            pods._note("MODIFIED", told.build())
+            await asyncio.sleep(0)
+        while not waiting.done():
+            turns += 1
+            await asyncio.sleep(0)
+        return turns
+
+    assert asyncio.run(story()) < 10
+    assert collector.waited < pods_module.LOOK_SECONDS
+
+
+def test_a_pod_that_leaves_is_missing_again() -> None:
+    barrier = Barrier(2, lambda each: bool(each.spec.node_name), [pod("a").on("n1").build()])
+
+    barrier.note(pod("a").on("n1").build(), None)
+    barrier.note(None, pod("b").on("n1").build())
+    assert not barrier.is_open
+    barrier.note(pod("c").build(), pod("c").on("n1").build())
+
+    assert barrier.is_open
 
 
 class Clock:
