@@ -71,7 +71,8 @@ def _run_all(
         ]
         names = kept.missing(row, wanted) if given.resume else wanted
         last = {name: kept.seconds(row, name) for name in names}
-        seconds = sum(plan.expected_seconds(workload, last[name]) for name in names)
+        once = sum(plan.expected_seconds(workload, last[name]) for name in names)
+        seconds = once * plan.rounds(workload)
         if not budget.has_room(seconds):
             left.append(workload.key)
             continue
@@ -149,24 +150,35 @@ def _each(
     }
     if given.ceiling:
         row["raw"] = round(raw)
-    for name in schedulers:
-        began, contention = time.monotonic(), Contention()
-        outcome = run.run(programs, workload, name, given.timeout, given.profile)
-        figures = _figures(outcome)
-        figures["seconds"] = round(time.monotonic() - began, 1)
-        figures["others"] = round(contention.others(), 2)
-        figures["date"] = datetime.datetime.now(datetime.UTC).date().isoformat()
-        figures["machine"] = report.machine()
-        row[name] = figures
-        if report.ran_beside_others(row, name):
-            part = f"{figures['others']:.0%} of the machine"
-            _say(f"  others used {part} meanwhile: of {name} only the CPU will be told")
-        if not given.profile:
-            kept.keep({**row, name: figures})
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in schedulers}
+    for _ in range(1 if given.profile else plan.rounds(workload)):
+        for name in schedulers:
+            runs[name].append(_measured(programs, workload, name, given))
+            row[name] = kept.middle(runs[name])
+            if report.ran_beside_others(row, name):
+                part = f"{row[name]['others']:.0%} of the machine"
+                _say(f"  others used {part} meanwhile: of {name} only the CPU will be told")
+            if not given.profile:
+                kept.keep({**row, name: row[name]})
     print(json.dumps(row), flush=True)
     if given.profile and Path(given.profile).exists():
         pstats.Stats(given.profile).sort_stats("tottime").print_stats(45)
     return all("fault" not in row[name] for name in schedulers)
+
+
+def _measured(
+    programs: Path, workload: Workload, name: str, given: argparse.Namespace
+) -> dict[str, Any]:
+    """The figures of one run, and when, where and beside whom it was."""
+    began, contention = time.monotonic(), Contention()
+    outcome = run.run(programs, workload, name, given.timeout, given.profile)
+    return {
+        **_figures(outcome),
+        "seconds": round(time.monotonic() - began, 1),
+        "others": round(contention.others(), 2),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": report.machine(),
+    }
 
 
 def _niceness() -> int:

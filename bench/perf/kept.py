@@ -26,6 +26,17 @@ def keep(row: Row, file: Path = FILE) -> None:
     new.rename(file)
 
 
+def middle(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The run whose pods per second are the median; one that was not carried out, if any was not.
+
+    Of an even number of runs the slower one."""
+    failed = next((run for run in runs if "fault" in run), None)
+    if failed is not None or len(runs) == 1:
+        return failed or runs[0]
+    ordered = sorted(runs, key=lambda run: float(run["overall"]))
+    return {**ordered[(len(runs) - 1) // 2], "of_runs": [run["overall"] for run in ordered]}
+
+
 def missing(row: Row | None, schedulers: Iterable[str]) -> list[str]:
     """The schedulers that are still to be measured: not yet, not to the end, or beside others."""
     if row is None:

@@ -24,6 +24,8 @@ WHOLE_GROUPS: Final = ("DisruptionAll", "GangPreemptionPodGroups")
 """Workloads in which pods leave with their group: who leaves for whom has to be decided."""
 START_SECONDS: Final = 12.0
 """A control plane, a scheduler, and their end."""
+SHORT: Final = 500
+ROUNDS_OF_SHORT: Final = 5
 OBJECTS_PER_SECOND: Final = 250.0
 """Pods and nodes that two cores create, and schedule, in a second."""
 
@@ -42,6 +44,11 @@ def binds_at_once(workload: Workload) -> bool:
     """Whether every pod may be bound as soon as there is room, if nobody asks where."""
     waits = any(word in workload.key for word in (*WAITING, *WHOLE_GROUPS))
     return not waits and not workload.gates.get("DynamicResourceAllocation")
+
+
+def rounds(workload: Workload) -> int:
+    """How often a workload is run with each scheduler, in turns: short ones are soon disturbed."""
+    return ROUNDS_OF_SHORT if ENOUGH <= workload.pods < SHORT else 1
 
 
 def expected_seconds(workload: Workload, known: float | None = None) -> float:

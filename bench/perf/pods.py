@@ -1,6 +1,5 @@
 """The pods of a workload as a watch tells of them."""
 
-import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping

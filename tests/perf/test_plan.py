@@ -83,6 +83,29 @@ def test_what_is_kept_is_kept_for_each_scheduler(tmp_path: Path) -> None:
     assert kept.seconds(rows["A/1"], "moorage") is None
 
 
+def test_a_short_workload_is_run_several_times_and_the_middle_one_told() -> None:
+    assert [plan.rounds(workload("misc", "Basic", 5, pods)) for pods in (20, 120, 5000)] == [
+        1,
+        5,
+        1,
+    ]
+    runs = [{"overall": overall, "cpu_per_pod": overall / 10} for overall in (90.0, 40.0, 70.0)]
+
+    assert kept.middle(runs[:1]) == runs[0]
+    assert kept.middle(runs[:2])["overall"] == 40.0
+    assert kept.middle(runs) == {
+        "overall": 70.0,
+        "cpu_per_pod": 7.0,
+        "of_runs": [40.0, 70.0, 90.0],
+    }
+
+
+def test_a_run_that_failed_is_told_however_many_did_not() -> None:
+    assert kept.middle([{"overall": 1.0}, {"fault": "timeout"}, {"overall": 2.0}]) == {
+        "fault": "timeout"
+    }
+
+
 def test_fewer_pods_are_measured_and_the_name_says_so() -> None:
     large = workload("misc", "Basic", 5000, 10_000)
 

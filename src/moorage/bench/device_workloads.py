@@ -1,7 +1,8 @@
 """Workloads with claims for devices.
 
 Every node has eight devices, in a pool of its own: GPUs, or, where two kinds are to be on one PCIe
-root, four GPUs and four NICs. The claims are there before the first pod arrives.
+root, four GPUs and four NICs. The claims are there before the first pod arrives; those for extended
+resources are made with the decision, and stay in flight.
 """
 
 from collections.abc import Iterator
@@ -19,11 +20,15 @@ from moorage.framework.cycle import Cycle
 
 Raw = dict[str, Any]
 
-DEVICE_KINDS: Final = ("claims", "claims-match", "claims-shared")
+CLAIM_KINDS: Final = ("claims", "claims-match", "claims-shared")
+EXTENDED: Final = "claims-extended"
+DEVICE_KINDS: Final = (*CLAIM_KINDS, EXTENDED)
 GPU, NIC = "gpu.example.com", "nic.example.com"
 ROOT: Final = "resource.kubernetes.io/pcieRoot"
 SHARERS: Final = 8
 """How many pods use a claim that is shared."""
+CLASSES: Final = 50
+"""How many extended resources there are, each of a class of its own; all select any GPU."""
 
 
 def claim_name(kind: str, index: int) -> str:
@@ -31,15 +36,26 @@ def claim_name(kind: str, index: int) -> str:
     return f"claim-{index // SHARERS if kind == 'claims-shared' else index}"
 
 
+def extended_resource(index: int) -> str:
+    """The extended resource that the index-th pod asks for."""
+    return f"example.com/gpu-{index % CLASSES}"
+
+
 def device_objects(kind: str, nodes: int, pods: int) -> Iterator[KubeObject]:
     """Classes, slices and claims."""
     for driver in (GPU, NIC):
-        yield decode_as(_device_class(driver), DeviceClass)
+        yield decode_as(_device_class(driver, driver), DeviceClass)
+    if kind == EXTENDED:
+        for index in range(CLASSES):
+            raw = _device_class(f"class-{index}", GPU)
+            raw["spec"]["extendedResourceName"] = extended_resource(index)
+            yield decode_as(raw, DeviceClass)
     for index in range(nodes):
         for raw in _slices(kind, f"node-{index}"):
             yield decode_as(raw, ResourceSlice)
-    for name in dict.fromkeys(claim_name(kind, index) for index in range(pods)):
-        yield decode_as(_claim(kind, name), ResourceClaim)
+    if kind in CLAIM_KINDS:
+        for name in dict.fromkeys(claim_name(kind, index) for index in range(pods)):
+            yield decode_as(_claim(kind, name), ResourceClaim)
 
 
 def complete_claims(cache: Cache, cycle: Cycle) -> None:
@@ -50,15 +66,17 @@ def complete_claims(cache: Cache, cycle: Cycle) -> None:
     tracker = device_cache(cache).claims
     for position, allocation in state.allocations.items():
         claim = state.claims[position]
+        if claim is state.extended:
+            continue
         status = msgspec.structs.replace(claim.status, allocation=allocation)
         metadata = msgspec.structs.replace(claim.metadata, resource_version="2")
         tracker.assume(msgspec.structs.replace(claim, metadata=metadata, status=status))
         tracker.end_allocation(claim.uid, claim.key)
 
 
-def _device_class(driver: str) -> Raw:
+def _device_class(name: str, driver: str) -> Raw:
     selectors = [{"cel": {"expression": f"device.driver == '{driver}'"}}]
-    return {"metadata": {"name": driver}, "spec": {"selectors": selectors}}
+    return {"metadata": {"name": name}, "spec": {"selectors": selectors}}
 
 
 def _slices(kind: str, node: str) -> Iterator[Raw]:

@@ -12,7 +12,12 @@ from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.podgroup import POD_GROUP_LABEL
-from moorage.bench.device_workloads import DEVICE_KINDS, claim_name
+from moorage.bench.device_workloads import (
+    CLAIM_KINDS,
+    EXTENDED,
+    claim_name,
+    extended_resource,
+)
 
 Raw = dict[str, Any]
 
@@ -242,6 +247,11 @@ def _claiming(kind: str, index: int) -> Raw:
     return _varied(index, {"resourceClaims": [entry]})
 
 
+def _extended(index: int) -> Raw:
+    """A device by the name of one of many extended resources."""
+    return _raw(index, {"cpu": "100m", "memory": "500Mi", extended_resource(index): "1"})
+
+
 def _never_fits(index: int) -> Raw:
     """Every other pod is too large for any node."""
     return _raw(index, {"cpu": "64", "memory": "1Gi"}) if index % 2 else _varied(index)
@@ -269,7 +279,8 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
     "seeking": _varied,
     VOLUME_PREEMPTION: _preempting_with_volume,
     DISRUPTION: _disrupting,
-    **{kind: partial(_claiming, kind) for kind in DEVICE_KINDS},
+    **{kind: partial(_claiming, kind) for kind in CLAIM_KINDS},
+    EXTENDED: _extended,
 }
 
 KINDS: Final = tuple(_POD)

@@ -31,6 +31,8 @@ class DeviceCache:
         self.pools = PoolIndex(self.inventory)
         self.columns: dict[Any, Any] = {}
         """What plugins have found for pods that ask for the same, under their own keys."""
+        self.verdicts: dict[Any, Any] = {}
+        """What they have found for all who ask for the same under other names."""
         self.errands: list[Errand] = []
         """What is to be written outside of attempts."""
         self.unlisted: frozenset[str] = frozenset()

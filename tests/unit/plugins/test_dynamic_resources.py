@@ -13,6 +13,7 @@ from moorage.api.podgroup import PodGroup
 from moorage.api.resource_claims import ResourceClaim
 from moorage.api.resource_slices import DeviceClass, ResourceSlice
 from moorage.cache.node_view import Nodes
+from moorage.devices.allocator import Allocator
 from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.devices.device_cache import device_cache
 from moorage.devices.errands import ErrandKind
@@ -187,6 +188,91 @@ def test_pods_that_differ_in_labels_alone_share_what_was_found_for_their_extende
 
     assert found == [["", "cannot allocate all claims"]] * 2
     assert len(device_cache(made.cache).columns) == 1
+
+
+MANY = [f"example.com/gpu-{index}" for index in range(3)]
+
+
+def with_classes(made: Cluster, *drivers: str) -> Cluster:
+    """A class for each of MANY, which selects devices of a driver."""
+    for resource, driver in zip(MANY, drivers, strict=True):
+        selectors = [{"cel": {"expression": f"device.driver == '{driver}'"}}]
+        spec = {"selectors": selectors, "extendedResourceName": resource}
+        name = f"class-of-{resource[-1]}"
+        made.add(decode_as({"metadata": {"name": name}, "spec": spec}, DeviceClass))
+    return made
+
+
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The nodes that are searched from now on."""
+    found: list[str] = []
+    real = Allocator.allocate
+
+    def allocate(self: Allocator, claims: Any) -> Any:
+        found.append(self._node.name)
+        return real(self, claims)
+
+    monkeypatch.setattr(Allocator, "allocate", allocate)
+    return found
+
+
+def test_classes_that_select_the_same_are_searched_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = with_classes(Cluster(node("a"), node("b")), DRIVER, DRIVER, "other.example.com")
+    made.add(offered("a", "old", "old"))
+    plugin, searched = rule(made), searches(monkeypatch)
+    pods = [pod(resource[-1]).requesting({resource: "1"}) for resource in MANY]
+
+    refused = "cannot allocate all claims"
+    assert [filtered(plugin, made.cycle(each)) for each in pods[:2]] == [["", refused]] * 2
+    assert searched == ["a", "b"]
+    assert filtered(plugin, made.cycle(pods[2])) == [refused, refused]
+
+
+def test_each_gets_devices_of_its_own_and_by_its_own_class() -> None:
+    """What was found for another tells that there is something, not what."""
+    made = with_classes(Cluster(node("a")), DRIVER, DRIVER, DRIVER)
+    made.add(offered("a", "old", "old"))
+    plugin, got = rule(made), []
+
+    for resource in MANY[:2]:
+        cycle = made.cycle(pod(resource[-1]).requesting({resource: "1"}))
+        assert filtered(plugin, cycle) == [""]
+        assert plugin.reserve(cycle, cycle.pod, node("a").build()) is None
+        state = cycle.state["DynamicResources"]
+        (request,) = state.booked[0].spec.devices.requests
+        (result,) = state.allocations[0].devices.results
+        got.append((request.exactly.device_class_name, result.device, state.mappings[0]))
+
+    assert [each[:2] for each in got] == [("class-of-0", "gpu-0"), ("class-of-1", "gpu-1")]
+    assert [each[2].resource_name for each in got] == MANY[:2]
+    full = made.cycle(pod("late").requesting({MANY[2]: "1"}))
+    assert filtered(plugin, full) == ["cannot allocate all claims"]
+
+
+def test_a_verdict_that_others_found_is_searched_for_its_devices_when_they_are_reserved() -> None:
+    made = with_classes(Cluster(node("a")), DRIVER, DRIVER, DRIVER)
+    made.add(offered("a", "old"))
+    plugin = rule(made)
+    first, second = (made.cycle(pod(each).requesting({each: "1"})) for each in MANY[:2])
+    assert [filtered(plugin, each) for each in (first, second)] == [[""], [""]]
+
+    assert plugin.reserve(second, second.pod, node("a").build()) is None
+
+    (result,) = second.state["DynamicResources"].allocations[0].devices.results
+    assert result.device == "gpu-0"
+
+
+def test_a_class_that_selects_something_else_from_now_on_is_searched_for_anew() -> None:
+    made = with_classes(Cluster(node("a")), DRIVER, DRIVER, DRIVER)
+    made.add(offered("a", "old"))
+    plugin, wanted = rule(made), pod("web").requesting({MANY[0]: "1"})
+    assert filtered(plugin, made.cycle(wanted)) == [""]
+
+    with_classes(made, "other.example.com", DRIVER, DRIVER)
+
+    assert filtered(plugin, made.cycle(wanted)) == ["cannot allocate all claims"]
 
 
 def test_a_claim_that_is_missing_keeps_its_pod_out_of_the_queue() -> None:

@@ -2,7 +2,7 @@
 
 Pods whose unallocated claims have equal specs share a column: for every row whether all claims can
 be met there, and with which devices. Only rows are searched anew whose node, slices or taken
-devices have changed.
+devices have changed; and where others ask for the same under other names, once for all of them.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from moorage.api.node import Node
 from moorage.api.resource_claims import ResourceClaim
-from moorage.cache.follower import Follower
 from moorage.cache.table import NodeTable
 from moorage.devices.allocator import (
     STEPS_PER_SECOND,
@@ -27,6 +26,12 @@ from moorage.devices.feature_gates import DEFAULT, Features
 from moorage.devices.node_pools import PoolsError
 from moorage.devices.requests import AllocationError
 from moorage.plugins.dynamic_resources.extended_resources import RequestMapping
+from moorage.plugins.dynamic_resources.shared_verdicts import (
+    SharedVerdicts,
+    Verdict,
+    shared_verdicts,
+)
+from moorage.plugins.dynamic_resources.stale_rows import StaleRows
 
 FITS: Final = 0
 CANNOT_ALLOCATE: Final = 1
@@ -46,16 +51,20 @@ class NodeQuestion(NamedTuple):
     claims: Sequence[ResourceClaim]
     mappings: tuple[RequestMapping, ...] = ()
     code: int = FITS
+    key: Hashable | None = None
+    """The same for all who ask for the same under other names; None where nobody is expected to."""
 
 
 class NodeAnswer(NamedTuple):
     """What was found on a node."""
 
     code: int
-    found: tuple[Found, ...] = ()
+    found: tuple[Found, ...] | None = ()
+    """None where it is known that there is something, and not what."""
     claims: Sequence[ResourceClaim] = ()
     mappings: tuple[RequestMapping, ...] = ()
     problem: str = ""
+    score: int = 0
 
 
 Ask = Callable[[Node], NodeQuestion]
@@ -67,9 +76,7 @@ class ClaimColumn:
     def __init__(self, devices: DeviceCache, features: Features = DEFAULT) -> None:
         self._devices = devices
         self._features = features
-        self._nodes: Follower[int] = Follower()
-        self._changed: Follower[str | None] = Follower()
-        self._classes = -1
+        self._stale = StaleRows(devices)
         self._broken: set[int] = set()
         """Rows whose search failed: what it says of a claim is not to be said of another."""
         self.answers: list[NodeAnswer | None] = []
@@ -78,46 +85,72 @@ class ClaimColumn:
 
     def catch_up(self, table: NodeTable, ask: Ask, filter_seconds: float) -> None:
         """Search the rows anew of which something has changed."""
+        shared: dict[Hashable, SharedVerdicts] = {}
         for row in self._stale_rows(table):
             node = table.nodes[row]
-            answer = None if node is None else self._answer(node, ask(node), filter_seconds)
-            self.answers[row] = answer
-            self.codes[row] = FITS if answer is None else answer.code
-            self.scores[row] = 0 if answer is None else score(answer.found)
-            if answer is not None and answer.problem:
-                self._broken.add(row)
+            if node is None:
+                self._note(row, None)
+                continue
+            question = ask(node)
+            verdicts = None
+            if question.key is not None:
+                verdicts = shared.get(question.key)
+                if verdicts is None:
+                    verdicts = shared_verdicts(self._devices, (self._features, question.key))
+                    verdicts.catch_up(table)
+                    shared[question.key] = verdicts
+            self._note(row, self._answer(row, node, question, verdicts, filter_seconds))
+
+    def _answer(
+        self,
+        row: int,
+        node: Node,
+        question: NodeQuestion,
+        verdicts: SharedVerdicts | None,
+        filter_seconds: float,
+    ) -> NodeAnswer:
+        known = None if verdicts is None else verdicts.get(row)
+        if known is not None:
+            asked = question.claims, question.mappings
+            return NodeAnswer(known.code, None, *asked, score=known.score)
+        answer = self._search(node, question, filter_seconds)
+        if verdicts is not None and answer.code != BROKEN:
+            verdicts.put(row, Verdict(answer.code, answer.score))
+        return answer
+
+    def settle(self, table: NodeTable, row: int, ask: Ask, seconds: float) -> NodeAnswer | None:
+        """The answer of a row that is up to date, with the devices."""
+        answer, node = self.answers[row], table.nodes[row]
+        if answer is not None and answer.found is None and node is not None:
+            answer = self._search(node, ask(node), seconds)
+            self._note(row, answer)
+        return answer
+
+    def _note(self, row: int, answer: NodeAnswer | None) -> None:
+        self.answers[row] = answer
+        self.codes[row] = FITS if answer is None else answer.code
+        self.scores[row] = 0 if answer is None else answer.score
+        if answer is not None and answer.problem:
+            self._broken.add(row)
 
     def _stale_rows(self, table: NodeTable) -> Sequence[int]:
-        devices = self._devices
-        nodes, changed = (
-            self._nodes.missed(table.node_log),
-            self._changed.missed(devices.inventory.changed),
-        )
-        same_classes = self._classes == devices.classes.version
-        self._classes = devices.classes.version
-        if (
-            nodes is None
-            or changed is None
-            or None in changed
-            or not same_classes
-            or len(self.answers) != table.rows
-        ):
+        missed = self._stale.missed(table)
+        if missed is None:
             self._resize(table.rows)
             self._broken.clear()
             return range(table.rows)
-        rows = {table.row_of.get(name, -1) for name in changed if name is not None}
-        if not rows and not nodes and not self._broken:
+        if not missed and not self._broken:
             return ()
-        stale = (rows | set(nodes) | self._broken) - {-1}
+        stale = sorted(missed | self._broken)
         self._broken.clear()
-        return sorted(stale)
+        return stale
 
     def _resize(self, rows: int) -> None:
         self.answers = [None] * rows
         self.codes = np.zeros(rows, dtype=np.int32)
         self.scores = np.zeros(rows, dtype=np.int64)
 
-    def _answer(self, node: Node, question: NodeQuestion, filter_seconds: float) -> NodeAnswer:
+    def _search(self, node: Node, question: NodeQuestion, filter_seconds: float) -> NodeAnswer:
         if question.code or not question.claims:
             return NodeAnswer(question.code)
         devices = self._devices
@@ -138,7 +171,8 @@ class ClaimColumn:
             return NodeAnswer(BROKEN, problem=str(error))
         if found is None:
             return NodeAnswer(CANNOT_ALLOCATE)
-        return NodeAnswer(FITS, tuple(found), question.claims, question.mappings)
+        asked = question.claims, question.mappings
+        return NodeAnswer(FITS, tuple(found), *asked, score=score(found))
 
 
 def score(found: Sequence[Found]) -> int:

@@ -62,19 +62,16 @@ from moorage.plugins.dynamic_resources.claim_columns import (
     CANNOT_FIT,
     STALE_EXTENDED,
     UNAVAILABLE,
-    NodeQuestion,
     column_of,
 )
 from moorage.plugins.dynamic_resources.claim_state import ClaimState
 from moorage.plugins.dynamic_resources.extended_resources import (
     IN_MEMORY_NAME,
-    NodeRequests,
     backed_resources,
     in_memory_claim,
-    may_be_backed,
-    node_requests,
     with_requests,
 )
+from moorage.plugins.dynamic_resources.node_questions import NodeQuestions
 from moorage.plugins.dynamic_resources.pod_claims import (
     ClaimsError,
     is_reserved_for,
@@ -237,25 +234,8 @@ class DynamicResources(
 
     def _catch_up(self, cycle: Cycle, pod: Pod, state: ClaimState) -> None:
         if state.column is not None:
-            seconds = _seconds(self.filter_timeout)
-            state.column.catch_up(
-                cycle.table, lambda node: self._question(cycle, pod, state, node), seconds
-            )
-
-    def _question(self, cycle: Cycle, pod: Pod, state: ClaimState, node: Node) -> NodeQuestion:
-        wanted = [state.claims[position] for position in state.to_allocate]
-        if state.extended is None:
-            return NodeQuestion(wanted)
-        if state.extended.spec.devices.requests:
-            return NodeQuestion((), code=STALE_EXTENDED)
-        extended = _node_requests(cycle, pod, node)
-        if extended is None:
-            return NodeQuestion((), code=CANNOT_FIT)
-        if not extended.requests and not state.user_claims:
-            return NodeQuestion(())
-        claim = with_requests(state.extended, extended.requests)
-        wanted = [claim if each is state.extended else each for each in wanted]
-        return NodeQuestion(wanted, extended.mappings)
+            questions = NodeQuestions(cycle, pod, state)
+            state.column.catch_up(cycle.table, questions.of, _seconds(self.filter_timeout))
 
     def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
         """Devices stay allocated when a pod is evicted, until its claim is given up."""
@@ -315,8 +295,10 @@ class DynamicResources(
         if state.column is None:
             return None
         self._catch_up(cycle, pod, state)
-        answer = state.column.answers[cycle.table.row_of[node.name]]
-        if answer is None or answer.code or not answer.claims:
+        questions = NodeQuestions(cycle, pod, state)
+        table, seconds = cycle.table, _seconds(self.filter_timeout)
+        answer = state.column.settle(table, table.row_of[node.name], questions.of, seconds)
+        if answer is None or answer.code or not answer.claims or answer.found is None:
             if any(state.claims[position] is not state.extended for position in state.to_allocate):
                 raise PluginError(NAME, "Reserve", "claim allocation not found for node")
             return None
@@ -434,19 +416,6 @@ def _check_classes(
         if devices.classes.get(cls) is None:
             return unresolvable(f"request {name}: device class {cls} does not exist")
     return None
-
-
-def _node_requests(cycle: Cycle, pod: Pod, node: Node) -> NodeRequests | None:
-    """What a node has to give as devices; None where it lacks a resource that no class backs."""
-    backed = []
-    for name, amount in cycle.incoming.cls.named_requests.items():
-        if not amount or not may_be_backed(name):
-            continue
-        if backing_class(cycle.cache, name) is not None and not cycle.allocatable(node.name, name):
-            backed.append(name)
-        elif name not in node.status.allocatable:
-            return None
-    return node_requests(pod, backed, lambda name: backing_class(cycle.cache, name))
 
 
 def _allocated_score(claims: list[ResourceClaim]) -> int:
