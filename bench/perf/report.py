@@ -215,7 +215,7 @@ def _line(row: Row, marks: Mapping[str, str]) -> str:
     share = [_share(row, bound)] if bound else []
     share += ["as fast as they came"] if keeps_up(row) else []
     cells = (
-        " ".join(filter(None, (row["case"], marks.get(ours.get("machine", ""), "")))),
+        " ".join(filter(None, (row["case"], marks.get(ours.get("machine", ""), ""), _runs(ours)))),
         _size(row),
         f"{peer['overall']:.0f}",
         f"{ours['overall']:.0f}",
@@ -230,6 +230,12 @@ def _line(row: Row, marks: Mapping[str, str]) -> str:
         f"{row['threshold']:.0f}" if row["threshold"] else "",
     )
     return "| " + " | ".join(cells) + " |"
+
+
+def _runs(figures: dict[str, Any]) -> str:
+    """Of how many runs this is the median, and how far those lay apart."""
+    runs = figures.get("of_runs", ())
+    return f"(median of {len(runs)}: {runs[0]:.0f} to {runs[-1]:.0f})" if runs else ""
 
 
 def _share(row: Row, bound: float) -> str:
