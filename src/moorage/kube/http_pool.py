@@ -1,9 +1,10 @@
 """Connections to API servers that requests take turns on.
 
 A TLS handshake costs both ends what several requests do, so a burst of requests does not begin with
-as many handshakes: a few connections are opened at once, and a request goes out on whichever is
-ready first, one of those or one that another request no longer needs. Connections that a long burst
-has opened are closed when nobody has needed them for a minute.
+as many handshakes: a few connections are opened at once, more where several requests wait for each
+or one has waited for long, and a request goes out on whichever is ready first, one of those or one
+that another request no longer needs. Connections that a long burst has opened are closed when
+nobody has needed them for a minute.
 
 A server that cannot be reached is told to everybody who waits for a connection to it.
 """
@@ -17,6 +18,10 @@ from moorage.kube.http1 import Answer, HttpConnection, HttpError, Target, connec
 from moorage.kube.sockets import Sockets
 
 OPENED_AT_ONCE: Final = 4
+TURNS: Final = 4
+"""As many requests one after the other take no longer than a handshake and one of them."""
+PATIENCE_SECONDS: Final = 0.25
+"""How long a request waits at most before a connection is opened, however few wait with it."""
 LOOK_SECONDS: Final = 0.5
 """No more time passes between two looks at what is overdue, nor a tenth of what it may take."""
 
@@ -26,6 +31,7 @@ class _Waiter(NamedTuple):
 
     target: Target
     turn: asyncio.Future[HttpConnection]
+    since: float
 
 
 class HttpPool:
@@ -44,6 +50,7 @@ class HttpPool:
         self._opening: set[asyncio.Task[None]] = set()
         self._waiting: deque[_Waiter] = deque()
         self._alarm: asyncio.TimerHandle | None = None
+        self._patience: asyncio.TimerHandle | None = None
         self._closed = False
 
     async def ask(
@@ -78,8 +85,9 @@ class HttpPool:
     def close(self) -> None:
         """Close every connection, also those that are free later."""
         self._closed = True
-        if self._alarm is not None:
-            self._alarm.cancel()
+        for timer in (self._alarm, self._patience):
+            if timer is not None:
+                timer.cancel()
         for opening in self._opening:
             opening.cancel()
         for connection in (*self._free, *self._asked):
@@ -101,7 +109,8 @@ class HttpPool:
         """The first connection there that is ready for whoever waits longest."""
         if self._closed:
             raise HttpError("the connection is closed")
-        waiter = _Waiter(target, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        waiter = _Waiter(target, loop.create_future(), loop.time())
         self._waiting.append(waiter)
         self._open_more()
         try:
@@ -137,12 +146,21 @@ class HttpPool:
     def _open_more(self) -> None:
         """Open what those who wait may have."""
         waiter = self._first_waiter()
-        while (
-            waiter is not None
-            and len(self._opening) < min(self._at_once, len(self._waiting))
-            and len(self._opening) + len(self._asked) < self._limit
-        ):
+        if waiter is None:
+            return
+        loop = asyncio.get_running_loop()
+        left = waiter.since + PATIENCE_SECONDS - loop.time()
+        enough = max(self._at_once, len(self._waiting) // TURNS) if left > 0 else self._limit
+        while len(self._opening) < min(self._at_once, len(self._waiting)) and len(
+            self._opening
+        ) + len(self._asked) < min(enough, self._limit):
             self._open(waiter.target)
+        if left > 0 and self._patience is None:
+            self._patience = loop.call_later(left, self._lose_patience)
+
+    def _lose_patience(self) -> None:
+        self._patience = None
+        self._open_more()
 
     def _open(self, target: Target) -> None:
         self._opening.add(asyncio.create_task(self._connect(target), name="kube/connect"))

@@ -9,7 +9,7 @@ import pytest
 from moorage.kube import http_pool
 from moorage.kube.fence import LeaseFence
 from moorage.kube.http1 import Answer, HttpConnection, HttpError, Target
-from moorage.kube.http_pool import OPENED_AT_ONCE, HttpPool
+from moorage.kube.http_pool import OPENED_AT_ONCE, TURNS, HttpPool
 from moorage.kube.sockets import Sockets
 
 HERE, THERE = (Target(host, 443, None, "") for host in ("here", "there"))
@@ -119,7 +119,7 @@ def ask(pool: HttpPool, target: Target = HERE) -> asyncio.Task[Answer]:
 
 def test_a_burst_opens_a_few_connections_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(pool: HttpPool, opener: Opener) -> None:
-        asked = [ask(pool) for _ in range(20)]
+        asked = [ask(pool) for _ in range(TURNS * 10)]
         await settle()
         assert opener.opening == OPENED_AT_ONCE
         await opened(opener)
@@ -129,6 +129,47 @@ def test_a_burst_opens_a_few_connections_at_a_time(monkeypatch: pytest.MonkeyPat
             opener.made[0].answer()
             await settle()
         assert {each.result().body for each in asked} == {b"0"}
+
+    play(monkeypatch, scenario)
+
+
+def test_a_handshake_is_for_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then those that are there are sooner free."""
+
+    async def scenario(pool: HttpPool, opener: Opener) -> None:
+        few = [ask(pool) for _ in range(OPENED_AT_ONCE + TURNS)]
+        await settle()
+        for _ in range(OPENED_AT_ONCE):
+            await opened(opener)
+        assert opener.opening == 0
+        many = [ask(pool) for _ in range(TURNS * OPENED_AT_ONCE)]
+        await settle()
+        assert opener.opening > 0
+        for each in (*few, *many):
+            each.cancel()
+
+    play(monkeypatch, scenario)
+
+
+def test_nobody_waits_for_long_behind_requests_that_are_stuck(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_pool, "PATIENCE_SECONDS", 0.001)
+
+    async def scenario(pool: HttpPool, opener: Opener) -> None:
+        stuck = [ask(pool) for _ in range(OPENED_AT_ONCE)]
+        await settle()
+        for _ in range(OPENED_AT_ONCE):
+            await opened(opener)
+        late = ask(pool)
+        await settle()
+        assert opener.opening == 0
+        await asyncio.sleep(0.05)
+        await opened(opener)
+        await answered(opener.made[-1])
+        assert late.done()
+        for each in stuck:
+            each.cancel()
 
     play(monkeypatch, scenario)
 
