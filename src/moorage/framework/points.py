@@ -118,6 +118,14 @@ class PostFilter(Plugin, frozen=True):
         Its message, or the rejection's, ends the FailedScheduling text."""
         raise NotImplementedError
 
+    def pod_group_post_filter(
+        self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis
+    ) -> Rejection | None:
+        """Called instead for each pod of a group that found no node, where too few of the group
+        did; making room for groups is left to the scheduler. The rejection's message ends what the
+        group is told."""
+        return None
+
 
 class PreScore(Plugin, frozen=True):
     """Looks at the nodes that passed, before any is scored."""

@@ -278,6 +278,12 @@ class DynamicResources(
             return unschedulable("deletion of ResourceClaim completed")
         return self._give_up_group_claim(cycle, pod, state, in_the_way)
 
+    def pod_group_post_filter(
+        self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis
+    ) -> Rejection | None:
+        said = self.post_filter(cycle, pod, diagnosis)
+        return said if said.reasons else None
+
     def _give_up_group_claim(
         self, cycle: Cycle, pod: Pod, state: ClaimState, in_the_way: list[int]
     ) -> Rejection:
