@@ -186,14 +186,20 @@ class Permit(Plugin, frozen=True):
 
 
 class PreBind(Plugin, frozen=True):
-    """Makes ready what the pod needs on its node."""
+    """Makes ready what the pod needs on its node.
+
+    `allow_parallel`: plugins that stand next to each other and say so run at the same time.
+    """
+
+    allow_parallel: ClassVar[bool] = False
 
     def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: Node) -> Skip | None:
         """Called before waiting. `SKIP`: there is nothing for `pre_bind` to do."""
         return None
 
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
-        """Called in the binding task; may take its time."""
+        """Called in the binding task; may take its time. Cancelled where a plugin that runs at the
+        same time fails, or refuses the pod."""
         raise NotImplementedError
 
 

@@ -108,6 +108,7 @@ class DynamicResources(
     needs: ClassVar[Needs] = {"filter": "preFilter", "score": "preFilter"}
     scores_in_range = True
     broken_code = BROKEN
+    allow_parallel = True
 
     @cached_property
     def features(self) -> Features:
