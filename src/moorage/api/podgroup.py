@@ -108,6 +108,7 @@ class PodGroupCondition(ApiStruct):
 
     type: str = ""
     status: str = ""
+    last_transition_time: str | None = None
 
 
 class PodGroupStatus(ApiStruct):

@@ -1,5 +1,9 @@
 """The binding cycle of one pod: wait on Permit, PreBind, Bind, PostBind."""
 
+import asyncio
+from collections.abc import Sequence
+from itertools import groupby
+
 from moorage.api.node import Node
 from moorage.bind.permits import WaitingPod, WaitingPods
 from moorage.clock import Clock
@@ -7,7 +11,11 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.extenders import ExtenderError
 from moorage.framework.plugin_errors import as_plugin_error
+from moorage.framework.points import PreBind
 from moorage.framework.verdicts import SKIP, Rejection, SchedulingError
+
+Entry = tuple[str, PreBind]
+"""A PreBind plugin and its name."""
 
 
 async def wait_for_permits(
@@ -29,11 +37,7 @@ async def wait_for_permits(
 
 def will_prepare(profile: Profile, cycle: Cycle, node: Node) -> bool:
     """Whether any PreBind plugin has something to do for the pod."""
-    for name, plugin in profile.pre_bind:
-        with as_plugin_error(name, "PreBindPreFlight"):
-            if plugin.pre_bind_pre_flight(cycle, cycle.pod, node) is not SKIP:
-                return True
-    return False
+    return any(_has_work(cycle, node, name, plugin) for name, plugin in profile.pre_bind)
 
 
 async def bind_pod(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
@@ -47,16 +51,62 @@ async def bind_pod(profile: Profile, cycle: Cycle, node: Node) -> Rejection | No
 async def run_pre_bind(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
     """PreBind: make ready what the pod needs on its node. None: it may be bound."""
     cycle.timer.step("PreBind")
-    for name, plugin in cycle.timer.each(profile.pre_bind):
-        with as_plugin_error(name, "PreBind"):
-            if plugin.pre_bind_pre_flight(cycle, cycle.pod, node) is SKIP:
-                continue
-            answer = await plugin.pre_bind(cycle, cycle.pod, node)
-        if answer is not None:
-            cycle.timer.step("", answer.code.value)
-            return answer.by(name)
-    cycle.timer.step("")
+    working = [entry for entry in profile.pre_bind if _has_work(cycle, node, *entry)]
+    refused = await _run_groups(profile, cycle, node, working) if working else None
+    cycle.timer.step("", "Success" if refused is None else refused.code.value)
+    return refused
+
+
+def _has_work(cycle: Cycle, node: Node, name: str, plugin: PreBind) -> bool:
+    with as_plugin_error(name, "PreBindPreFlight"):
+        return plugin.pre_bind_pre_flight(cycle, cycle.pod, node) is not SKIP
+
+
+async def _run_groups(
+    profile: Profile, cycle: Cycle, node: Node, working: Sequence[Entry]
+) -> Rejection | None:
+    """One group after the other; as in kube-scheduler, plugins without work divide them, too."""
+    for parallel, entries in groupby(profile.pre_bind, lambda entry: entry[1].allow_parallel):
+        group = [entry for entry in entries if entry in working]
+        together = parallel and len(group) > 1
+        refused = await (_run_together if together else _run_in_turn)(cycle, node, group)
+        if refused is not None:
+            return refused
     return None
+
+
+async def _run_in_turn(cycle: Cycle, node: Node, group: Sequence[Entry]) -> Rejection | None:
+    for name, plugin in cycle.timer.each(group):
+        answer = await _make_ready(cycle, node, name, plugin)
+        if answer is not None:
+            return answer
+    return None
+
+
+async def _run_together(cycle: Cycle, node: Node, group: Sequence[Entry]) -> Rejection | None:
+    """The first failure or refusal ends what the others do; it is waited until they have ended."""
+    tasks = [
+        asyncio.create_task(
+            _make_ready(cycle, node, name, plugin), name=f"prebind/{cycle.pod.key}/{name}"
+        )
+        for name, plugin in group
+    ]
+    try:
+        for done in asyncio.as_completed(tasks):
+            answer = await done
+            if answer is not None:
+                return answer
+        return None
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _make_ready(cycle: Cycle, node: Node, name: str, plugin: PreBind) -> Rejection | None:
+    with as_plugin_error(name, "PreBind"):
+        answer = await plugin.pre_bind(cycle, cycle.pod, node)
+    return None if answer is None else answer.by(name)
 
 
 async def run_bind(profile: Profile, cycle: Cycle, node: Node) -> None:

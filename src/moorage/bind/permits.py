@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Coroutine
+from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from moorage.api.pod import Pod
 from moorage.clock import Clock
+from moorage.config.durations import Duration
 from moorage.framework.verdicts import Rejection, SchedulingError, unschedulable
 
 T = TypeVar("T")
@@ -80,16 +82,21 @@ class WaitingPod:
 
     async def wait(self, clock: Clock) -> Rejection | None:
         """None when the pod was let through; the first time-out or rejection otherwise."""
-        plugin, seconds = min(self.pending.items(), key=lambda item: item[1])
-        timer = asyncio.ensure_future(self._time_out(clock, plugin, seconds))
+        timer = asyncio.ensure_future(self._time_out(clock))
         try:
             return await self._answer
         finally:
             timer.cancel()
 
-    async def _time_out(self, clock: Clock, plugin: str, seconds: float) -> None:
-        await clock.sleep(seconds)
-        self.reject(plugin, TIMED_OUT.format(f"{seconds:g}s", plugin))
+    async def _time_out(self, clock: Clock) -> None:
+        """Reject the pod for the first plugin that has not let go in its time."""
+        waited = 0.0
+        for plugin, seconds in sorted(self.pending.items(), key=itemgetter(1)):
+            await clock.sleep(max(seconds - waited, 0.0))
+            waited = max(seconds, waited)
+            if plugin in self.pending:
+                self.reject(plugin, TIMED_OUT.format(Duration(round(seconds * 1e9)), plugin))
+                return
 
 
 class WaitingPods:

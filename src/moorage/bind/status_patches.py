@@ -58,15 +58,21 @@ def _status(**fields: Any) -> dict[str, Any]:
 def _condition(
     type_: str, status: str, reason: str, message: str, pod: Pod, now: float
 ) -> dict[str, Any]:
-    time = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """A condition that is what it was, for another reason, tells since when it has been so."""
+    told = ((each.type, each.status, each.last_transition_time) for each in pod.status.conditions)
+    since = next((at for *what, at in told if what == [type_, status]), None)
     condition: dict[str, Any] = {
         "type": type_,
         "status": status,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": time,
+        "lastTransitionTime": since or _time(now),
         "lastProbeTime": None,
     }
     if pod.metadata.generation:
         condition["observedGeneration"] = pod.metadata.generation
     return condition
+
+
+def _time(now: float) -> str:
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -70,9 +70,16 @@ class Diagnosis:
         if self.pre_filter is not None:
             everything = np.fromiter(self.table.row_of.values(), dtype=np.intp)
             return everything if self.pre_filter.code is code else everything[:0]
+        return self._rows_where(lambda rejection: rejection.code is code)
+
+    def rows_refused_for(self, plugin: str, reason: str) -> NDArray[np.intp]:
+        """Rows that a plugin refused in Filter, before any other did, for a reason."""
+        return self._rows_where(lambda why: why.plugin == plugin and reason in why.reasons)
+
+    def _rows_where(self, holds: Callable[[Rejection], bool]) -> NDArray[np.intp]:
         chosen = np.zeros(len(self.slot), dtype=bool)
         for slot, value in self._counts:
-            if self._decode(slot, value).code is code:
+            if holds(self._decode(slot, value)):
                 chosen |= (self.slot == slot) & (self.code == value)
         return np.flatnonzero(chosen)
 

@@ -118,6 +118,14 @@ class PostFilter(Plugin, frozen=True):
         Its message, or the rejection's, ends the FailedScheduling text."""
         raise NotImplementedError
 
+    def pod_group_post_filter(
+        self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis
+    ) -> Rejection | None:
+        """Called instead for each pod of a group that found no node, where too few of the group
+        did; making room for groups is left to the scheduler. The rejection's message ends what the
+        group is told."""
+        return None
+
 
 class PreScore(Plugin, frozen=True):
     """Looks at the nodes that passed, before any is scored."""
@@ -178,14 +186,20 @@ class Permit(Plugin, frozen=True):
 
 
 class PreBind(Plugin, frozen=True):
-    """Makes ready what the pod needs on its node."""
+    """Makes ready what the pod needs on its node.
+
+    `allow_parallel`: plugins that stand next to each other and say so run at the same time.
+    """
+
+    allow_parallel: ClassVar[bool] = False
 
     def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: Node) -> Skip | None:
         """Called before waiting. `SKIP`: there is nothing for `pre_bind` to do."""
         return None
 
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
-        """Called in the binding task; may take its time."""
+        """Called in the binding task; may take its time. Cancelled where a plugin that runs at the
+        same time fails, or refuses the pod."""
         raise NotImplementedError
 
 

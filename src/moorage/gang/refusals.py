@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from moorage.cycle.attempt import Unschedulable
+from moorage.framework.plugin_errors import as_plugin_error
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import SchedulingError, unresolvable
-from moorage.gang import shortage
+from moorage.gang import shortage, topology
 from moorage.gang.group import Group
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.plugin import NAME
@@ -68,8 +70,9 @@ class GangRefusals:
     def misfit(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
         """Not enough of a group fits: make room for it if that is possible, or let it back off."""
         first = members[0] if misfit.blocker is None else misfit.blocker.queued
+        given_up = self._ask_plugins(group, misfit)
         group.refuse(misfit.blocker.plugins if misfit.blocker else ())
-        message = shortage.describe_misfit(group, misfit)
+        message = " ".join((shortage.describe_misfit(group, misfit), *given_up))
         if misfit.blocker is not None or misfit.domain:
             said = self._preemption.make_room(group, members, first)
             message += f" {said}" if said else ""
@@ -85,6 +88,25 @@ class GangRefusals:
             if self._outcome.put_back(queued, {NAME, *refused.get(queued.info.uid, ())}, ())
         ]
         self._status.unschedulable(group, left, message)
+
+    def _ask_plugins(self, group: Group, misfit: Misfit) -> list[str]:
+        """Let plugins give up what keeps pods of a group from fitting, and say what they did.
+
+        As kube-scheduler has it, not where a group is packed, or is a tree.
+        """
+        if group.tree is not None or topology.wanted_packing(group.object).required:
+            return []
+        said: dict[str, None] = {}
+        for _, cycle, why in misfit.refused:
+            if not isinstance(why, Unschedulable):
+                continue
+            profile = self._profiles.by_name[cycle.pod.spec.scheduler_name]
+            for name, plugin in profile.post_filter:
+                with as_plugin_error(name, "PodGroupPostFilter"):
+                    answer = plugin.pod_group_post_filter(cycle, cycle.pod, why.diagnosis)
+                if answer is not None and answer.message:
+                    said[f"{answer.message}."] = None
+        return list(said)
 
     def failed(
         self, group: Group, popped: QueuedPod, members: list[QueuedPod], error: SchedulingError

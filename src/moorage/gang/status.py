@@ -179,9 +179,8 @@ class GangStatus:
         self, group: PodGroup, resource: Resource, phase: str, reason: str, message: str
     ) -> None:
         own = resource.group == OWN_GROUP
-        condition = _condition(
-            INITIALLY_SCHEDULED if own else "Scheduled", reason, message, self._clock.now()
-        )
+        type_ = INITIALLY_SCHEDULED if own else "Scheduled"
+        condition = _condition(group, type_, reason, message, self._clock.now())
         status: dict[str, Any] = {"conditions": [condition]}
         if not own:
             status["phase"] = phase
@@ -207,12 +206,21 @@ def _pod_groups(group: Group) -> list[PodGroup]:
     return [] if group.object is None else [group.object]
 
 
-def _condition(type_: str, reason: str, message: str, now: float) -> dict[str, str]:
-    time = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {
+def _condition(
+    group: PodGroup, type_: str, reason: str, message: str, now: float
+) -> dict[str, str | int]:
+    """A condition that is what it was, for another reason, tells since when it has been so."""
+    status = "True" if reason == "Scheduled" else "False"
+    told = ((each.type, each.status, each.last_transition_time) for each in group.status.conditions)
+    since = next((at for *what, at in told if what == [type_, status]), None)
+    condition: dict[str, str | int] = {
         "type": type_,
-        "status": "True" if reason == "Scheduled" else "False",
+        "status": status,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": time,
+        "lastTransitionTime": since
+        or datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
+    if group.metadata.generation:
+        condition["observedGeneration"] = group.metadata.generation
+    return condition

@@ -31,6 +31,7 @@ _ALLOWED: Final[dict[str, tuple[tuple[type, ...], str]]] = {
     "PreFilter": ((Rejection, NodeNames), "None, SKIP, a Rejection or NodeNames"),
     "Filter": ((Rejection,), "None or a Rejection, as of unschedulable(...)"),
     "PostFilter": ((Rejection, Nominated), "None, a Rejection or Nominated"),
+    "PodGroupPostFilter": ((Rejection,), "None or a Rejection"),
     "PreScore": ((Rejection,), "None, SKIP or a Rejection"),
     "Reserve": ((Rejection,), "None or a Rejection"),
     "Permit": ((Rejection, Wait), "None, a Rejection or Wait"),

@@ -34,6 +34,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "accepts_fewer": hook_wrappers.wrap_promise,
     "rejection": hook_wrappers.wrap_rejection,
     "post_filter": hook_wrappers.wrap_hook("PostFilter"),
+    "pod_group_post_filter": hook_wrappers.wrap_hook("PodGroupPostFilter"),
     "pre_score": hook_wrappers.wrap_hook("PreScore"),
     "score": hook_wrappers.wrap_score,
     "score_all": node_hooks.score_all,

@@ -99,6 +99,14 @@ class MakesRoom(PostFilter, frozen=True):
         return Nominated("a", "room is being made")
 
 
+class GivesUp(PostFilter, frozen=True):
+    answer: Any
+
+    def post_filter(self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis) -> Rejection:
+        rejection: Rejection = self.answer
+        return rejection
+
+
 def two_nodes(*plugins: Any, alone: bool = True) -> Cluster:
     return Cluster(node("a"), node("b"), plugins=plugins, alone=alone)
 
@@ -219,6 +227,23 @@ def test_post_filter_is_told_who_refuses_and_its_words_end_the_message() -> None
     assert decided.nominated is not None
     assert decided.nominated.node == "a"
     assert decided.message == "0/2 nodes are available: 2 code 7. room is being made"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        pytest.param(unschedulable("not by me"), "room is being made", id="another is asked"),
+        pytest.param(unresolvable("by nobody"), "by nobody", id="nobody else is asked"),
+    ],
+)
+def test_post_filter_ends_with_the_plugin_that_says_nothing_can_be_done(
+    answer: Rejection, told: str
+) -> None:
+    decided = two_nodes(RefuseAllVector(), GivesUp(answer=answer), MakesRoom()).attempt(pod("web"))
+
+    assert isinstance(decided, Unschedulable)
+    assert decided.message == f"0/2 nodes are available: 2 code 7. {told}"
+    assert (decided.nominated is not None) == (told == "room is being made")
 
 
 def test_without_nodes_nothing_can_be_decided() -> None:

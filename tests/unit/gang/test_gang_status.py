@@ -34,6 +34,25 @@ def test_a_basic_group_of_which_no_pod_fits_is_unschedulable_until_one_does() ->
     assert _condition(world) == ("True", "Scheduled")
 
 
+def test_a_group_that_waits_for_another_reason_tells_since_when_it_has_waited() -> None:
+    world = GangWorld(node("a").offering(cpu="1"), group("g", 2), *members("g", 2))
+    told: list[Raw] = []
+
+    async def story(world: GangWorld) -> None:
+        await settle(world)
+        told.extend(world.status("g")["conditions"])
+        world.apply(node("b").offering(cpu="500m"))
+        await settle(world)
+        told.extend(world.status("g")["conditions"])
+
+    world.run(story)
+
+    before, after = told
+    assert before["message"] != after["message"]
+    assert before["lastTransitionTime"] == after["lastTransitionTime"]
+    assert after["observedGeneration"] == 1
+
+
 def test_that_a_group_was_scheduled_is_read_from_its_status() -> None:
     condition = PodGroupCondition(type="PodGroupInitiallyScheduled", status="True")
 

@@ -93,6 +93,25 @@ def filtered(plugin: DynamicResources, cycle: Cycle) -> list[str]:
     ]
 
 
+def diagnosed(plugin: DynamicResources, cycle: Cycle, *others: str) -> Diagnosis:
+    """Who refused which node; `others` are nodes that were refused before the plugin was asked."""
+    diagnosis = Diagnosis(cycle.table)
+    for name in others:
+        row = np.array([cycle.table.row_of[name]], dtype=np.intp)
+        diagnosis.refuse(row, np.ones(1, dtype=np.int32), lambda _: unresolvable("full").by("Fit"))
+    plugin.pre_filter(cycle, cycle.pod)
+    nodes = Nodes.all(cycle.table)
+    out = np.zeros(nodes.count, dtype=np.int32)
+    plugin.filter_all(cycle, cycle.pod, nodes, out)
+    rows = np.flatnonzero(out)
+    diagnosis.refuse(
+        rows,
+        out[rows],
+        lambda code: plugin.rejection(cycle, cycle.pod, code).by("DynamicResources"),
+    )
+    return diagnosis
+
+
 def reserved(
     made: Cluster, wanted: PodBuilder, where: str, **gates: bool
 ) -> tuple[DynamicResources, Cycle]:
@@ -345,21 +364,47 @@ def test_a_lost_reply_leaves_the_device_taken_until_it_is_known_what_was_written
     assert filtered(plugin, made.cycle(using("d")))[0] == "cannot allocate all claims"
 
 
-def test_an_idle_claim_that_is_in_the_way_is_deallocated() -> None:
+def away_from_here() -> dict[str, Any]:
+    """An allocation on a node that is gone."""
     result = {"request": "r", "driver": DRIVER, "pool": "z", "device": "gpu-0"}
     field = {"key": "metadata.name", "operator": "In", "values": ["gone"]}
-    allocation = {
+    return {
         "devices": {"results": [result]},
         "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]},
     }
-    made = cluster(offered("a", "new"), claimed("c", allocation=allocation))
+
+
+def test_an_idle_claim_that_is_in_the_way_is_deallocated() -> None:
+    made = cluster(offered("a", "new"), claimed("c", allocation=away_from_here()))
     plugin, cycle = rule(made), made.cycle(using("c"))
 
-    assert filtered(plugin, cycle) == ["resourceclaim not available on the node"] * 2
-    said = plugin.post_filter(cycle, cycle.pod, Diagnosis(made.cache.table))
+    said = plugin.post_filter(cycle, cycle.pod, diagnosed(plugin, cycle))
 
     assert said.reasons == ("deallocation of ResourceClaim completed",)
     assert [errand.kind for errand in device_cache(made.cache).errands] == [ErrandKind.DEALLOCATE]
+
+
+@pytest.mark.parametrize(
+    ("claims", "refused_before"),
+    [
+        pytest.param(("c",), ("a", "b"), id="no node passed the plugins before"),
+        pytest.param(("c", "impossible"), (), id="no node has devices for another claim"),
+    ],
+)
+def test_an_idle_claim_is_kept_that_is_not_what_a_node_was_refused_for(
+    claims: tuple[str, ...], refused_before: tuple[str, ...]
+) -> None:
+    made = cluster(
+        offered("a", "new"),
+        claimed("c", allocation=away_from_here()),
+        claimed("impossible", "old"),
+    )
+    plugin, cycle = rule(made), made.cycle(using(*claims))
+
+    said = plugin.post_filter(cycle, cycle.pod, diagnosed(plugin, cycle, *refused_before))
+
+    assert not said.reasons
+    assert not device_cache(made.cache).errands
 
 
 def test_nothing_is_allocated_before_everything_was_listed() -> None:
@@ -460,20 +505,14 @@ def test_a_claim_that_was_made_for_the_group_serves_its_pods() -> None:
 
 
 def test_a_claim_of_the_group_in_the_way_is_deallocated_while_no_pod_of_it_is_placed() -> None:
-    result = {"request": "r", "driver": DRIVER, "pool": "z", "device": "gpu-0"}
-    field = {"key": "metadata.name", "operator": "In", "values": ["gone"]}
-    allocation = {
-        "devices": {"results": [result]},
-        "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]},
-    }
-    claim = claimed("c", allocation=allocation, reservedFor=[GROUP_USER])
+    claim = claimed("c", allocation=away_from_here(), reservedFor=[GROUP_USER])
     made = cluster(offered("a", "new"), claim, group_with("c"))
     plugin, cycle = rule(made, **GROUP_CLAIMS), made.cycle(member("c"))
-    filtered(plugin, cycle)
+    diagnosis = diagnosed(plugin, cycle)
 
-    said = plugin.post_filter(cycle, cycle.pod, Diagnosis(made.cache.table))
+    said = plugin.post_filter(cycle, cycle.pod, diagnosis)
     made.add(member("c", name="first").on("b"))
-    later = plugin.post_filter(cycle, cycle.pod, Diagnosis(made.cache.table))
+    later = plugin.post_filter(cycle, cycle.pod, diagnosis)
 
     assert said.reasons == ("deallocation of PodGroup ResourceClaim completed",)
     assert not later.reasons

@@ -20,8 +20,6 @@ class ClaimState:
         """Where allocated claims are reached from, by position, unless from everywhere."""
         self.unusable: set[int] = set()
         """Allocated claims whose devices were not made ready."""
-        self.unavailable: set[int] = set()
-        """Allocated claims that were not available on some node."""
         self.column: ClaimColumn | None = None
         self.allocations: dict[int, AllocationResult] = {}
         """What Reserve has booked and PreBind has not finished, by position."""

@@ -105,6 +105,7 @@ class DynamicResources(
     needs: ClassVar[Needs] = {"filter": "preFilter", "score": "preFilter"}
     scores_in_range = True
     broken_code = BROKEN
+    allow_parallel = True
 
     @cached_property
     def features(self) -> Features:
@@ -218,15 +219,9 @@ class DynamicResources(
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         state = _state(cycle)
         for position in range(len(state.claims)):
-            terms = state.terms.get(position)
-            if position in state.unusable:
-                out.fill(UNAVAILABLE)
-                state.unavailable.add(position)
-            elif terms is not None:
-                away = ~selector_masks.any_term(terms, nodes)
-                if away.any():
-                    out[away] = UNAVAILABLE
-                    state.unavailable.add(position)
+            away = _unavailable(state, position, nodes)
+            if away is not None:
+                out[away] = UNAVAILABLE
         if state.column is not None:
             self._catch_up(cycle, pod, state)
             codes = state.column.codes[nodes.rows]
@@ -250,7 +245,8 @@ class DynamicResources(
         state: ClaimState | None = cycle.state.get(NAME)
         if state is None:
             return unschedulable()
-        for position in sorted(state.unavailable):
+        in_the_way = _in_the_way(cycle, state, diagnosis)
+        for position in in_the_way:
             claim = state.claims[position]
             if claim is state.extended:
                 break
@@ -261,14 +257,22 @@ class DynamicResources(
         if state.extended is not None and state.extended.name != IN_MEMORY_NAME:
             claim_writer.delete_later(cycle, state.extended)
             return unschedulable("deletion of ResourceClaim completed")
-        return self._give_up_group_claim(cycle, pod, state)
+        return self._give_up_group_claim(cycle, pod, state, in_the_way)
 
-    def _give_up_group_claim(self, cycle: Cycle, pod: Pod, state: ClaimState) -> Rejection:
+    def pod_group_post_filter(
+        self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis
+    ) -> Rejection | None:
+        said = self.post_filter(cycle, pod, diagnosis)
+        return said if said.reasons else None
+
+    def _give_up_group_claim(
+        self, cycle: Cycle, pod: Pod, state: ClaimState, in_the_way: list[int]
+    ) -> Rejection:
         """Deallocate a claim in the way that is only the pod's group's, while no pod of it runs."""
         name = group_claims.group_name(pod) if self.features.workload_claims else None
         if name is None:
             return unschedulable()
-        for position in sorted(state.unavailable):
+        for position in in_the_way:
             users = state.claims[position].status.reserved_for
             if len(users) != 1 or not group_claims.is_group(users[0], name):
                 continue
@@ -378,6 +382,29 @@ def _seconds(text: str) -> float:
 def _state(cycle: Cycle) -> ClaimState:
     found: ClaimState = cycle.state[NAME]
     return found
+
+
+def _unavailable(state: ClaimState, position: int, nodes: Nodes) -> NDArray[np.bool_] | None:
+    """bool (node): where an allocated claim is of no use; None where it is of use everywhere."""
+    if position in state.unusable:
+        return np.ones(nodes.count, dtype=bool)
+    terms = state.terms.get(position)
+    return None if terms is None else ~selector_masks.any_term(terms, nodes)
+
+
+def _in_the_way(cycle: Cycle, state: ClaimState, diagnosis: Diagnosis) -> list[int]:
+    """Allocated claims without which some node would have passed, by position.
+
+    A node that others refused, or that has no devices for the rest, does not tell of them.
+    """
+    rows = diagnosis.rows_refused_for(NAME, REASONS[UNAVAILABLE])
+    if not len(rows):
+        return []
+    nodes = Nodes.some(cycle.table, rows.tolist())
+    away = (
+        (position, _unavailable(state, position, nodes)) for position in range(len(state.claims))
+    )
+    return [position for position, mask in away if mask is not None and mask.any()]
 
 
 def _problem(state: ClaimState) -> str:

@@ -137,6 +137,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
         "score": "preFilter",
     }
     scores_in_range = True
+    allow_parallel = True
     carried: ClassVar[Carried] = {VOLUME_CACHE: VolumeCache}
 
     def concerns(self) -> int:

@@ -1,0 +1,89 @@
+"""PreBind: who runs when, and what ends it."""
+
+import asyncio
+
+import pytest
+
+from moorage import Cycle, Node, Pod, PreBind, Rejection, unschedulable
+from moorage.bind import binder
+from moorage.clock import VirtualClock, run_virtual
+from moorage.framework.verdicts import PluginError
+from moorage.testing import Cluster, node, pod
+
+FAILED = unschedulable("not today")
+
+
+class Slow(PreBind, frozen=True):
+    """Takes ten seconds, and tells when it was cancelled."""
+
+    allow_parallel = True
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            cycle.state["cancelled"] = True
+            raise
+        return None
+
+
+class Slower(PreBind, frozen=True):
+    allow_parallel = True
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        await asyncio.sleep(15)
+        return None
+
+
+class Alone(Slower, frozen=True):
+    allow_parallel = False
+
+
+class Refusing(PreBind, frozen=True):
+    allow_parallel = True
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        await asyncio.sleep(1)
+        return FAILED
+
+
+class Failing(PreBind, frozen=True):
+    allow_parallel = True
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        await asyncio.sleep(1)
+        raise RuntimeError("broken")
+
+
+def prepared(*plugins: PreBind) -> tuple[Rejection | None, float, Cycle]:
+    """How PreBind of these plugins ended, and after how many seconds."""
+    clock = VirtualClock(0.0)
+    made = Cluster(node("a"), plugins=plugins, alone=True)
+    cycle = made.cycle(pod("web"))
+    refused = run_virtual(binder.run_pre_bind(made.profile, cycle, node("a").build()), clock)
+    return refused, clock.now(), cycle
+
+
+def test_plugins_that_allow_it_run_at_the_same_time() -> None:
+    refused, seconds, _ = prepared(Slow(), Slower())
+
+    assert (refused, seconds) == (None, 15.0)
+
+
+def test_a_plugin_that_does_not_runs_after_those_before_it() -> None:
+    refused, seconds, _ = prepared(Slow(), Alone())
+
+    assert (refused, seconds) == (None, 25.0)
+
+
+def test_a_refusal_ends_what_the_others_do() -> None:
+    refused, seconds, cycle = prepared(Slow(), Refusing())
+
+    assert refused == FAILED.by("Refusing")
+    assert seconds == 1.0
+    assert cycle.state["cancelled"]
+
+
+def test_a_failure_names_its_plugin() -> None:
+    with pytest.raises(PluginError, match="Failing"):
+        prepared(Slow(), Failing())
