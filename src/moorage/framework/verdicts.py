@@ -74,7 +74,8 @@ class NodeNames(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Permit: hold the pod until it is allowed or rejected, or this many seconds have passed."""
+    """Permit: hold the pod until it is allowed or rejected, or this many seconds have passed,
+    a quarter of an hour at most."""
 
     seconds: float
 

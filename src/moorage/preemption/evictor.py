@@ -26,7 +26,7 @@ from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import PODS
 from moorage.watch.api_server import ApiServer
 
-IN_MEMORY = " (in scheduler memory)."
+IN_MEMORY = " (in kube-scheduler memory)."
 Result = Literal["evicted", "gone", "failed"]
 Way = Literal["deletion", "eviction", "memory"]
 

@@ -1,6 +1,6 @@
 """From a chosen node to a pod that may be bound: assume, Reserve, Permit."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from moorage.api.node import Node
 from moorage.cycle.attempt import Decision
@@ -9,6 +9,9 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.plugin_errors import as_plugin_error
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import PluginError, Rejection, SchedulingError, Wait
+
+MOST_SECONDS_AT_PERMIT: Final = 15 * 60.0
+"""Longer than that no plugin may hold a pod, which has room on a node all the time."""
 
 
 class Placement(NamedTuple):
@@ -67,7 +70,7 @@ def permit(profile: Profile, cycle: Cycle, node: Node) -> dict[str, float] | Rej
         if isinstance(answer, Rejection):
             return answer.by(name)
         if isinstance(answer, Wait):
-            waits[name] = answer.seconds
+            waits[name] = min(answer.seconds, MOST_SECONDS_AT_PERMIT)
         elif answer is not None:
             raise PluginError(name, "Permit", f"answered {answer!r}")
     return waits

@@ -239,7 +239,7 @@ def test_a_pod_that_waits_for_permission_is_sent_back_and_not_deleted() -> None:
     assert world.bound() == {"vip": "a"}
     assert "patient" in names(world)
     assert world.events("patient", "Preempted") == [
-        "Preempted by pod default/vip on node a (in scheduler memory)."
+        "Preempted by pod default/vip on node a (in kube-scheduler memory)."
     ]
     assert [(e.pod, e.node, e.way) for e in world.evictions] == [("default/patient", "a", "memory")]
     assert world.scheduler.feature(Preemption).counts().evictions == {("memory", "evicted"): 1}

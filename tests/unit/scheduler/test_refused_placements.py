@@ -47,6 +47,24 @@ def test_a_pod_that_nobody_permits_in_time_is_unreserved_and_forgotten() -> None
     assert scheduler.cache.assumed <= {"default/web"}
 
 
+class WaitsAnHour(Permit, frozen=True):
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Wait:
+        return Wait(3600.0)
+
+
+def test_no_plugin_holds_a_pod_for_longer_than_a_quarter_of_an_hour() -> None:
+    world = World(node("a"), pod("web"), plugins=(WaitsAnHour,))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(16 * 60)
+
+    world.run(story)
+
+    assert "rejected due to timeout after waiting 15m0s at plugin WaitsAnHour" in (
+        world.attempts[1].message
+    )
+
+
 class WaitsForRoom(Permit, frozen=True):
     """Lets nobody through, and says that a pod which leaves may change that."""
 
