@@ -25,7 +25,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.extenders import ExtenderError
 from moorage.framework.plugin_errors import as_plugin_error
-from moorage.framework.verdicts import Nominated, NoNodesError
+from moorage.framework.verdicts import Code, Nominated, NoNodesError, Rejection
 
 MIN_FEASIBLE = 100
 MIN_PERCENTAGE = 5
@@ -205,6 +205,13 @@ def best_scores(scored: Scoring) -> list[tuple[str, int, dict[str, int]]]:
     ]
 
 
+def _is_final(answer: Nominated | Rejection) -> bool:
+    """Whether no other PostFilter plugin is asked: there is a node, or nothing can be done."""
+    if isinstance(answer, Nominated):
+        return bool(answer.node)
+    return answer.code is Code.UNRESOLVABLE
+
+
 def post_filter(
     profile: Profile, cycle: Cycle, diagnosis: Diagnosis, outcome: Filtering
 ) -> Nominated | None:
@@ -217,12 +224,13 @@ def post_filter(
             answer = plugin.post_filter(cycle, cycle.pod, diagnosis)
         if answer is None:
             continue
+        if _is_final(answer):
+            said = [answer.message]
+            nominated = answer if isinstance(answer, Nominated) else None
+            break
         said.append(answer.message)
         if isinstance(answer, Nominated):
             nominated = answer
-            if answer.node:
-                said = [answer.message]
-                break
     diagnosis.post_filter_message = ", ".join(message for message in said if message)
     cycle.timer.step("", "Success" if nominated and nominated.node else "Unschedulable")
     return nominated

@@ -114,8 +114,8 @@ class PostFilter(Plugin, frozen=True):
     def post_filter(
         self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis
     ) -> Nominated | Rejection | None:
-        """Called when filtering left nothing, plugin after plugin until one answers `Nominated`.
-        Its message, or the rejection's, ends the FailedScheduling text."""
+        """Called when filtering left nothing, plugin after plugin until one answers `Nominated`
+        with a node or an unresolvable rejection. The messages end the FailedScheduling text."""
         raise NotImplementedError
 
     def pod_group_post_filter(
