@@ -1,12 +1,13 @@
 """The cluster at a moment of a recording, as manifests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from moorage.api.kinds import KINDS
 from moorage.api.meta import KubeObject
+from moorage.api.pod import Pod
 from moorage.recording.replay import Replay
 from moorage.simulate.manifest_files import Manifest
 
@@ -22,13 +23,36 @@ def _raws(replay: Replay) -> Iterator[Raw]:
     cache = replay.cache
     for row in cache.table.row_of.values():
         yield _raw(cache.table.node(row))
+    templates = _templates(info.pod for info in replay.pods.values())
     for kind in cache.objects.kinds():
         for found in cache.objects.all(kind):
-            yield _raw(found)
+            yield _with_template(_raw(found), templates.get(found.uid))
     for uid, info in replay.pods.items():
         node = cache.node_of(uid)
         spec = info.pod.spec if node is None else _on(info.pod.spec, node)
         yield _raw(msgspec.structs.replace(info.pod, spec=spec))
+
+
+def _templates(pods: Iterable[Pod]) -> dict[str, Raw]:
+    """By uid of the controller, what its pods are made from: a recording has no templates, and
+    without one a simulation could not make anew a pod that is evicted.
+
+    A pod with claims may have them for itself alone, as those of a StatefulSet do: it is no model.
+    """
+    found: dict[str, Raw] = {}
+    for pod in pods:
+        owner = pod.owner
+        if owner is not None and not any(
+            volume.persistent_volume_claim for volume in pod.spec.volumes
+        ):
+            spec = msgspec.structs.replace(pod.spec, node_name="")
+            body = {"metadata": {"labels": pod.labels}, "spec": spec}
+            found.setdefault(owner.uid, msgspec.to_builtins(body))
+    return found
+
+
+def _with_template(raw: Raw, template: Raw | None) -> Raw:
+    return raw if template is None else {**raw, "spec": {**raw["spec"], "template": template}}
 
 
 def _on(spec: Any, node: str) -> Any:
