@@ -9,6 +9,8 @@ from click.testing import CliRunner
 
 from moorage.cli.main import main
 from moorage.config.field_errors import InputError
+from moorage.recording import divergence
+from moorage.recording.entries import Refused
 from moorage.recording.past import AS_RECORDED, compared, explained
 from moorage.recording.play import Player
 from moorage.simulate.simulation import pods_of
@@ -48,6 +50,13 @@ def test_an_attempt_is_told_and_the_cluster_kept(small: Recorded, tmp_path: Path
     assert sum("nodeName" in each["spec"] for each in pods) == 3, (
         "four attempts came before, and huge-0 fits nowhere"
     )
+
+
+def test_a_reason_that_several_verdicts_share_is_told_once() -> None:
+    """As of a quota, whose pods may be evicted from some nodes and not from others."""
+    outcome = Refused((("Quota", "quota exceeded", 1), ("Quota", "quota exceeded", 2)), "")
+
+    assert divergence.words(outcome) == "no node fits: 3 quota exceeded"
 
 
 def test_pods_of_a_kept_cluster_are_made_anew_when_they_are_evicted(tmp_path: Path) -> None:
