@@ -79,8 +79,13 @@ def node_allocatable(node: Node) -> dict[str, int]:
     return {
         name: quantity.milli_value(text) if name == CPU else quantity.value(text)
         for name, text in node.status.allocatable.items()
-        if name in _PLAIN or name == PODS or is_scalar(name)
+        if is_counted(name)
     }
+
+
+def is_counted(name: str) -> bool:
+    """Say whether scheduling counts what nodes offer under a name."""
+    return name in _PLAIN or name == PODS or is_scalar(name)
 
 
 @lru_cache(maxsize=1 << 12)

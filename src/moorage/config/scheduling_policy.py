@@ -8,6 +8,7 @@ import msgspec
 from moorage.api import name_validation
 from moorage.api.meta import ObjectMeta
 from moorage.api.pod import NodeAffinity, Toleration
+from moorage.api.resource_amounts import is_counted
 from moorage.config import node_affinity_validation, strict_decoder, yaml_documents
 from moorage.config.field_errors import (
     ConfigError,
@@ -24,6 +25,9 @@ from moorage.config.yaml_documents import Document
 
 API_VERSION: Final = "scheduling.k8s.io/v1"
 KIND: Final = "SchedulingPolicy"
+UNKNOWN_RESOURCE: Final = (
+    "must be cpu, memory, storage, pods, or an extended resource such as nvidia.com/gpu"
+)
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OPERATORS: Final = ("Equal", "Exists")
 
@@ -70,6 +74,11 @@ def load_policies(
     return list(policies.values())
 
 
+def is_known_resource(name: str) -> bool:
+    """Whether a node may offer something by that name; `storage` is ephemeral storage."""
+    return name == "storage" or is_counted(name)
+
+
 def _policy(found: Document, report: Report) -> SchedulingPolicy | None:
     policy = strict_decoder.decode(found.value, SchedulingPolicy, report)
     if policy is not None:
@@ -87,6 +96,8 @@ def _check(policy: SchedulingPolicy, report: Report) -> None:
         at: Path = ("spec", "resourceWeights", resource)
         for fault in name_validation.label_key_faults(resource):
             report.problem(at, invalid(resource, fault))
+        if not is_known_resource(resource):
+            report.problem(at, invalid(resource, UNKNOWN_RESOURCE))
         if not 0 < weight <= 100:
             detail = f"resource weight of {resource} not in valid range (0, 100]"
             report.problem(at, invalid(weight, detail))

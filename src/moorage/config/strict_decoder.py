@@ -13,13 +13,14 @@ import msgspec
 from msgspec import inspect
 
 from moorage.config import durations, field_errors
-from moorage.config.field_errors import Path, Report, required
+from moorage.config.field_errors import Path, Report, required, unsupported
 from moorage.config.plugin_catalogue import closest_name, did_you_mean
 
 T = TypeVar("T")
 
 _MISFIT: Final = re.compile(r"(.*?)(?: - at `(?:key` in `)?(\$.*)`)?", re.DOTALL)
 _MISSING: Final = re.compile(r"Object missing required field `(.*)`")
+_NOT_LISTED: Final = "Invalid enum value"
 _WORDS: Final = {
     "int": "an integer",
     "float": "a number",
@@ -125,6 +126,8 @@ class _StrictDecoder:
             at = (*self._path, *place, missing.group(1))
             if not self._report.blames(at):
                 self._report.problem(at, required())
+        elif choices := _choices(self._info_at(place)) if message.startswith(_NOT_LISTED) else ():
+            self._report.problem((*self._path, *place), unsupported(self._at(place), choices))
         else:
             self._report.problem((*self._path, *place), _worded(message))
         if not place:
@@ -167,6 +170,14 @@ class _StrictDecoder:
                     return key
         raise AssertionError("each entry of the mapping fits")
 
+    def _info_at(self, place: Path) -> inspect.Type:
+        """The type of what stands at a place."""
+        info, value = _fitting(self._value, self._info), self._value
+        for step in place:
+            value = value[step]
+            info = _fitting(value, _inner(info, step))
+        return info
+
     def _at(self, place: Path) -> Any:
         found = self._value
         for step in place:
@@ -193,6 +204,25 @@ def _fitting(value: Any, info: inspect.Type) -> inspect.Type:
         if isinstance(value, list) and hasattr(member, "item_type"):
             return member
     return info
+
+
+def _inner(info: inspect.Type, step: str | int) -> inspect.Type:
+    """The type of a field, of a mapping's value or of a list's item."""
+    if isinstance(info, inspect.StructType):
+        return next(field.type for field in info.fields if field.encode_name == step)
+    if isinstance(info, inspect.DictType):
+        return info.value_type
+    return getattr(info, "item_type", inspect.AnyType())
+
+
+def _choices(info: inspect.Type) -> tuple[str, ...]:
+    """The values that a type lists."""
+    members = info.types if isinstance(info, inspect.UnionType) else (info,)
+    listed = (member.values for member in members if isinstance(member, inspect.LiteralType))
+    named = (member.cls for member in members if isinstance(member, inspect.EnumType))
+    return tuple(str(one) for values in listed for one in values) + tuple(
+        str(one.value) for enum in named for one in enum
+    )
 
 
 def _nth_index(text: str, part: str, n: int) -> int:

@@ -59,9 +59,8 @@ def capacity(
     world: World, raw: dict[str, Any], *, group_by: str = INSTANCE_TYPE, most: int = MOST_PLACED
 ) -> Capacity:
     """Count how many more of a pod fit, beside everything that is there."""
-    pod = decode_as(raw, Pod)
+    pod = _shape(raw)
     with world.cache.trial():
-        world.cache.remove_pod(pod.uid)
         question = world.question(pod)
         rows = question.feasible()
         if _fills_alone(question):
@@ -87,7 +86,15 @@ def capacity(
 
 def fills_alone(world: World, raw: dict[str, Any]) -> bool:
     """Whether copies of a pod do not look at each other: then counting them is quick."""
-    return _fills_alone(world.question(decode_as(raw, Pod)))
+    return _fills_alone(world.question(_shape(raw)))
+
+
+def _shape(raw: dict[str, Any]) -> Pod:
+    """A pod as another one like it would come: itself it may be there already, and on a node."""
+    pod = decode_as(raw, Pod)
+    meta = msgspec.structs.replace(pod.metadata, uid="capacity")
+    spec = msgspec.structs.replace(pod.spec, node_name="")
+    return msgspec.structs.replace(pod, metadata=meta, spec=spec)
 
 
 def _fills_alone(question: Question) -> bool:

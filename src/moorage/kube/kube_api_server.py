@@ -13,6 +13,7 @@ from moorage.kube.fence import LeaseFence
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.kube.request_sender import RequestSender
 from moorage.observe.client_metrics import ClientMetrics
+from moorage.watch.api_errors import ServerError
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
 
@@ -88,7 +89,7 @@ class KubeApiServer:
         """One page of a list as the server wrote it, nothing decoded and nothing left out."""
         query = self._query(resource, limit=limit, **{"continue": continue_token})
         await self._sender.turn(resource)
-        return _raw(await self._connection.fetch(resource.path() + query))
+        return _raw_list(await self._connection.fetch(resource.path() + query), resource)
 
     async def watch(
         self,
@@ -227,6 +228,19 @@ def _delete_options(uid: str, grace_period_seconds: int | None) -> Raw:
     if grace_period_seconds is not None:
         options["gracePeriodSeconds"] = grace_period_seconds
     return options
+
+
+def _raw_list(body: bytes, resource: Resource) -> Raw:
+    try:
+        found = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        found = None
+    if not isinstance(found, dict) or "items" not in found:
+        raise ServerError(
+            f"the answer for {resource.qualified} is no list: is this the address of an API "
+            "server, with no proxy or login page in between?"
+        )
+    return found
 
 
 def _raw(body: bytes) -> Raw:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,6 +15,7 @@ from moorage.cache.follower import Follower
 from moorage.cache.interner import Interner
 from moorage.cache.node_view import Nodes
 from moorage.cache.table import NodeTable, PodChange
+from moorage.config.field_errors import unsupported
 from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, Score
@@ -108,6 +109,16 @@ class TenantIsolation(Filter, Score, frozen=True):
 
     aliases = ("TenantIsolationPlugin",)
     depends = Depends.USAGE
+
+    @classmethod
+    def check(cls, args: dict[str, Any]) -> list[str]:
+        tiers = args["tierOrder"]
+        twice = [] if len(set(tiers)) == len(tiers) else ["tierOrder: one is listed twice"]
+        return twice + [
+            f"tenantTiers.{tenant}: {unsupported(tier, tiers)}"
+            for tenant, tier in args["tenantTiers"].items()
+            if tier not in tiers
+        ]
 
     def sign(self, cycle: Cycle) -> Hashable:
         return self.tenant(cycle, cycle.pod), cycle.cache.objects.version(Namespace)

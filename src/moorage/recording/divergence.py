@@ -4,6 +4,7 @@ Points are told by plugin for the node that was chosen then, and verdicts by plu
 were refused. Where neither tells plugins apart, those whose code has changed are named.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
@@ -75,7 +76,10 @@ def words(outcome: Outcome) -> str:
         case Placed(node, score, feasible, evaluated):
             return f"{node} with {score} points, of {feasible} feasible among {evaluated}"
         case Refused(verdicts, said, nominated, victims):
-            why = ", ".join(f"{count} {reason}" for _, reason, count in verdicts)
+            nodes: Counter[str] = Counter()
+            for _, reason, count in verdicts:
+                nodes[reason] += count
+            why = ", ".join(f"{count} {reason}" for reason, count in nodes.items())
             room = f"; {len(victims)} to be evicted from {nominated}" if nominated else ""
             return f"no node fits: {why}{room}{'' if nominated else f' {said}'.rstrip()}"
         case Failed(error):

@@ -87,3 +87,16 @@ def test_pods_of_a_dump_are_one_shape_with_their_owner(tmp_path: Path) -> None:
     data = json.loads(capacity(tmp_path, shapes, "-o", "json").stdout)
 
     assert [each["pod"] for each in data] == ["default/web", "default/rs-1", "default/last"]
+
+
+def test_a_pod_that_runs_is_counted_beside_itself(tmp_path: Path) -> None:
+    """What `kubectl get pod -o yaml` prints: the pod has a node, and others may take more of it."""
+    runs = pod("job", "1").replace("name: job}", "name: job, uid: u}")
+    runs = runs.replace("spec: {", "spec: {nodeName: a, ")
+    second = CLUSTER.partition("---")[0].replace("name: a", "name: b")
+    (tmp_path / "more.yaml").write_text(runs + "---\n" + second)
+
+    result = capacity(tmp_path, runs, str(tmp_path / "more.yaml"), "-o", "json")
+
+    (found,) = json.loads(result.stdout)
+    assert (found["fits"], found["nodes"]) == (6, 2)

@@ -62,7 +62,7 @@ def test_what_holds_for_all_holds_for_one_that_says_nothing_else() -> None:
         pytest.param(
             "whenOpen: Fallback",
             "whenOpen: Never",
-            "s.yaml:10: pluginGuard.plugins[0].whenOpen: invalid enum value 'Never'",
+            's.yaml:10: pluginGuard.plugins[0].whenOpen: Unsupported value: "Never": supported ',
             id="a fate that is none",
         ),
         pytest.param(

@@ -114,7 +114,9 @@ def test_its_profile_is_completed_as_those_of_the_configuration_are() -> None:
             id="a confidence in percent",
         ),
         pytest.param(
-            {"hashBy": "node"}, "spec.hashBy: invalid enum value 'node'", id="an unknown hash"
+            {"hashBy": "node"},
+            'spec.hashBy: Unsupported value: "node": supported values: "owner", "pod"',
+            id="an unknown hash",
         ),
     ],
 )

@@ -76,6 +76,14 @@ def test_a_text_without_policies_has_none() -> None:
             id="unknown fields are refused",
         ),
         pytest.param(
+            "{resourceWeights: {cpuu: 70, storage: 10, hugepages-2Mi: 10, nvidia.com/gpu: 10}}",
+            [
+                'spec.resourceWeights.cpuu: Invalid value: "cpuu": must be cpu, memory, storage, '
+                "pods, or an extended resource such as nvidia.com/gpu"
+            ],
+            id="a resource that no node can offer",
+        ),
+        pytest.param(
             "{resourceWeights: {cpu: 0, memory: 101, disk: many}}",
             [
                 "spec.resourceWeights.disk: expected an integer, got text",

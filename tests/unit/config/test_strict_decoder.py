@@ -1,6 +1,7 @@
 """Decoding reports everything that does not fit, each with its place."""
 
-from typing import Any
+import enum
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -16,6 +17,11 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
     size: int = 0
 
 
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
 class Whole(msgspec.Struct, frozen=True, rename="camel"):
     parts: tuple[Part, ...] = ()
     prices: dict[str, float] = {}
@@ -24,6 +30,8 @@ class Whole(msgspec.Struct, frozen=True, rename="camel"):
     wait: Duration = Duration(0)
     note: str | None = "none"
     affinity: NodeAffinity | None = None
+    shade: Literal["dark", "light"] | None = None
+    colours: dict[str, tuple[Colour, ...]] = {}
 
     def __post_init__(self) -> None:
         if len(self.prices) > 3:
@@ -107,6 +115,16 @@ def decode(value: Any) -> tuple[Whole | None, list[str]]:
             ["args: at most three prices"],
             id="what the struct itself refuses",
         ),
+        pytest.param(
+            {"shade": "drak"},
+            ['args.shade: Unsupported value: "drak": supported values: "dark", "light"'],
+            id="what may be written instead is said",
+        ),
+        pytest.param(
+            {"colours": {"wall": ["red", "green"]}},
+            ['args.colours.wall[1]: Unsupported value: "green": supported values: "red", "blue"'],
+            id="and so it is of enums, however deep",
+        ),
         pytest.param([], ["args: expected a mapping, got a list"], id="not a mapping at all"),
         pytest.param({"parts": {}}, ["args.parts: expected a list, got a mapping"], id="no list"),
     ],
@@ -146,4 +164,6 @@ def test_a_struct_is_encoded_with_its_defaults_as_plain_values() -> None:
         "wait": "1m30s",
         "note": "none",
         "affinity": None,
+        "shade": None,
+        "colours": {},
     }

@@ -155,6 +155,25 @@ class TestLists:
         assert asked.headers["Authorization"] == "Bearer t"
         assert asked.headers["User-Agent"].startswith("moorage/")
 
+    @pytest.mark.parametrize(
+        "body",
+        [
+            pytest.param(b"<html>Sign in</html>", id="a login page"),
+            pytest.param(b"", id="nothing"),
+            pytest.param(b"[]", id="a bare list"),
+            pytest.param(b'{"kind": "Status", "status": "Success"}', id="another object"),
+        ],
+    )
+    def test_an_answer_that_is_no_list_is_the_servers_fault(self, body: bytes) -> None:
+        async def answer(request: web.Request) -> web.Response:
+            return web.Response(body=body)
+
+        async def scenario(server: KubeApiServer) -> None:
+            with pytest.raises(ServerError, match="the answer for pods is no list: is this the"):
+                await server.list_raw(PODS)
+
+        World(answer).play(scenario)
+
     @both_ways
     def test_a_compressed_page_is_read(
         self, through_proxy: bool, monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,10 @@
 
 import pytest
 
+from moorage.config import strict_decoder
+from moorage.config.field_errors import Report
 from moorage.policies.load.adaptive_scheduling import AdaptiveSchedulingPlugin, Strategy
+from moorage.policies.load.strategy_goals import CpuAndMemory, NamespaceStrategy
 from moorage.policies.telemetry import node_measurements
 from moorage.policies.telemetry.node_measurements import Usage
 from moorage.testing import Cluster, PodBuilder, node, pod
@@ -162,3 +165,29 @@ def test_bounds_leave_room_for_even_weights() -> None:
 
     assert faults(AdaptiveSchedulingPlugin, minWeight=60) == fault
     assert faults(AdaptiveSchedulingPlugin, minWeight=0, maxWeight=100) == []
+
+
+@pytest.mark.parametrize(
+    ("weights", "want"),
+    [
+        pytest.param({"cpu": 3, "memory": 7}, 30, id="both are given"),
+        pytest.param({"memory": 10}, 20, id="what is left out weighs as little as can be"),
+        pytest.param({}, 80, id="none is given: by what the pods ask for"),
+    ],
+)
+def test_a_namespace_may_say_what_cpu_and_memory_weigh(weights: dict[str, int], want: int) -> None:
+    team = NamespaceStrategy(resource_weights=CpuAndMemory(**weights))
+    plugin = AdaptiveSchedulingPlugin(max_step=100, strategies={"team": team})
+
+    assert learnt(world(plugin, node("a"), *cpu_heavy())).cpu_weight == want
+
+
+def test_a_namespace_weighs_nothing_but_cpu_and_memory() -> None:
+    report = Report()
+    args = {"strategies": {"web": {"resourceWeights": {"gpu": 3}}}}
+
+    strict_decoder.decode(args, AdaptiveSchedulingPlugin, report)
+
+    assert [str(problem) for problem in report.problems] == [
+        "strategies.web.resourceWeights.gpu: unknown field"
+    ]

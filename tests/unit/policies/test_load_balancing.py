@@ -2,7 +2,7 @@
 
 from moorage.policies.load.load_balancing import LoadBalancingPlugin
 from moorage.testing import Cluster, node, pod
-from tests.unit.policies.asking import scores, world
+from tests.unit.policies.asking import faults, scores, world
 
 GPU = "nvidia.com/gpu"
 SMALL = pod("small").requesting(cpu="400m", memory="1Gi")
@@ -67,3 +67,12 @@ def test_pods_are_dealt_out_evenly() -> None:
     placed = [cluster.place(pod(f"p{i}").requesting(cpu="500m")) for i in range(6)]
 
     assert sorted(map(str, placed)) == ["a"] * 3 + ["b"] * 3
+
+
+def test_resources_that_no_node_can_offer_are_refused() -> None:
+    assert faults(LoadBalancingPlugin, resources=["cpu", "storage", "pods", GPU]) == []
+    assert faults(LoadBalancingPlugin, resources=[]) == ["resources: at least one is needed"]
+    assert faults(LoadBalancingPlugin, resources=["cpu", "mem"]) == [
+        'resources[1]: Invalid value: "mem": must be cpu, memory, storage, pods, or an extended '
+        "resource such as nvidia.com/gpu"
+    ]

@@ -217,6 +217,11 @@ def test_pods_that_say_when_they_started_count_from_then() -> None:
             id="Prometheus at no URL",
         ),
         pytest.param(
+            {"metricProvider": {"address": "http://prometheus:9090"}},
+            "metricProvider.type: must be Prometheus for its address to be asked",
+            id="Prometheus that is not asked",
+        ),
+        pytest.param(
             {"metricProvider": {"interval": "0s"}},
             "metricProvider.interval: must be above 0s",
             id="asking all the time",

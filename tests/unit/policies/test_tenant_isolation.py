@@ -14,7 +14,7 @@ from moorage.policies.tenant_isolation import (
     TenantIsolation,
 )
 from moorage.testing import Cluster, PodBuilder, node, pod
-from tests.unit.policies.asking import refusals, scores, world
+from tests.unit.policies.asking import faults, refusals, scores, world
 
 
 def of(tenant: str, name: str = "p") -> PodBuilder:
@@ -170,3 +170,12 @@ def test_many_tenants_end_up_on_nodes_of_their_own() -> None:
 
     assert sorted(len(where) for where in placed.values()) == [1, 1, 1]
     assert set.union(*placed.values()) == {"n0", "n1", "n2"}
+
+
+def test_a_tier_that_is_not_in_the_order_is_refused() -> None:
+    assert faults(TenantIsolation, tenantTiers={"acme": "gold"}) == []
+    assert faults(TenantIsolation, tenantTiers={"acme": "golden"}) == [
+        'tenantTiers.acme: Unsupported value: "golden": supported values: "gold", "silver", '
+        '"bronze"'
+    ]
+    assert faults(TenantIsolation, tierOrder=["a", "b", "a"]) == ["tierOrder: one is listed twice"]

@@ -1,5 +1,6 @@
 """Moments of a recording: told, explained, kept as manifests, and decided otherwise."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from click.testing import CliRunner
 
 from moorage.cli.main import main
 from moorage.config.field_errors import InputError
+from moorage.recording import divergence
+from moorage.recording.entries import Refused
 from moorage.recording.past import AS_RECORDED, compared, explained
 from moorage.recording.play import Player
 from moorage.simulate.simulation import pods_of
@@ -47,6 +50,42 @@ def test_an_attempt_is_told_and_the_cluster_kept(small: Recorded, tmp_path: Path
     assert sum("nodeName" in each["spec"] for each in pods) == 3, (
         "four attempts came before, and huge-0 fits nowhere"
     )
+
+
+def test_a_reason_that_several_verdicts_share_is_told_once() -> None:
+    """As of a quota, whose pods may be evicted from some nodes and not from others."""
+    outcome = Refused((("Quota", "quota exceeded", 1), ("Quota", "quota exceeded", 2)), "")
+
+    assert divergence.words(outcome) == "no node fits: 3 quota exceeded"
+
+
+def test_pods_of_a_kept_cluster_are_made_anew_when_they_are_evicted(tmp_path: Path) -> None:
+    urgent = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 9}
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": pod("web", "2500m")["spec"],
+            },
+        },
+    }
+    recorded = record(tmp_path / "recording", [node(0), node(1), replica_set])
+    moment, more = tmp_path / "moment.yaml", tmp_path / "more.yaml"
+    kept = ["replay", str(recorded.folder), "--until", "#3", "--snapshot", str(moment)]
+    assert CliRunner().invoke(main, kept).exit_code == 0
+    vip = pod("vip", "2500m", priorityClassName="urgent")
+    more.write_text(yaml.dump_all([{**urgent, "metadata": {"name": "urgent"}}, vip]))
+
+    said = CliRunner().invoke(main, ["simulate", str(moment), str(more), "-o", "json"])
+
+    pods = json.loads(said.stdout)["pods"]
+    assert sorted(bool(each["node"]) for each in pods if each["owner"]) == [False, False, True]
+    assert "malformed" not in said.stderr
 
 
 def test_a_pod_is_explained_as_if_there(small: Recorded) -> None:

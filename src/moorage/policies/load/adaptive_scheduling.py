@@ -366,8 +366,8 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
         state = self._cluster_state(cycle)
         wanted = round(_WHOLE * (pattern.cpu + _cpu_part_of_use(state)) / 2)
         given = self.wanted(namespace).resource_weights
-        if given:
-            wanted = round(_WHOLE * given.get("cpu", 0) / max(sum(given.values()), 1))
+        if given and (weights := given.cpu + given.memory):
+            wanted = round(_WHOLE * given.cpu / weights)
         weight = self._bounded(wanted, _EVEN if known is None else known.pattern_cpu)
         goal, because = self._goal(pattern, state)
         why = (

@@ -1,6 +1,7 @@
 """LoadBalancingPlugin: the less a node's busiest resource is requested, the higher the score."""
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 from moorage.api.pod import Pod
 from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
+from moorage.config.field_errors import invalid
+from moorage.config.scheduling_policy import UNKNOWN_RESOURCE, is_known_resource
 from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Score
@@ -27,6 +30,16 @@ class LoadBalancingPlugin(Score, frozen=True):
 
     aliases = ("LoadBalancing",)
     depends = Depends.USAGE
+
+    @classmethod
+    def check(cls, args: dict[str, Any]) -> list[str]:
+        if not args["resources"]:
+            return ["resources: at least one is needed"]
+        return [
+            f"resources[{at}]: {invalid(name, UNKNOWN_RESOURCE)}"
+            for at, name in enumerate(args["resources"])
+            if not is_known_resource(name)
+        ]
 
     def sign(self, cycle: Cycle) -> Hashable:
         return tuple(self._asked(cycle))

@@ -52,10 +52,17 @@ class CostConstraints(ConfigStruct, frozen=True):
     pod_hour: Amount | None = None
 
 
+class CpuAndMemory(ConfigStruct, frozen=True):
+    """What both weigh, to begin with."""
+
+    cpu: Percent = 0
+    memory: Percent = 0
+
+
 class NamespaceStrategy(ConfigStruct, frozen=True):
     """What the pods of a namespace want, beside what they ask for."""
 
-    resource_weights: dict[str, Percent] | None = None
+    resource_weights: CpuAndMemory | None = None
     affinity_rules: tuple[AffinityRule, ...] = ()
     performance_goals: PerformanceGoals = PerformanceGoals()
     cost_constraints: CostConstraints = CostConstraints()

@@ -75,6 +75,8 @@ def provider_faults(args: dict[str, Any], *queries: str) -> Iterator[str]:
             )
         if not any(given[query] for query in queries):
             yield f"metricProvider.{queries[0]}: nothing is asked for"
+    elif given["address"]:
+        yield f"metricProvider.type: must be {PROMETHEUS} for its address to be asked"
     yield from _not_positive(given, ("interval", "timeout"))
 
 
