@@ -22,10 +22,11 @@ def group_names(pod: Pod) -> tuple[str, ...]:
     """The groups that a pod names, each once: none for most pods, and more than one by mistake."""
     group, labels = pod.spec.scheduling_group, pod.metadata.labels
     field = None if group is None else group.pod_group_name
-    if POD_GROUP_LABEL not in labels and OLDER_POD_GROUP_LABEL not in labels:
-        return (field,) if field else ()
-    named = (field, labels.get(POD_GROUP_LABEL), labels.get(OLDER_POD_GROUP_LABEL))
-    return tuple(dict.fromkeys(name for name in named if name))
+    label, older = labels.get(POD_GROUP_LABEL), labels.get(OLDER_POD_GROUP_LABEL)
+    if not older and not (field and label):
+        found = field or label
+        return (found,) if found else ()
+    return tuple(dict.fromkeys(name for name in (field, label, older) if name))
 
 
 def group_key(pod: Pod) -> str | None:

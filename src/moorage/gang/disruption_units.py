@@ -5,7 +5,6 @@ Groups of other kinds are whole as long as enough of their pods are left; see `G
 
 from typing import Final
 
-from moorage.api import podgroup
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import Unit
@@ -15,7 +14,6 @@ from moorage.gang.group import Group
 
 GROUP, GROUP_OF_GROUPS = 1, 2
 _SEEN, _UNITS = "GangScheduling/seen", "GangScheduling/units"
-_NAMED = "GangScheduling/named"
 _EACH: Final = Unit((), 0)
 """Stands for the units of pods each of which can be disrupted by itself."""
 
@@ -30,7 +28,7 @@ class DisruptionUnits:
         return self._groups.in_use and len(self._groups) > 0
 
     def __call__(self, cycle: Cycle, info: PodInfo) -> Unit | None:
-        named = _named(info)
+        named = victim_search.named_group(info)
         if named is None:
             return None
         seen: dict[str, Unit | None] = cycle.state.setdefault(_SEEN, {})
@@ -62,16 +60,6 @@ class DisruptionUnits:
         pods = (info, *(other for other in others if other is not None))
         rank = GROUP_OF_GROUPS if hierarchy.names_composite(key) else GROUP
         return Unit(pods, max(each.priority for each in pods), rank)
-
-
-def _named(info: PodInfo) -> str | None:
-    """The key of the group that a pod names, if any."""
-    memo = info.cls.memo
-    try:
-        named: str | None = memo[_NAMED]
-    except KeyError:
-        named = memo[_NAMED] = podgroup.group_key(info.pod)
-    return named
 
 
 def _is_of_kubernetes(group: Group) -> bool:

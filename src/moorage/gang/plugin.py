@@ -112,7 +112,7 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         )
         return (
             EventHint(named),
-            EventHint(written, self.after_group_change),
+            EventHint(written, self.after_group_change, class_hint=after_rewrite, per_event=True),
             *(
                 EventHint(
                     more_room,
@@ -129,8 +129,7 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         either = new or old
         if either is None or not self._concerns(either, pod):
             return Hint.SKIP
-        same = old is not None and new is not None and _asked(old) == _asked(new)
-        return Hint.SKIP if same else Hint.QUEUE
+        return after_rewrite(pod, old, new)
 
     def _concerns(self, changed: PodGroup, pod: Pod) -> bool:
         """Whether it is the pod's group, or one of the same tree."""
@@ -145,12 +144,10 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
 
     def after_more_room(self, pod: Pod, old: Any, new: Any) -> Hint:
         """Worth a try for the whole group, so for the first of its pods: it brings the others."""
-        if self.may_use_room(pod, old, new) is Hint.SKIP:
-            return Hint.SKIP
         groups, _ = self.handle.shared.get(NAME, NO_GROUPS)
         group = groups.of(pod)
         first = pod.uid if group is None else next(iter(group.waiting), pod.uid)
-        return Hint.QUEUE if first == pod.uid else Hint.SKIP
+        return self.may_use_room(pod, old, new) if first == pod.uid else Hint.SKIP
 
     def may_use_room(self, pod: Pod, old: Any, new: Any) -> Hint:
         """Worth a try for some pod of a class: all of them are of one group, or of none.
@@ -168,6 +165,12 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
 def _names_its_group(pod: Pod) -> bool:
     """Whether the pod's spec tells its group, and not its labels."""
     return pod.spec.scheduling_group is not None
+
+
+def after_rewrite(_: Pod, old: PodGroup | None, new: PodGroup | None) -> Hint:
+    """Worth nothing to anybody where only the group's status has changed."""
+    same = old is not None and new is not None and _asked(old) == _asked(new)
+    return Hint.SKIP if same else Hint.QUEUE
 
 
 def _asked(group: PodGroup) -> tuple[object, ...]:

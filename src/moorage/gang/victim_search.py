@@ -8,7 +8,7 @@ All of it on the live table inside a trial, and all of it undone.
 """
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from moorage.gang.foresight import Need
 from moorage.gang.group import Group
 
 Spares = Callable[[PodInfo], bool]
+_NAMED: Final = "GangScheduling/named"
 
 
 class Unit(NamedTuple):
@@ -89,15 +90,28 @@ def _named(units: list[Unit], own: Group, evictable: EvictableRule) -> list[Unit
 
 def _units(cache: Cache, groups: Directory) -> Iterable[Unit]:
     whole: dict[str, list[PodInfo]] = {}
+    keys: dict[str | None, str] = {None: ""}
     for pods in cache.table.pods:
         for info in pods.values():
-            key = unit_of(groups, info.pod)
-            if not key:
-                yield Unit((info,))
-            else:
+            named = named_group(info)
+            if named not in keys:
+                keys[named] = unit_of(groups, info.pod)
+            if key := keys[named]:
                 whole.setdefault(key, []).append(info)
+            else:
+                yield Unit((info,))
     for key, infos in whole.items():
         yield Unit(tuple(infos), key)
+
+
+def named_group(info: PodInfo) -> str | None:
+    """The key of the group that a pod names, if any; the pods that name it are of one unit."""
+    memo = info.cls.memo
+    try:
+        named: str | None = memo[_NAMED]
+    except KeyError:
+        named = memo[_NAMED] = podgroup.group_key(info.pod)
+    return named
 
 
 def unit_of(groups: Directory, pod: Pod) -> str:
