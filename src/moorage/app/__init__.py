@@ -10,13 +10,14 @@
     dashboard_sources  what the dashboard of a scheduler shows
     extender_process  the process of `moorage extender serve`
     extender_profile  the profile that an extender answers with
-    feed_builder      which reader serves which source
+    feed_builder      the feeds of the profiles in force
     http_service      the HTTP server of a scheduler, and what it is told of health
     input_files       files that a user names, read whole or refused in one line
     inputs            what a process starts from: configuration, plugins, API server
     kube_flags        kube-scheduler's flags that a configuration file could say
     leadership        a replica's time as leader
     log_control       what a running scheduler says: log, traces and latency conditions
+    network_readers   which reader serves which source
     plugin_construction  plugins made of their arguments: what goes wrong there is told
     plugin_files      `--plugin file.py` and `--plugin module:Class`
     policy_features   what policies hear of their pods, and what an autoscaler should add

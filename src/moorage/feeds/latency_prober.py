@@ -18,8 +18,8 @@ import msgspec
 
 from moorage.api.node import Node
 from moorage.clock import Clock
-from moorage.feeds.latency_readers import CONFIG_MAP_MISSING, CONFIG_MAPS, LatencyDocument
-from moorage.feeds.readings import FeedError
+from moorage.feeds.latency_readers import CONFIG_MAP_MISSING, LatencyDocument
+from moorage.feeds.readings import CONFIG_MAPS, FeedError
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import NODES
 from moorage.watch.api_server import ApiServer

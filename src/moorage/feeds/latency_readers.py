@@ -12,10 +12,9 @@ import yaml
 
 from moorage.api import mismatch
 from moorage.clock import Clock
-from moorage.feeds.readings import FeedError, Latencies
+from moorage.feeds.readings import CONFIG_MAPS, FeedError, Latencies
 from moorage.policies.telemetry.metric_sources import LatencyConfigMap, LatencyFile
 from moorage.watch.api_errors import ApiError, Forbidden, NotFound
-from moorage.watch.api_resources import RESOURCES
 from moorage.watch.api_server import ApiServer
 
 Milliseconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -74,7 +73,6 @@ def _plain(found: Any) -> Any:
     return found.isoformat() if isinstance(found, datetime.datetime) else found
 
 
-CONFIG_MAPS: Final = RESOURCES["configmaps"]
 CONFIG_MAP_MISSING: Final = (
     "there is no such ConfigMap: add the component deploy/components/latencies, whose prober "
     "writes it, or set latencyConfigMap: ''"

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from moorage.feeds.latency_readers import CONFIG_MAPS
-from moorage.feeds.readings import FeedError, Prices
+from moorage.feeds.readings import CONFIG_MAPS, FeedError, Prices
 from moorage.policies.business.price_table import PriceTable, PriceTableError, join, parse_prices
 from moorage.policies.telemetry.metric_sources import PriceConfigMap, PriceFile
 from moorage.watch.api_errors import ApiError, NotFound

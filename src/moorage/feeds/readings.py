@@ -1,6 +1,6 @@
 """What a feed has read (usage, energy, latencies), and the protocol of its readers."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
@@ -8,6 +8,9 @@ from moorage.policies.business import price_table
 from moorage.policies.business.price_table import PriceTable
 from moorage.policies.telemetry import latency_measurements, node_measurements
 from moorage.policies.telemetry.node_measurements import Energy, Usage
+from moorage.watch.api_resources import RESOURCES
+
+CONFIG_MAPS: Final = RESOURCES["configmaps"]
 
 
 class FeedError(Exception):

@@ -15,8 +15,7 @@ import msgspec
 
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
-from moorage.feeds.latency_readers import CONFIG_MAPS
-from moorage.feeds.readings import FeedError
+from moorage.feeds.readings import CONFIG_MAPS, FeedError
 from moorage.observe.logs import say
 from moorage.policies.load import adaptive_scheduling
 from moorage.policies.load.strategy_learner import Learner

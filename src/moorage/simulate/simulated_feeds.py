@@ -15,10 +15,10 @@ from moorage.clock import Clock
 from moorage.config.field_errors import InputError
 from moorage.feeds import metrics_server
 from moorage.feeds.feeds import OpenReader
-from moorage.feeds.latency_readers import CONFIG_MAPS, ConfigMapLatencies, FileLatencies
+from moorage.feeds.latency_readers import ConfigMapLatencies, FileLatencies
 from moorage.feeds.metrics_server import NODE_METRICS, NodeMetrics
 from moorage.feeds.price_readers import ConfigMapPrices, FilePrices
-from moorage.feeds.readings import FeedError, Reader, Usages
+from moorage.feeds.readings import CONFIG_MAPS, FeedError, Reader, Usages
 from moorage.feeds.strategy_state import StrategyReader
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.policies.telemetry.metric_sources import (
