@@ -10,8 +10,8 @@ import pytest
 from moorage.clock import VirtualClock
 from moorage.feeds import latency_prober, latency_readers
 from moorage.feeds.latency_prober import ProbePlan, Prober
-from moorage.feeds.latency_readers import CONFIG_MAP_MISSING, CONFIG_MAPS
-from moorage.feeds.readings import FeedError
+from moorage.feeds.latency_readers import CONFIG_MAP_MISSING
+from moorage.feeds.readings import CONFIG_MAPS, FeedError
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.testing import NodeBuilder, node
 from moorage.watch.api_resources import NODES

@@ -12,11 +12,10 @@ from moorage.feeds.feeds import SETTLE_SECONDS, Feed
 from moorage.feeds.latency_readers import (
     CONFIG_MAP_FORBIDDEN,
     CONFIG_MAP_MISSING,
-    CONFIG_MAPS,
     ConfigMapLatencies,
     FileLatencies,
 )
-from moorage.feeds.readings import FeedError
+from moorage.feeds.readings import CONFIG_MAPS, FeedError
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.policies.telemetry.metric_sources import LatencyConfigMap, LatencyFile
 from moorage.watch.api_errors import Forbidden, NotFound, Unreachable

@@ -8,8 +8,7 @@ import pytest
 
 from moorage.clock import VirtualClock
 from moorage.feeds import strategy_state
-from moorage.feeds.latency_readers import CONFIG_MAPS
-from moorage.feeds.readings import FeedError
+from moorage.feeds.readings import CONFIG_MAPS, FeedError
 from moorage.feeds.strategy_state import StrategyReader, StrategyWriter
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.policies.load import adaptive_scheduling
