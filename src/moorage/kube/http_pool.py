@@ -1,10 +1,10 @@
 """Connections to API servers that requests take turns on.
 
 A TLS handshake costs both ends what several requests do, so a burst of requests does not begin with
-as many handshakes: a few connections are opened at once, more where several requests wait for each
-or one has waited for long, and a request goes out on whichever is ready first, one of those or one
-that another request no longer needs. Connections that a long burst has opened are closed when
-nobody has needed them for a minute.
+as many handshakes: a few connections are opened at once, more where a request has waited for long,
+and a request goes out on whichever is ready first, one of those or one that another request no
+longer needs. Connections that a long burst has opened are closed when nobody has needed them for a
+minute.
 
 A server that cannot be reached is told to everybody who waits for a connection to it.
 """
@@ -17,11 +17,9 @@ from moorage.kube.fence import LeaseFence
 from moorage.kube.http1 import Answer, HttpConnection, HttpError, Target, connect
 from moorage.kube.sockets import Sockets
 
-OPENED_AT_ONCE: Final = 4
-TURNS: Final = 4
-"""As many requests one after the other take no longer than a handshake and one of them."""
+OPENED_AT_ONCE: Final = 8
 PATIENCE_SECONDS: Final = 0.25
-"""How long a request waits at most before a connection is opened, however few wait with it."""
+"""How long requests take turns on as many: by then their server is slow, rather than busy."""
 LOOK_SECONDS: Final = 0.5
 """No more time passes between two looks at what is overdue, nor a tenth of what it may take."""
 
@@ -150,7 +148,7 @@ class HttpPool:
             return
         loop = asyncio.get_running_loop()
         left = waiter.since + PATIENCE_SECONDS - loop.time()
-        enough = max(self._at_once, len(self._waiting) // TURNS) if left > 0 else self._limit
+        enough = self._at_once if left > 0 else self._limit
         while len(self._opening) < min(self._at_once, len(self._waiting)) and len(
             self._opening
         ) + len(self._asked) < min(enough, self._limit):

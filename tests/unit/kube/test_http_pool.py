@@ -9,7 +9,7 @@ import pytest
 from moorage.kube import http_pool
 from moorage.kube.fence import LeaseFence
 from moorage.kube.http1 import Answer, HttpConnection, HttpError, Target
-from moorage.kube.http_pool import OPENED_AT_ONCE, TURNS, HttpPool
+from moorage.kube.http_pool import OPENED_AT_ONCE, HttpPool
 from moorage.kube.sockets import Sockets
 
 HERE, THERE = (Target(host, 443, None, "") for host in ("here", "there"))
@@ -117,35 +117,36 @@ def ask(pool: HttpPool, target: Target = HERE) -> asyncio.Task[Answer]:
     return asyncio.create_task(pool.ask(target, b"", 60.0))
 
 
-def test_a_burst_opens_a_few_connections_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_burst_takes_turns_on_a_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many wait: those that are there are sooner free than a handshake is over."""
+
     async def scenario(pool: HttpPool, opener: Opener) -> None:
-        asked = [ask(pool) for _ in range(TURNS * 10)]
+        asked = [ask(pool) for _ in range(OPENED_AT_ONCE * 10)]
+        await settle()
+        assert opener.opening == OPENED_AT_ONCE
+        for _ in range(OPENED_AT_ONCE):
+            await opened(opener)
+        assert len(opener.asked) == OPENED_AT_ONCE
+        while not all(each.done() for each in asked):
+            for connection in opener.made:
+                connection.answer()
+            await settle()
+        assert len(opener.asked) == OPENED_AT_ONCE
+
+    play(monkeypatch, scenario)
+
+
+def test_no_more_than_a_few_are_being_opened_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_pool, "PATIENCE_SECONDS", 0.0)
+
+    async def scenario(pool: HttpPool, opener: Opener) -> None:
+        asked = [ask(pool) for _ in range(OPENED_AT_ONCE * 10)]
         await settle()
         assert opener.opening == OPENED_AT_ONCE
         await opened(opener)
         assert opener.opening == OPENED_AT_ONCE
         assert len(opener.asked) == OPENED_AT_ONCE + 1
-        while not all(each.done() for each in asked):
-            opener.made[0].answer()
-            await settle()
-        assert {each.result().body for each in asked} == {b"0"}
-
-    play(monkeypatch, scenario)
-
-
-def test_a_handshake_is_for_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until then those that are there are sooner free."""
-
-    async def scenario(pool: HttpPool, opener: Opener) -> None:
-        few = [ask(pool) for _ in range(OPENED_AT_ONCE + TURNS)]
-        await settle()
-        for _ in range(OPENED_AT_ONCE):
-            await opened(opener)
-        assert opener.opening == 0
-        many = [ask(pool) for _ in range(TURNS * OPENED_AT_ONCE)]
-        await settle()
-        assert opener.opening > 0
-        for each in (*few, *many):
+        for each in asked:
             each.cancel()
 
     play(monkeypatch, scenario)
