@@ -27,10 +27,10 @@ from tests.unit.preemption.test_preemption_columnwise import (
 )
 
 
-def whole_apps(cycle: Cycle, info: PodInfo) -> Unit | None:
+def whole_apps(cycle: Cycle, info: PodInfo) -> Unit | int:
     """Pods of app-1 leave together, wherever they are."""
     if info.pod.labels["app"] != "app-1":
-        return None
+        return 0
     found: Unit | None = cycle.state.get("whole")
     if found is None:
         pods = tuple(each for _, each in cycle.cache.pods() if each.pod.labels["app"] == "app-1")
@@ -38,10 +38,10 @@ def whole_apps(cycle: Cycle, info: PodInfo) -> Unit | None:
     return found
 
 
-def whole_ranks(cycle: Cycle, info: PodInfo) -> Unit | None:
+def whole_ranks(cycle: Cycle, info: PodInfo) -> Unit | int:
     """Pods of app-1 that have the same priority leave together, as pods of a group have."""
     if info.pod.labels["app"] != "app-1":
-        return None
+        return 0
     seen: dict[int, Unit] = cycle.state.setdefault("whole", {})
     found = seen.get(info.priority)
     if found is None:
