@@ -3,8 +3,6 @@
 Groups of other kinds are whole as long as enough of their pods are left; see `Gangs.leave_with`.
 """
 
-from typing import Final
-
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import Unit
@@ -12,10 +10,8 @@ from moorage.gang import hierarchy, victim_search
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
 
-GROUP, GROUP_OF_GROUPS = 1, 2
+POD, GROUP, GROUP_OF_GROUPS = range(3)
 _SEEN, _UNITS = "GangScheduling/seen", "GangScheduling/units"
-_EACH: Final = Unit((), 0)
-"""Stands for the units of pods each of which can be disrupted by itself."""
 
 
 class DisruptionUnits:
@@ -27,27 +23,27 @@ class DisruptionUnits:
     def __bool__(self) -> bool:
         return self._groups.in_use and len(self._groups) > 0
 
-    def __call__(self, cycle: Cycle, info: PodInfo) -> Unit | None:
+    def __call__(self, cycle: Cycle, info: PodInfo) -> Unit | int:
         named = victim_search.named_group(info)
         if named is None:
-            return None
-        seen: dict[str, Unit | None] = cycle.state.setdefault(_SEEN, {})
+            return POD
+        seen: dict[str, Unit | int] = cycle.state.setdefault(_SEEN, {})
         try:
-            found = seen[named]
+            return seen[named]
         except KeyError:
             found = seen[named] = self._of_group(cycle, info)
-        return Unit((info,), info.priority, GROUP) if found is _EACH else found
+            return found
 
-    def _of_group(self, cycle: Cycle, info: PodInfo) -> Unit | None:
-        """The unit that all pods have in common that name the same group."""
+    def _of_group(self, cycle: Cycle, info: PodInfo) -> Unit | int:
+        """The unit that all pods have in common that name the same group, or the rank of each."""
         group = self._groups.of(info.pod)
         if group is None or not _is_of_kubernetes(group):
-            return None
+            return POD
         if group.tree is None and victim_search.is_divisible(group.object):
-            return _EACH
+            return GROUP
         key = victim_search.unit_of(self._groups, info.pod)
         if not key:
-            return _EACH
+            return GROUP
         units: dict[str, Unit] = cycle.state.setdefault(_UNITS, {})
         if key not in units:
             units[key] = self._unit(cycle, info, key)
