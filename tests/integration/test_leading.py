@@ -137,3 +137,14 @@ def test_when_the_lease_is_taken_the_leader_ends(plane: ControlPlane, tmp_path: 
 
         assert one.wait() == 1
     assert "leader election lost: somebody-else has taken the lease" in one.said
+
+
+def test_of_two_schedulers_that_share_a_lease_the_second_says_that_it_waits_in_vain(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    file = plane.kubeconfig
+    one_name, other_name = ([{"schedulerName": name}] for name in ("one", "other"))
+    with replica(tmp_path, "one", file, leaderElection=ELECTION, profiles=one_name) as one:
+        one.says("became leader")
+        with replica(tmp_path, "two", file, leaderElection=ELECTION, profiles=other_name) as two:
+            two.says("which schedules for one: pods of other wait")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from moorage.api.node_selectors import required_affinity_matches, term_matches
 from moorage.api.pod import Pod
-from moorage.api.taints import find_untolerated, tolerates
+from moorage.api.taints import Taint, find_untolerated, tolerates
 from moorage.cache.podinfo import host_ports
 from moorage.framework.score_range import normalize_by_maximum
 from moorage.plugins.image_locality import ImageLocality, normalized_image_name
@@ -28,6 +28,8 @@ from tests.properties.node_worlds import (
     verdicts,
     worlds,
 )
+
+CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
 @settings(max_examples=120, deadline=None)
@@ -49,8 +51,8 @@ def test_taints_and_cordons(world: tuple[Cluster, Pod]) -> None:
             and not any(tolerates(t, taint) for t in tolerations)
         ]
         assert dissuaded[target.name] == len(soft)
-        if not target.spec.unschedulable:
-            assert cordoned[target.name] is None
+        closed = target.spec.unschedulable and not any(tolerates(t, CORDON) for t in tolerations)
+        assert (cordoned[target.name] is not None) == closed
 
 
 @settings(max_examples=150, deadline=None)

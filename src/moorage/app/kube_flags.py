@@ -2,7 +2,8 @@
 
 Leader election flags count whether or not there is a configuration file; deprecated flags count
 only where there is none, as in kube-scheduler. Without a configuration at all the scheduler is
-kube-scheduler's default: profile `default-scheduler`, Lease `kube-system/kube-scheduler`.
+kube-scheduler's default: profile `default-scheduler`, Lease `kube-system/kube-scheduler`; one that
+is given another name has a Lease of that name, so that it leads beside kube-scheduler.
 """
 
 from collections.abc import Mapping
@@ -96,7 +97,9 @@ class ConfigFlags(msgspec.Struct, frozen=True):
                 "apiVersion": API_VERSION,
                 "kind": KIND,
                 "profiles": [{"schedulerName": name}],
-                "leaderElection": {"resourceName": KUBE_LEASE},
+                "leaderElection": {
+                    "resourceName": KUBE_LEASE if name == DEFAULT_SCHEDULER else name
+                },
             },
         )
 

@@ -30,9 +30,10 @@ class ElectionLog:
         self._troubles = RepeatedFailures(steady_time)
 
     def __call__(self, news: ElectionNews) -> None:
-        if news.kind != "trouble" or self._troubles.due(news.sentence) is not None:
-            say(logging.INFO, news.sentence)
-        if news.kind != "trouble":
+        goes_on = news.kind in ("trouble", "in vain")
+        if not goes_on or self._troubles.due(news.sentence) is not None:
+            say(logging.WARNING if news.kind == "in vain" else logging.INFO, news.sentence)
+        if not goes_on:
             why = "LeaderElection"
             self._recorder.record(self._profile(), self._lease, "Normal", why, why, news.sentence)
 

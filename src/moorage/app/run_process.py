@@ -231,7 +231,14 @@ class RunProcess:
             terms, self.scheduler.recorder, lambda: next(iter(self.scheduler.profiles))
         )
         return LeaderElector(
-            self.server, terms, self.identity, fence, clock=self.clock, rng=rng, told=told
+            self.server,
+            terms,
+            self.identity,
+            fence,
+            clock=self.clock,
+            rng=rng,
+            told=told,
+            serves=lambda: self.scheduler.profiles,
         )
 
     def _reloader(self, sources: ConfigSources, interval: float, rng: random.Random) -> Reloader:

@@ -36,11 +36,12 @@ def placement_reasons(question: Question, node: str, best: int = 5) -> Placement
     others = _best(scored, own, best)
     shown = others if own is None else [own, *others]
     margin = int(scored.totals[own] - scored.totals[others[0]]) if own is not None and others else 0
+    deciding = (*_deciding_scores(scored, own), *_deciding_filters(question, feasible, node))
     return PlacementReasons(
         _name(scored, others[0]) if others else "",
         margin,
         {_name(scored, position): scored.of(position) for position in shown},
-        (*_deciding_scores(scored, own), *_deciding_filters(question, feasible, node)),
+        tuple(dict.fromkeys(deciding)),
     )
 
 

@@ -10,14 +10,16 @@ since this replica last saw it change, by this replica's clock. Beyond client-go
 - the elector moves a fence (`moorage.kube.fence`): whoever slept through its lease finds out before
   it writes, not after;
 - a lease is taken `LAST_SEND_SECONDS` after it has expired, when what its holder sent last has
-  arrived, or never will; also one that was deleted while somebody held it.
+  arrived, or never will; also one that was deleted while somebody held it;
+- the holder writes the scheduler names it serves into `SERVES`, so that who waits for a lease whose
+  holder serves none of its own can say that it waits in vain.
 """
 
 import math
 import random
 import socket
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeVar
 
@@ -35,13 +37,25 @@ JITTER: Final = 1.2
 LAST_SEND_SECONDS: Final = 1.0
 """What a holder sent with the last of its lease has arrived so much later. See `LeaseFence`."""
 
+SERVES: Final = "moorage.io/scheduler-names"
+"""The annotation of a lease that names the profiles of who holds it, with commas between."""
+
+OF_ANOTHER: Final = (
+    "Lease {} is held by {}, which schedules for {}: pods of {} wait for as long as it does; give "
+    "this scheduler a Lease of its own (leaderElection.resourceName, or "
+    "--leader-elect-resource-name)"
+)
+
 T = TypeVar("T")
 
 
 class ElectionNews(msgspec.Struct, frozen=True):
-    """What happened: this replica began to lead, has stopped to, or met with trouble."""
+    """What happened: this replica began to lead, has stopped to, or met with trouble.
 
-    kind: Literal["leading", "stopped", "trouble"]
+    In vain: it waits for a scheduler of other names, which does not do its work meanwhile.
+    """
+
+    kind: Literal["leading", "stopped", "trouble", "in vain"]
     sentence: str
 
 
@@ -64,7 +78,10 @@ class LeaseTimes(msgspec.Struct, frozen=True):
 
 
 class LeaderElector:
-    """One replica's part in the election. `told` hears what happens."""
+    """One replica's part in the election. `told` hears what happens.
+
+    `serves` has the scheduler names whose pods are this replica's while it leads.
+    """
 
     def __init__(
         self,
@@ -76,6 +93,7 @@ class LeaderElector:
         clock: Clock,
         rng: random.Random,
         told: Told = lambda news: None,
+        serves: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self.terms = terms
         self.identity = identity
@@ -85,6 +103,7 @@ class LeaderElector:
         self._rng = rng
         self._now = fence.now
         self._told = told
+        self._serves = serves
         self._lease: Raw = {}
         self._seen_at = 0.0
         self._renewed_at = 0.0
@@ -179,11 +198,20 @@ class LeaderElector:
         if self.holder == self.identity:
             mine["acquireTime"] = spec.get("acquireTime", now)
         elif self._is_held():
+            self._tell_of_another()
             return False
         else:
             mine["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
         self._see(await self._put(lease, mine))
         return True
+
+    def _tell_of_another(self) -> None:
+        """Say so where who leads does nothing for our pods."""
+        theirs, ours = _served(self._lease), sorted(self._serves())
+        if theirs and ours and theirs.isdisjoint(ours):
+            lease = f"{self.terms.namespace}/{self.terms.name}"
+            names = ", ".join(sorted(theirs)), ", ".join(ours)
+            self._told(ElectionNews("in vain", OF_ANOTHER.format(lease, self.holder, *names)))
 
     def _see(self, lease: Raw) -> None:
         if _spec(lease) != _spec(self._lease):
@@ -211,11 +239,20 @@ class LeaderElector:
             "metadata": {"namespace": self.terms.namespace, "name": self.terms.name},
             "spec": {**spec, "leaseTransitions": 0},
         }
-        return await self._soon(self._server.create(LEASES, lease))
+        return await self._soon(self._server.create(LEASES, self._signed(lease)))
 
     async def _put(self, lease: Raw, changes: Raw) -> Raw:
         changed = {**lease, "spec": {**_spec(lease), **changes}}
-        return await self._soon(self._server.update(LEASES, changed))
+        return await self._soon(self._server.update(LEASES, self._signed(changed)))
+
+    def _signed(self, lease: Raw) -> Raw:
+        """The lease with the names we serve."""
+        names = ",".join(sorted(self._serves()))
+        if not names:
+            return lease
+        metadata = lease["metadata"]
+        annotations = {**(metadata.get("annotations") or {}), SERVES: names}
+        return {**lease, "metadata": {**metadata, "annotations": annotations}}
 
     async def _soon(self, asking: Awaitable[T]) -> T:
         """An answer that comes later than half the renew deadline is none, as in client-go."""
@@ -231,6 +268,12 @@ class LeaderElector:
 def identity() -> str:
     """A name no other replica has: the host's, and a random one."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+def _served(lease: Raw) -> set[str]:
+    """The scheduler names of who holds a lease; none where it does not say."""
+    annotations = (lease.get("metadata") or {}).get("annotations") or {}
+    return set(filter(None, str(annotations.get(SERVES) or "").split(",")))
 
 
 def _spec(lease: Raw) -> dict[str, Any]:

@@ -25,6 +25,7 @@ kind: Pod
 metadata: {name: web, namespace: default}
 spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "3"}}}]}
 """
+NAMED_SMALL = "{name: small, labels: {kubernetes.io/hostname: small}}"
 WAITING = """
 apiVersion: v1
 kind: Pod
@@ -53,6 +54,60 @@ def test_a_placed_pod_is_told_why(tmp_path: Path) -> None:
 
     assert "Pod default/web is on small" in result.output
     assert "decided by TaintToleration" in result.output
+
+
+BESIDE_THE_DATABASE = """
+apiVersion: v1
+kind: Pod
+metadata: {name: db, labels: {app: db}}
+spec: {nodeName: small, containers: [{name: c, image: i}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: taken, labels: {kubernetes.io/hostname: taken}}
+status: {allocatable: {cpu: "64", memory: 256Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: empty, labels: {kubernetes.io/hostname: empty}}
+status: {allocatable: {cpu: "64", memory: 256Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: other-db, labels: {app: db}}
+spec: {nodeName: taken, containers: [{name: c, image: i}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: other-shop, labels: {app: shop}}
+spec: {nodeName: taken, containers: [{name: c, image: i}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: shop, labels: {app: shop}}
+spec:
+  affinity:
+    podAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          {labelSelector: {matchLabels: {app: db}}, topologyKey: kubernetes.io/hostname}
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {labelSelector: {matchLabels: {app: shop}}, topologyKey: kubernetes.io/hostname}
+  containers: [{name: c, image: i, resources: {requests: {cpu: "1", memory: 1Gi}}}]
+"""
+
+
+def test_a_plugin_that_decided_by_filter_and_by_score_is_named_once(tmp_path: Path) -> None:
+    labelled = CLUSTER.replace("{name: small}", NAMED_SMALL)
+    (tmp_path / "all.yaml").write_text(f"{labelled}---{BESIDE_THE_DATABASE}")
+
+    result = CliRunner().invoke(main, ["explain", str(tmp_path), "--pod", "shop", "-o", "json"])
+
+    told = json.loads(result.output)
+    assert told["node"] == "small"
+    assert told["decided_by"] == ["InterPodAffinity"]
 
 
 def test_a_change_applied_to_the_manifest_places_the_pod(tmp_path: Path) -> None:

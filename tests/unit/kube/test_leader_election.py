@@ -52,7 +52,7 @@ class World:
         self.server = Server(self.clock)
         self.said: list[str] = []
 
-    def elector(self, identity: str, **given: float) -> LeaderElector:
+    def elector(self, identity: str, *serves: str, **given: float) -> LeaderElector:
         terms = LeaseTimes(**given)  # type: ignore[arg-type]
         self.fence = LeaseFence(terms.lease_duration, self.clock.now)
         return LeaderElector(
@@ -63,6 +63,7 @@ class World:
             clock=self.clock,
             rng=random.Random(7),
             told=lambda news: self.said.append(news.sentence),
+            serves=lambda: serves,
         )
 
     @property
@@ -323,3 +324,33 @@ def test_others_wait_for_no_less_than_a_lease_is_held() -> None:
         await world.elector("a", lease_duration=15.5).acquire()
 
     assert play(scenario).server.spec()["leaseDurationSeconds"] == 16
+
+
+def waited(theirs: tuple[str, ...], ours: tuple[str, ...]) -> list[str]:
+    """What a replica says that waits for another to let go of the lease."""
+
+    async def scenario(world: World) -> None:
+        await world.elector("a", *theirs).acquire()
+        waiting = asyncio.ensure_future(world.elector("b", *ours).acquire())
+        await world.clock.sleep(5.0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+    return play(scenario).said[1:]
+
+
+def test_who_waits_for_a_scheduler_of_other_names_says_so() -> None:
+    said = waited(("cost-optimizer", "batch"), ("lowcpu-scheduler",))
+
+    assert set(said) == {
+        "Lease kube-system/moorage is held by a, which schedules for batch, cost-optimizer: pods "
+        "of lowcpu-scheduler wait for as long as it does; give this scheduler a Lease of its own "
+        "(leaderElection.resourceName, or --leader-elect-resource-name)"
+    }
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [(("x", "y"), ("y", "z")), ((), ("x",)), (("x",), ())])
+def test_a_standby_of_the_same_scheduler_waits_in_silence(
+    theirs: tuple[str, ...], ours: tuple[str, ...]
+) -> None:
+    assert waited(theirs, ours) == []

@@ -82,6 +82,23 @@ def test_each_namespace_has_a_strategy_of_its_own() -> None:
     assert set(AdaptiveSchedulingPlugin.in_force(cluster.profile.shared)) == {"team", "data"}
 
 
+def test_the_same_pod_goes_elsewhere_by_the_strategy_of_its_namespace() -> None:
+    """`b` has half of its memory left and all of its cpu, `c` the other way round."""
+    team = [resident(i, "400m", "160Mi") for i in range(5)]
+    data = [resident(i + 10, "40m", "1600Mi", "data", "d") for i in range(5)]
+    taken = [
+        resident(20, "10m", "8Gi", "others", "b"),
+        resident(21, "2", "10Mi", "others", "c"),
+    ]
+    cluster = world(QUICK, *(node(name) for name in "abcd"), *team, *data, *taken)
+    asks = {name: pod("p", name).requesting(cpu="1", memory="4Gi") for name in ("team", "data")}
+
+    by_cpu, by_memory = (scores(cluster, asked) for asked in asks.values())
+
+    assert by_cpu["b"] > by_cpu["c"]
+    assert by_memory["c"] > by_memory["b"]
+
+
 def test_weights_move_step_by_step_and_stop_at_their_bounds() -> None:
     cluster = world(AdaptiveSchedulingPlugin(), node("a"), *cpu_heavy())
 
