@@ -53,7 +53,6 @@ def build_server(
         if isinstance(configuration, ActiveConfiguration)
         else ActiveConfiguration(configuration)
     )
-    held.tell(metrics.configured)
     metrics.configured(held.generation, held.digest, scheduler.feature(Canaries).percents())
     watchdog = LoopWatchdog(scheduler)
     metrics.follow(scheduler)
