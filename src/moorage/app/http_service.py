@@ -1,4 +1,4 @@
-"""The HTTP server of a scheduler: what it is told of health, and who is asked what.
+"""Builds the HTTP server of a scheduler: its health checks, its metrics and its further pages.
 
 It brings aiohttp, and is imported when a server opens (`moorage.app.services`).
 """
