@@ -35,7 +35,7 @@ NODES_THERE = (
 )
 
 
-def hint(asking: PodBuilder, *objects: object) -> tuple[str, str, str]:
+def hint(asking: PodBuilder, *objects: object) -> scaling_hints.ScalingHint:
     cluster = Cluster(*NODES_THERE)
     for each in objects:
         cluster.cache.objects.put(each)  # type: ignore[arg-type]
@@ -76,6 +76,7 @@ def test_a_pod_follows_its_data() -> None:
         "large",
         "a",
         "a node of type large in zone a, where its volume data is, would take the pod",
+        True,
     )
 
 
@@ -93,6 +94,17 @@ def test_how_many_nodes_are_needed() -> None:
 
     assert scaling_hints.nodes_to_add(cluster.cache, waiting, shapes) == {("medium", ""): 2}
     assert scaling_hints.nodes_to_add(cluster.cache, [], shapes) == {}
+
+
+def test_nodes_without_a_type_are_not_counted_for_pods_that_none_of_them_holds() -> None:
+    cluster = Cluster(node("untyped").offering(cpu="4"))
+    shapes = scaling_hints.node_shapes(cluster.cache.table)
+    waiting = [
+        cluster.cycle(pod(f"p{i}").requesting(cpu=cpu)).incoming
+        for i, cpu in enumerate(("3", "3", "9"))
+    ]
+
+    assert scaling_hints.nodes_to_add(cluster.cache, waiting, shapes) == {("", ""): 2 + 1}
 
 
 def test_pods_without_room_are_told_of_in_an_event_and_a_metric() -> None:
