@@ -87,6 +87,31 @@ def test_a_node_selector_names_the_zone(zone: str, want: str) -> None:
     assert found[:2] == (want, zone)
 
 
+@pytest.mark.parametrize(
+    ("terms", "want"),
+    [
+        pytest.param([(ZONE, "b")], "b", id="the only term"),
+        pytest.param([(ZONE, "b"), (ZONE, "b")], "b", id="the same in every term"),
+        pytest.param([(ZONE, "b"), (ZONE, "a")], "", id="one term or the other"),
+        pytest.param([(ZONE, "b"), ("disk", "ssd")], "", id="or a term without a zone"),
+    ],
+)
+def test_a_node_affinity_names_the_zone_that_all_of_its_terms_ask_for(
+    terms: list[tuple[str, str]], want: str
+) -> None:
+    asking = pod("p").requesting(cpu="4")
+    selector = {
+        "nodeSelectorTerms": [
+            {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
+            for key, value in terms
+        ]
+    }
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": selector}
+    asking.raw["spec"]["affinity"] = {"nodeAffinity": required}
+
+    assert hint(asking).zone == want
+
+
 def test_how_many_nodes_are_needed() -> None:
     cluster = Cluster(*NODES_THERE)
     shapes = scaling_hints.node_shapes(cluster.cache.table)

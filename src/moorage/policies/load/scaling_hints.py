@@ -152,12 +152,11 @@ def _only_zone(selector: NodeSelector | None) -> str:
     """The zone that every term asks for, if it is one."""
     if selector is None:
         return ""
-    zones = {
-        each.values
+    by_term = [
+        {e.values for e in term.match_expressions if e.key == ZONE_LABEL and e.operator == "In"}
         for term in selector.node_selector_terms
-        for each in term.match_expressions
-        if each.key == ZONE_LABEL and each.operator == "In"
-    }
+    ]
+    zones = set().union(*by_term) if all(by_term) else set()
     (only,) = zones if len(zones) == 1 else ((),)
     return only[0] if len(only) == 1 else ""
 
