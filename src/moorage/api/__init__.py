@@ -17,7 +17,7 @@
     decode              raw objects into structs
     lenient_json        the looser forms that Kubernetes accepts: nulls, numbers, dates
     mismatch            where and how raw data does not match a type
-    object_error        the error of an object that says what cannot be
+    object_error        ObjectError: a value in an object that cannot be used
     name_validation     label keys, label values and resource names, with Kubernetes' error texts
 
     quantity            exact amounts, read and rounded as Kubernetes does

@@ -1,4 +1,4 @@
-"""The error of an object that says what cannot be: whoever wrote it is at fault, and is told."""
+"""ObjectError: a Kubernetes object holds a value that cannot be used; its author is to be told."""
 
 
 class ObjectError(ValueError):

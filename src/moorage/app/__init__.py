@@ -2,7 +2,7 @@
 
     assembly          a scheduler put together: its features, their order, their ports
     built_in_plugins  every built-in plugin, and those of installed packages
-    cache_comparison  SIGUSR2: what is believed, compared with the API server
+    cache_comparison  SIGUSR2: the cache, dumped and compared with the API server
     config_bundle     a configuration with its policies and canaries, checked together
     config_sources    the files and ConfigMaps that it is read from
     config_text       one text of it, with its file or ConfigMap
@@ -11,14 +11,14 @@
     extender_process  the process of `moorage extender serve`
     extender_profile  the profile that an extender answers with
     feed_builder      the feeds of the profiles in force
-    http_service      the HTTP server of a scheduler, and what it is told of health
+    http_service      the HTTP server of a scheduler: health checks, metrics, pages
     input_files       files that a user names, read whole or refused in one line
     inputs            what a process starts from: configuration, plugins, API server
     kube_flags        kube-scheduler's flags that a configuration file could say
     leadership        a replica's time as leader
-    log_control       what a running scheduler says: log, traces and latency conditions
+    log_control       the `logging` settings: log, traces and latency conditions
     network_readers   which reader serves which source
-    plugin_construction  plugins made of their arguments: what goes wrong there is told
+    plugin_construction  plugins constructed from their arguments
     plugin_files      `--plugin file.py` and `--plugin module:Class`
     policy_features   what policies hear of their pods, and what an autoscaler should add
     process_signals   signals: stop, read the configuration again, compare the cache

@@ -1,4 +1,4 @@
-"""SIGUSR2: what is believed, and how it differs from what the API server holds."""
+"""SIGUSR2: dumps cache and queue to the log, and compares the cache with the API server."""
 
 import asyncio
 import logging

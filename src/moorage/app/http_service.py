@@ -1,4 +1,4 @@
-"""The HTTP server of a scheduler: what it is told of health, and who is asked what.
+"""Builds the HTTP server of a scheduler: its health checks, its metrics and its further pages.
 
 It brings aiohttp, and is imported when a server opens (`moorage.app.services`).
 """
@@ -53,7 +53,6 @@ def build_server(
         if isinstance(configuration, ActiveConfiguration)
         else ActiveConfiguration(configuration)
     )
-    held.tell(metrics.configured)
     metrics.configured(held.generation, held.digest, scheduler.feature(Canaries).percents())
     watchdog = LoopWatchdog(scheduler)
     metrics.follow(scheduler)

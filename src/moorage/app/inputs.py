@@ -52,8 +52,8 @@ class MetricFlags(msgspec.Struct, frozen=True):
             return filter_of(
                 self.disabled_metrics, self.allow_metric_labels, self.allow_metric_labels_manifest
             )
-        except (OSError, ValueError) as error:
-            raise InputError([f"--allow-metric-labels: {error}"]) from None
+        except ValueError as error:
+            raise InputError([str(error)]) from None
 
 
 class RunOptions(msgspec.Struct, frozen=True):

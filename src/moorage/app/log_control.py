@@ -1,4 +1,4 @@
-"""What a running scheduler says: log, traces and latency conditions, as its configuration asks."""
+"""Applies the `logging` settings of each configuration: log, traces and latency conditions."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Plugins made of their arguments, by code that is not ours: what goes wrong there is told."""
+"""Constructs plugins from their arguments; what a plugin's constructor raises is an input error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -92,13 +92,6 @@ def _names_in(cert: str) -> tuple[str, ...]:
     return found
 
 
-class Reviewers(NamedTuple):
-    """Clients of their own for reviews, so that callers spend nothing of the scheduler's pace."""
-
-    tokens: KubeApiServer
-    access: KubeApiServer
-
-
 @asynccontextmanager
 async def callers_for(flags: ServingFlags, selected: SelectedContext) -> AsyncIterator[Callers]:
     """Who may look, as the API server says, for as long as the block lasts."""
@@ -114,6 +107,7 @@ async def callers_for(flags: ServingFlags, selected: SelectedContext) -> AsyncIt
 
 
 def _reviewer(file: str, selected: SelectedContext) -> KubeApiServer:
+    """A client for reviews alone, so that callers use up nothing of the scheduler's rate limit."""
     chosen = kubeconfig.load_kubeconfig([file]) if file else selected
     return KubeApiServer(chosen, qps=REVIEW_QPS, burst=REVIEW_BURST, request_seconds=REVIEW_SECONDS)
 

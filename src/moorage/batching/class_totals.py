@@ -1,4 +1,4 @@
-"""What every node scores for the pods of one class, where only what is free tells nodes apart.
+"""Total scores of all nodes for one class of pods, where they depend on free resources alone.
 
 The plugins are asked once what they make of the nodes, as an attempt asks them. Where all but
 NodeResourcesFit and NodeResourcesBalancedAllocation depend on nodes alone, and prefer none of them,

@@ -15,7 +15,6 @@ from moorage.api.volumes import Volume
 from moorage.cache.interner import Interner
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
-FIRST_SCALAR = 3
 ORDINARY = 1 << 46
 """Amounts from zero up to here are exact in float64, in fractions and in percent."""
 

@@ -37,8 +37,8 @@
     scenario_options      options that `simulate`, `compare` and `tune` share
     server_question       questions to a running Moorage, over HTTPS
     simulate_cmd          `moorage simulate`: the scheduler on an embedded cluster
-    run_progress          a bar that shows how many runs of a sweep are done; only on a terminal
-    stage_progress        a bar of what is being done, where it takes longer than a second
+    run_progress          a progress bar of the runs of a sweep; only on a terminal
+    stage_progress        a progress bar of the stages of a command that takes over a second
     shadow_cmd            `moorage shadow`: another scheduler's decisions judged, nothing touched
     shadow_text           a shadow's findings on the terminal
     snapshot_cmd          `moorage snapshot`: a live cluster as manifests

@@ -104,7 +104,7 @@ PLUGIN: Final = click.option(
     "plugins",
     multiple=True,
     metavar="FILE.py|MODULE:CLASS",
-    help="A plugin to know besides the installed ones; may be repeated.",
+    help="A plugin to load beside the built-in and installed ones; may be repeated.",
 )
 TABLE_OR_JSON: Final = click.option(
     "-o",
@@ -119,14 +119,14 @@ CERTIFICATE: Final = (
         "--tls-cert-file",
         default="",
         metavar="FILE",
-        help="The certificate to serve with. [default: one signed by ourselves]",
+        help="The certificate to serve with. [default: a self-signed one]",
     ),
-    click.option("--tls-private-key-file", default="", metavar="FILE", help="The key to it."),
+    click.option("--tls-private-key-file", default="", metavar="FILE", help="Its private key."),
     click.option(
         "--cert-dir",
         default="",
         metavar="FOLDER",
-        help="Where to keep a certificate signed by ourselves. [default: nowhere]",
+        help="Where to keep a self-signed certificate. [default: in memory only]",
     ),
 )
 
@@ -151,7 +151,7 @@ def log_options(verbosity: str) -> tuple[Any, ...]:
             type=click.Choice(["text", "json"]),
             default="text",
             show_default=True,
-            help="Lines to read, or JSON to collect.",
+            help="The format of log lines: klog text, or JSON.",
         ),
     )
 

@@ -39,9 +39,9 @@ from moorage.simulate.report import page
     help="Exit with 1 where this is so, as 'p95_wait > +5%' or 'never_placed > 0'.",
 )
 @click.option(
-    "--results", metavar="FILE", help="Every run's KPIs, as .csv, .parquet or .json, too."
+    "--results", metavar="FILE", help="Also write the KPIs of every run: .csv, .parquet or .json."
 )
-@click.option("--report", metavar="FILE.html", help="A page to read, print and pass on, too.")
+@click.option("--report", metavar="FILE.html", help="Also write the comparison as one HTML page.")
 @TABLE_OR_JSON
 @exit_on_bad_input
 def compare_command(

@@ -27,7 +27,7 @@ def config_command() -> None:
     "plugins",
     multiple=True,
     metavar="FILE.py|MODULE:CLASS",
-    help="A plugin to know besides the installed ones; may be repeated.",
+    help="A plugin to load beside the built-in and installed ones; may be repeated.",
 )
 @click.option(
     "--unknown-plugins",

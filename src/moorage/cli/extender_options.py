@@ -65,14 +65,15 @@ _OPTIONS = (
         "--url",
         default="",
         metavar="URL",
-        help="Where kube-scheduler finds us, for --stanza. [default: this machine]",
+        help="The URL at which kube-scheduler reaches this server, for --stanza. [default: this "
+        "machine]",
     ),
     click.option(
         "--stanza",
         is_flag=True,
         help="Print what to paste into kube-scheduler's configuration, and end.",
     ),
-    *common.log_options("How much to say."),
+    *common.log_options("The verbosity of the log."),
 )
 
 

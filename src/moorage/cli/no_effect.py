@@ -1,4 +1,4 @@
-"""What was given and has no effect: said, with what would give it one."""
+"""Reports what was given and has no effect, with what would give it one."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

@@ -120,7 +120,7 @@ def _next_steps(target: Path, names: Names, package: bool) -> str:
     "plugins",
     multiple=True,
     metavar="FILE.py|MODULE:CLASS",
-    help="A plugin to know besides the installed ones; may be repeated.",
+    help="A plugin to load beside the built-in and installed ones; may be repeated.",
 )
 @exit_on_bad_input
 def list_command(plugins: tuple[str, ...]) -> None:

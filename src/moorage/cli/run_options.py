@@ -17,9 +17,9 @@ _OPTIONS = (
         "--config",
         default="",
         metavar="FILE",
-        help="A KubeSchedulerConfiguration: the profiles to run, the lease to hold, the pace to "
-        "keep. SchedulingPolicy and ProfileCanary documents may stand beside it. Read again when "
-        "it changes.",
+        help="A KubeSchedulerConfiguration: profiles, leader election, rate limits of requests. "
+        "SchedulingPolicy and ProfileCanary documents may stand beside it. Read again when it "
+        "changes.",
     ),
     click.option(
         "--config-map",
@@ -47,7 +47,7 @@ _OPTIONS = (
         "--kubeconfig",
         default="",
         metavar="FILE",
-        help="Where the API server is and who we are. [default: clientConnection.kubeconfig of the "
+        help="The API server and its credentials. [default: clientConnection.kubeconfig of the "
         "configuration; inside a pod, its service account; $KUBECONFIG; ~/.kube/config]",
     ),
     common.CONTEXT,
@@ -56,7 +56,7 @@ _OPTIONS = (
         "--dashboard",
         is_flag=True,
         help="Serve a dashboard at /dashboard/, read-only, to those whom the API server lets get "
-        "it, and to this machine at --http-port; with --enable-explain it tells why. "
+        "it, and to this machine at --http-port; with --enable-explain it explains pods, too. "
         "[default: do not]",
     ),
     click.option(
@@ -88,7 +88,7 @@ _OPTIONS = (
         default=30.0,
         show_default=True,
         metavar="SECONDS",
-        help="How long one request may take.",
+        help="How long one request to the API server may take.",
     ),
     click.option(
         "--bind-address",
@@ -124,7 +124,7 @@ _OPTIONS = (
     *kube_scheduler_flags.FLAGS,
     *kube_scheduler_flags.SERVING_FLAGS,
     *common.log_options(
-        "How much to say: 0 what matters, 2 decisions, 4 bindings, 5 each attempt's steps, "
+        "Verbosity of the log: 0 what matters, 2 decisions, 4 bindings, 5 each attempt's steps, "
         "10 everything."
     ),
 )

@@ -1,11 +1,10 @@
-"""A bar that shows how many runs of a sweep are done; only on a terminal."""
+"""A progress bar of the runs of a sweep; only on a terminal."""
 
-import sys
 from types import TracebackType
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import TimeRemainingColumn
 
+from moorage.cli.stage_progress import terminal_bar
 from moorage.simulate.scenario_run import RunResult
 from moorage.simulate.sweep import Task
 
@@ -14,15 +13,7 @@ class RunProgress:
     """Counts runs, on standard error."""
 
     def __init__(self, total: int) -> None:
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=not sys.stderr.isatty(),
-        )
+        self._bar = terminal_bar(TimeRemainingColumn())
         self._task = self._bar.add_task("runs", total=total)
 
     def __enter__(self) -> "RunProgress":

@@ -1,4 +1,4 @@
-"""`--serve` and `--http-port`, without the dashboard that they ask for."""
+"""The options `--serve` and `--http-port`, declared without importing the dashboard."""
 
 from typing import Final
 

@@ -26,9 +26,14 @@ SERVER_OPTIONS: Final = (
         "authority",
         default="",
         metavar="FILE",
-        help="Whom to trust there.",
+        help="The CA that signed the certificate of --server.",
     ),
-    click.option("--insecure-skip-tls-verify", "insecure", is_flag=True, help="Trust anybody."),
+    click.option(
+        "--insecure-skip-tls-verify",
+        "insecure",
+        is_flag=True,
+        help="Do not verify the certificate of --server.",
+    ),
 )
 
 _OF_A_SERVER: Final = frozenset({"token_file", "authority", "insecure"})

@@ -30,10 +30,12 @@ from moorage.simulate.report import page
 @click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig to use.")
 @CONFIGS
 @PLUGIN
-@click.option("--for", "length", metavar="DURATION", help="Look for so long, as 10m or 1h30m.")
-@click.option("--pods", type=click.IntRange(min=1), metavar="N", help="Look at so many pods.")
+@click.option("--for", "length", metavar="DURATION", help="End after this time, as 10m or 1h30m.")
+@click.option("--pods", type=click.IntRange(min=1), metavar="N", help="End after this many pods.")
 @click.option(
-    "--no-drift", is_flag=True, help="One step at a time only: no world of the policy's own."
+    "--no-drift",
+    is_flag=True,
+    help="Judge single decisions only; do not follow where each configuration would have led.",
 )
 @click.option(
     "--keep",
@@ -42,7 +44,7 @@ from moorage.simulate.report import page
     metavar="FILE.jsonl",
     help="Append every judgement as a JSON line; what is in the file already counts, too.",
 )
-@click.option("--report", metavar="FILE.html", help="A page to read, print and pass on, too.")
+@click.option("--report", metavar="FILE.html", help="Also write the findings as one HTML page.")
 @click.option(
     "--http-port",
     type=PORT,

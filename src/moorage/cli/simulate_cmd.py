@@ -51,7 +51,7 @@ _NARROWEST = 40
     "plugins",
     multiple=True,
     metavar="FILE.py|MODULE:CLASS",
-    help="A plugin to know besides the installed ones; may be repeated.",
+    help="A plugin to load beside the built-in and installed ones; may be repeated.",
 )
 @click.option("--seed", default=0, show_default=True, help="Ties are broken by this seed.")
 @click.option(

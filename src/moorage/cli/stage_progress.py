@@ -1,4 +1,4 @@
-"""A bar of what is being done and how far, where that takes longer than a second; on a terminal."""
+"""A progress bar of the stages of a command, on a terminal, once they take longer than a second."""
 
 import sys
 import threading
@@ -6,7 +6,14 @@ from types import TracebackType
 from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from moorage.observe.records import Attempt
 
@@ -14,19 +21,24 @@ PATIENCE_SECONDS: Final = 1.0
 SCHEDULING: Final = "scheduling pods"
 
 
+def terminal_bar(timing: ProgressColumn) -> Progress:
+    """A bar on standard error that vanishes when it is done; none where that is no terminal."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        timing,
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+
+
 class StageProgress:
     """Stages of a command, on standard error; the last counts pods as they are first attempted."""
 
     def __init__(self, first: str) -> None:
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=not sys.stderr.isatty(),
-        )
+        self._bar = terminal_bar(TimeElapsedColumn())
         self._task = self._bar.add_task(first, total=None)
         self._timer = threading.Timer(PATIENCE_SECONDS, self._bar.start)
         self._timer.daemon = True

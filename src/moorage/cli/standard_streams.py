@@ -1,4 +1,4 @@
-"""Standard output and error, be they closed, full, or in an encoding without our signs."""
+"""Standard output and error where they are closed, full, or cannot encode every character."""
 
 import errno
 import os

@@ -33,7 +33,12 @@ from moorage.simulate.search_space import Value, check_values, read_space
 @with_all(NODES, PODS)
 @click.option("--config", metavar="FILE", help="The KubeSchedulerConfiguration to start from.")
 @with_all(PLUGIN)
-@click.option("--space", required=True, metavar="FILE", help="What may be changed, and how far.")
+@click.option(
+    "--space",
+    required=True,
+    metavar="FILE",
+    help="The search space: what may be changed, and how far.",
+)
 @click.option(
     "--objective",
     "objectives",
@@ -45,7 +50,11 @@ from moorage.simulate.search_space import Value, check_values, read_space
 @click.option("--trials", type=click.IntRange(min=1), default=20, show_default=True)
 @with_all(SEEDS, WORKERS, ON)
 @click.option("--write", metavar="FILE", help="Where to write the configuration that was found.")
-@click.option("--report", metavar="FILE.html", help="A page about given and tuned, too.")
+@click.option(
+    "--report",
+    metavar="FILE.html",
+    help="Also write the comparison of given and tuned as one HTML page.",
+)
 @TABLE_OR_JSON
 @exit_on_bad_input
 def tune_command(

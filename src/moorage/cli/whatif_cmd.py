@@ -31,12 +31,18 @@ from moorage.simulate.size_limits import MOST_NODES, MOST_PODS, read_count
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option("--scenarios", "-f", "file", metavar="FILE", help="A WhatIf: many scenarios at once.")
-@click.option("--add-node", "added", multiple=True, metavar="COUNT=FILE|NODE", help="More nodes.")
+@click.option("--add-node", "added", multiple=True, metavar="COUNT=FILE|NODE", help="Add nodes.")
 @click.option("--drain", "drained", multiple=True, metavar="NODE", help="Drain a node.")
 @click.option("--remove", "removed", multiple=True, metavar="NODE", help="Take a node away.")
-@click.option("--lose-zone", "zones", multiple=True, metavar="ZONE", help="Lose all of a zone.")
-@click.option("--scale", "scaled", multiple=True, metavar="KIND/NAME=COUNT", help="Scale it.")
-@click.option("--to-config", default="", metavar="FILE", help="Another configuration.")
+@click.option(
+    "--lose-zone", "zones", multiple=True, metavar="ZONE", help="Remove all nodes of a zone."
+)
+@click.option(
+    "--scale", "scaled", multiple=True, metavar="KIND/NAME=COUNT", help="Scale a workload."
+)
+@click.option(
+    "--to-config", default="", metavar="FILE", help="Schedule with another configuration."
+)
 @with_server_options
 @with_cluster_options
 @TABLE_OR_JSON

@@ -21,7 +21,7 @@
     decision_view      the last attempts, their rates, steps and timeline, as JSON
     event_stream       server-sent events: what changed, a few times a second
     stream_channels    the kinds of events, and what a viewer has been sent of each
-    viewers            who looks, how many may, and what each has been sent
+    viewers            how many viewers there may be, and what each has been sent
     page_files         the page itself, with the headers that keep it harmless
     dashboard          the routes, and `Dashboard`
 

@@ -19,7 +19,6 @@ MOST_ROWS: Final = 400
 """Rows in one delta; those left go with the next."""
 SNAPSHOT_ROWS: Final = 2000
 """Who lacks more than that is told to fetch all anew."""
-CHANGING: Final = ("ready", "tainted", "tenant", *MEASURES)
 AskVerdicts = Callable[[], Verdicts]
 _ENCODE: Final = msgspec.json.Encoder().encode
 

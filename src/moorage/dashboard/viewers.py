@@ -1,4 +1,4 @@
-"""Who looks: how many may, and the beat at which all of them are told what changed.
+"""Viewers of the dashboard: how many there may be, and how often they are sent what changed.
 
 Between two beats everything is brought up to date once, however many look; while nobody does,
 there is no beat.

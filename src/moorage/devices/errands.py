@@ -1,4 +1,4 @@
-"""What is to be written about claims outside of an attempt.
+"""Errands: writes about ResourceClaims that are to be made outside of an attempt.
 
 PostFilter and Unreserve decide at once and cannot wait for an API server: they leave an errand, and
 whoever runs the scheduler carries it out.

@@ -1,17 +1,12 @@
 """Which plugins of a profile answer as an extender: those kube-scheduler does not have."""
 
 from collections.abc import Collection
-from typing import Final
 
 import msgspec
 
 from moorage.config import default_plugins
 from moorage.config.resolved_profile import ResolvedProfile
 from moorage.cycle.profile import Profile
-
-FILTERING: Final = ("preFilter", "filter")
-SCORING: Final = ("preScore", "score")
-BINDING: Final = ("reserve", "preBind", "bind", "postBind")
 
 
 def is_out_of_tree(name: str) -> bool:

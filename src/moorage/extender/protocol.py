@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar, Union, cast, dataclass_transform, get_ar
 import msgspec
 from msgspec.structs import FieldInfo
 
-MIN_PRIORITY: Final = 0
 MAX_PRIORITY: Final = 10
 EMPTY_OBJECT: Final = msgspec.Raw(b"{}")
 

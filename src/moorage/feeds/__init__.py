@@ -7,6 +7,7 @@
     price_readers           price tables from a ConfigMap or a file
     prometheus_feed         reads node usage and energy from a Prometheus server by instant queries
     readings                what a feed has read, and the protocol of its readers
+    source_contents         the ConfigMap or file that a feed reads, or what to do about it
     strategy_state          what AdaptiveSchedulingPlugin has learnt, kept in a ConfigMap
     node_resource_topology  reads NodeResourceTopologies (topology.node.k8s.io)
 

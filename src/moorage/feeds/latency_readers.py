@@ -3,7 +3,6 @@
 import datetime
 from collections.abc import Iterable, Iterator
 from contextlib import aclosing
-from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, Final
 
@@ -13,8 +12,9 @@ import yaml
 from moorage.api import mismatch
 from moorage.clock import Clock
 from moorage.feeds.readings import CONFIG_MAPS, FeedError, Latencies
+from moorage.feeds.source_contents import config_map_title, read_config_map, read_text_file
 from moorage.policies.telemetry.metric_sources import LatencyConfigMap, LatencyFile
-from moorage.watch.api_errors import ApiError, Forbidden, NotFound
+from moorage.watch.api_errors import ApiError
 from moorage.watch.api_server import ApiServer
 
 Milliseconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -106,16 +106,11 @@ class ConfigMapLatencies:
 
     async def read(self) -> Latencies:
         """What is believed of all that was measured."""
-        source = self._source
-        place = f"ConfigMap {source.namespace}/{source.config_map}"
-        try:
-            found = await self._server.get(CONFIG_MAPS, source.namespace, source.config_map)
-        except NotFound:
-            raise FeedError(f"{place}: {CONFIG_MAP_MISSING}") from None
-        except Forbidden as error:
-            raise FeedError(f"{place}: {CONFIG_MAP_FORBIDDEN} ({error})") from None
-        except ApiError as error:
-            raise FeedError(f"{place}: {error}") from None
+        source, where = self._source, (self._source.namespace, self._source.config_map)
+        found = await read_config_map(
+            self._server, *where, missing=CONFIG_MAP_MISSING, forbidden=CONFIG_MAP_FORBIDDEN
+        )
+        place = config_map_title(*where)
         self._version = str(found["metadata"].get("resourceVersion") or "")
         data = {f"{place}, data[{key}]": text for key, text in (found.get("data") or {}).items()}
         documents = list(_parse_readable(data))
@@ -136,18 +131,11 @@ class FileLatencies:
     async def read(self) -> Latencies:
         """What is believed of all that was measured."""
         source = self._source
-        document = parse_latencies(_read_text(source.path), source.path)
+        document = parse_latencies(read_text_file(source.path), source.path)
         return merge_latencies([document], self._clock.now(), source.believed_seconds)
 
     async def close(self) -> None:
         """Nothing is held open."""
-
-
-def _read_text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FeedError(f"{path}: {error.strerror}") from None
 
 
 def _parse_readable(data: dict[str, str]) -> Iterator[LatencyDocument]:

@@ -16,6 +16,7 @@ import msgspec
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
 from moorage.feeds.readings import CONFIG_MAPS, FeedError
+from moorage.feeds.source_contents import config_map_title, read_config_map
 from moorage.observe.logs import say
 from moorage.policies.load import adaptive_scheduling
 from moorage.policies.load.strategy_learner import Learner
@@ -58,14 +59,9 @@ class StrategyReader:
 
     async def read(self) -> RestoredStrategies:
         where = (self._source.namespace, self._source.config_map)
-        place = f"ConfigMap {'/'.join(where)}"
-        try:
-            found = await self._server.get(CONFIG_MAPS, *where)
-        except NotFound:
-            raise FeedError(f"{place}: {MISSING}") from None
-        except ApiError as error:
-            raise FeedError(f"{place}: {error}") from None
-        return RestoredStrategies(parse_learners((found.get("data") or {}).get(KEY, ""), place))
+        found = await read_config_map(self._server, *where, missing=MISSING)
+        text = (found.get("data") or {}).get(KEY, "")
+        return RestoredStrategies(parse_learners(text, config_map_title(*where)))
 
     async def close(self) -> None:
         """Nothing is held open."""
@@ -105,7 +101,7 @@ class StrategyWriter:
                     CONFIG_MAPS, source.namespace, source.config_map, {"data": {KEY: text.decode()}}
                 )
             except ApiError as error:
-                self._say(f"{MISSING}" if isinstance(error, NotFound) else str(error))
+                self._say(MISSING if isinstance(error, NotFound) else str(error))
             else:
                 self._written[source] = text
                 self._trouble = ""

@@ -1,4 +1,4 @@
-"""What is said of groups: events about them, and their status; nothing twice in a row."""
+"""Events about groups, and the status of their objects; nothing is written twice in a row."""
 
 import math
 from collections import Counter

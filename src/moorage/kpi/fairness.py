@@ -1,6 +1,6 @@
 """Fairness between tenants: their dominant shares, and Jain's index of them over time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 
 def dominant_share(held: Mapping[str, float], capacity: Mapping[str, float]) -> float:
@@ -9,13 +9,6 @@ def dominant_share(held: Mapping[str, float], capacity: Mapping[str, float]) -> 
         (amount / capacity[name] for name, amount in held.items() if capacity.get(name)),
         default=0.0,
     )
-
-
-def jain(shares: Iterable[float]) -> float:
-    """(sum x)^2 / (n sum x^2): 1 where all are equal, 1/n where one has all; 1 of nothing."""
-    listed = list(shares)
-    squares = sum(share * share for share in listed)
-    return sum(listed) ** 2 / (len(listed) * squares) if squares else 1.0
 
 
 class _Tenant:

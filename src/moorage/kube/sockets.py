@@ -1,4 +1,4 @@
-"""Sockets that somebody answers for until they are closed.
+"""Every socket of a client to an API server, tracked until it is closed.
 
 asyncio parts slowly: a connection whose opening is cancelled just as TLS is agreed on says goodbye
 to the server for up to half a minute, is owned by nobody, and is left to the collector when the

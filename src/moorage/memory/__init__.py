@@ -25,7 +25,7 @@
     priority_admission   the Priority admission plugin: resolves priority classes to numbers
     resource_quotas      the ResourceQuota admission plugin
     resource_traits      which resources have a status subresource, or a generation
-    shared_specs         pod specs that say the same are one
+    shared_specs         equal pod specs share one object
     stored_objects       each version as a dict, decoded into the struct that readers see
     updates              updates and patches, within what an API server lets change
     validation           validation as an API server does it: what it refuses is refused

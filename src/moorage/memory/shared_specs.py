@@ -1,4 +1,4 @@
-"""Pod specs that say the same are one: a thousand pods written out hold as many as they differ."""
+"""Equal pod specs are shared: a thousand pods hold as many specs in memory as differ."""
 
 from collections import OrderedDict
 from typing import Final, NamedTuple

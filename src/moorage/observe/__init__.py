@@ -17,7 +17,7 @@
     namespace_costs      what the pods of each namespace cost per hour
     otel_spans           traces as OpenTelemetry spans
     prometheus_metrics   `Metrics`: counts, and renders all metrics for Prometheus
-    repeated_failures    a failure that goes on is said at once, and then ever more rarely
+    repeated_failures    a failure that repeats is logged at once, then less and less often
     state_metrics        metrics read from a scheduler's state when scraped
     step_timings         durations of each step and plugin of an attempt
 

@@ -295,7 +295,8 @@ DISRUPTIONS_SPENT: Final = Metric(
 DISRUPTIONS_EXPIRED: Final = Metric(
     "moorage_disruptions_expired",
     "counter",
-    "Such disruptions that no status has shown for a minute; the disruption controller is behind.",
+    "Disruptions that evictions took from PodDisruptionBudgets whose status has not shown them "
+    "for a minute; the disruption controller is behind.",
 )
 NODES_RESTING: Final = Metric(
     "moorage_nodes_resting",

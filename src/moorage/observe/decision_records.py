@@ -26,7 +26,6 @@ TEXTS: Final = 4096
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 _RESULTS: Final = tuple(Result)
 _CODES: Final = {result: code for code, result in enumerate(_RESULTS)}
-_PLACED: Final = _CODES[Result.SCHEDULED]
 _FREE: Final = b""
 NODES: Final = 65_536
 _BIND: Final = "Bind"

@@ -69,17 +69,31 @@ def filter_of(
     disabled: Iterable[str], allowed: Iterable[str] = (), manifest: str = ""
 ) -> MetricFilter:
     """What `--disabled-metrics`, `--allow-metric-labels` and its manifest say."""
-    listed: dict[tuple[str, str], frozenset[str]] = {}
-    if manifest:
-        said = yaml.safe_load(Path(manifest).read_text()) or {}
-        mapping = said.get("allowListMapping") or {}
-        listed |= {_key(key): _values(str(values)) for key, values in mapping.items()}
+    listed = _manifest_values(manifest) if manifest else {}
     for text in allowed:
         key, equals, values = text.partition("=")
-        if not equals:
+        if not equals or "," not in key:
             raise ValueError(f"--allow-metric-labels {text}: write METRIC,LABEL='VALUE,VALUE'")
         listed[_key(key)] = _values(values)
     return MetricFilter(frozenset(disabled), listed)
+
+
+def _manifest_values(path: str) -> dict[tuple[str, str], frozenset[str]]:
+    """What a file says: values by METRIC,LABEL at its top, which is what kube-scheduler reads, or
+    below `allowListMapping`, which is what its `--help` shows."""
+    option = f"--allow-metric-labels-manifest {path}"
+    try:
+        said = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
+        if not isinstance(said, dict):
+            raise ValueError("not a mapping of METRIC,LABEL to values")
+        mapping = said.get("allowListMapping", said) or {}
+        if not isinstance(mapping, dict):
+            raise ValueError("allowListMapping: not a mapping of METRIC,LABEL to values")
+        return {_key(str(key)): _values(str(values)) for key, values in mapping.items()}
+    except OSError as error:
+        raise ValueError(f"{option}: {error.strerror}") from None
+    except (ValueError, yaml.YAMLError) as error:
+        raise ValueError(f"{option}: {' '.join(str(error).split())}") from None
 
 
 def _key(text: str) -> tuple[str, str]:

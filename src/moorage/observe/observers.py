@@ -1,7 +1,7 @@
 """The observer hooks, all optional, and `Observers`, which calls them."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from moorage.framework.cycle import NO_TIMER, Timer
 from moorage.observe.records import Attempt, Bound, Compared, Evicted, Reloaded, RolledBack
@@ -44,19 +44,8 @@ class Observer(Protocol):
         """It is up to date again, after so many seconds."""
 
 
-HOOKS = (
-    "timer",
-    "attempted",
-    "bound",
-    "evicted",
-    "failed",
-    "called",
-    "reloaded",
-    "compared",
-    "rolled_back",
-    "outdated",
-    "caught_up",
-)
+HOOKS: Final = tuple(name for name in vars(Observer) if not name.startswith("_"))
+"""The names of an observer's hooks, in the order above."""
 
 
 class Observers:

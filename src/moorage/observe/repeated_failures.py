@@ -1,4 +1,4 @@
-"""A failure that goes on is said at once, and then ever more rarely.
+"""A failure that repeats is logged at once, and then less and less often.
 
 1. The first is said.
 2. While it goes on, it is said again after half a minute, then after twice as long each time, up to

@@ -5,7 +5,7 @@
     eligibility          whether a pod may preempt at all
     candidates           the nodes where evictions help
     columnwise           all rows at once, where priority alone decides
-    reprieve             one row: who may stay after all
+    reprieve             one node: its victims by trial, less those reprieved
     imagined_rows        which rules can be asked about rows as they would be, and the sums
     lower_priority       what pods below a priority use
     kept                 what is kept between attempts
@@ -20,7 +20,7 @@
     budget_ledger        what victims in flight have spent of disruption budgets
     spared               who may not be evicted though its priority is lower
     loop_guard           a guard against evictions in a circle
-    metrics              what preemption measures of itself
+    metrics              metrics of preemption
 
 Law of the package: the plugin decides and is pure; the feature acts, and never holds up the loop.
 """

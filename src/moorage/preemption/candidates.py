@@ -1,4 +1,4 @@
-"""Which rows are tried, and when enough is found.
+"""Candidate nodes for preemption: which are tried, and when enough are found.
 
 1. Only rows refused as Unschedulable: on the others no eviction helps.
 2. The walk over them starts at a random one, so that no node is always the first to suffer.

@@ -1,4 +1,4 @@
-"""The ground of a search for victims: which rules need no trial, and the sums about this pod."""
+"""What a search for victims starts from: filters that need no trial, and what nodes hold."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What preemption keeps between attempts, all of it fed by the table's logs."""
+"""State that preemption keeps between attempts, updated from the node table's logs."""
 
 from collections import OrderedDict
 from collections.abc import Hashable

@@ -1,4 +1,4 @@
-"""What preemption measures of itself."""
+"""Metrics of preemption."""
 
 from collections.abc import Iterator, Mapping
 

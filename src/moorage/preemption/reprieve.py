@@ -1,4 +1,4 @@
-"""The victims of one row, by trial.
+"""Finds the victims on one node by trial: all leave, and those who can are reprieved.
 
 1. Every pod of lower priority leaves. Where the pod is refused even then, the row does not help.
 2. One by one they come back, most important first and those that a budget protects before all

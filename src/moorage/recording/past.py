@@ -1,4 +1,4 @@
-"""A moment of the past: explained, or kept as manifests to ask anything of."""
+"""A moment of a recording: explained, compared with other configurations, or kept as manifests."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What may hold a secret is left out before it is written.
+"""Leaves out of a recording what may hold a secret.
 
 Objects are decoded into what scheduling reads, so that environment variables, commands and the data
 of Secrets are never there to begin with. What is left is the annotation of `kubectl apply`, which

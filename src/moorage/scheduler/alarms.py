@@ -1,4 +1,4 @@
-"""Times at which something is due."""
+"""Alarms by name: the times at which something is due, the earliest first."""
 
 import heapq
 import itertools

@@ -1,4 +1,4 @@
-"""A whole configuration, made ready to take over."""
+"""Version: a whole configuration, built and ready to be put in force."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -5,11 +5,11 @@
     callers               how callers are known, and what is open to everybody
     gate                  who gets through to a handler
     request_authorizer    who may look, by TokenReview and SubjectAccessReview
-    review_budget         how many reviews callers may cost
+    review_budget         limits on the reviews that callers may cause
     client_certificates   callers who show a certificate, or come through a front proxy
     secure_serving        where to listen and with which certificate; plain HTTP on loopback only
     cipher_suites         TLS versions and suites by Go's names
-    open_listener         a port that is taken, with its certificate, before anybody is answered
+    open_listener         a port, opened with its certificate before the server answers
     bounded_listener      accepts connections, only so many at once
     decisions             the last attempts, filtered and paged, or as a stream
     questions             questions that are POSTed, one at a time

@@ -11,18 +11,12 @@ from moorage.config.types import SchedulerConfiguration
 
 
 class ActiveConfiguration:
-    """The configuration in force, and how many there have been; `told` hears of each.
+    """The configuration in force, and how many there have been.
 
     `facts` are further entries of `/configz`, each asked for when somebody looks.
     """
 
-    def __init__(
-        self,
-        configuration: SchedulerConfiguration,
-        told: Callable[[int, str], None] | None = None,
-        digest: str = "",
-    ) -> None:
-        self.told = told
+    def __init__(self, configuration: SchedulerConfiguration, digest: str = "") -> None:
         self.generation = 0
         self.facts: dict[str, Callable[[], Any]] = {}
         self.replace(configuration, digest)
@@ -32,13 +26,6 @@ class ActiveConfiguration:
         self.configuration = configuration
         self.digest = digest or configuration_digest(configuration)
         self.generation += 1
-        if self.told is not None:
-            self.told(self.generation, self.digest)
-
-    def tell(self, told: Callable[[int, str], None]) -> None:
-        """Let someone hear of this one, and of each that follows."""
-        self.told = told
-        told(self.generation, self.digest)
 
     def configz(self) -> dict[str, Any]:
         """What `/configz` answers: kube's entry, and which configuration this is."""

@@ -1,4 +1,4 @@
-"""A port that is taken, with its certificate, before anybody is answered there.
+"""Opens a port, with its certificate loaded, before the HTTP server answers there.
 
 Who connects meanwhile waits in the kernel; what is wrong with the port or the certificate is said
 before anything else is done.

@@ -1,4 +1,4 @@
-"""How many reviews callers may cost: the API server is asked about strangers only so often.
+"""Limits how many TokenReviews and SubjectAccessReviews callers may cause.
 
 Whoever was let in within the last hour has a budget that nobody else can spend. All others share
 one, and each address has a part of it, so that a flood of made-up tokens delays neither scheduling

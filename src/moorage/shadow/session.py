@@ -71,7 +71,7 @@ async def run_shadow(
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     server = KubeApiServer(selected, qps=0)
-    counter = _Counter(plan.pods, stop)
+    counter = PodLimit(plan.pods, stop)
     told = [counter.judged]
     failures = _WatchFailures(warn, clock)
     shadow = Shadow(
@@ -156,20 +156,24 @@ class _WatchFailures:
             self._warn(f"{UNREACHABLE if unreachable else pod}: {error}")
 
 
-class _Counter:
-    """Stops when enough pods were judged; those that wait do not count."""
+class PodLimit:
+    """Stops when enough pods were judged; those that wait do not count.
+
+    A second look replaces the judgement of the same pod and time, and counts no pod anew.
+    """
 
     def __init__(self, most: int | None, stop: asyncio.Event) -> None:
         self._most = most
         self._stop = stop
-        self._seen = 0
+        self._seen: set[tuple[str, float]] = set()
         self._first = ""
 
     def judged(self, judged: Judgement) -> None:
         self._first = self._first or judged.configuration
-        if judged.node and judged.configuration == self._first and not judged.in_flight:
-            self._seen += 1
-        if self._most is not None and self._seen >= self._most:
+        if self._most is None or not judged.node or judged.configuration != self._first:
+            return
+        self._seen.add((judged.pod, judged.time))
+        if len(self._seen) >= self._most:
             self._stop.set()
 
 

@@ -1,4 +1,4 @@
-"""What may hold a secret and no scheduler reads, taken out of objects of a live cluster.
+"""Removes from objects of a live cluster what may hold a secret and no scheduler reads.
 
 managedFields, the annotation of `kubectl apply`, and of containers their environment, commands,
 probes and hooks.

@@ -94,7 +94,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
     name: str
     nodes: tuple[PricedNode, ...]
-    sources: tuple[Any, ...]
+    sources: tuple[ArrivalSource, ...]
     objects: tuple[KubeObject, ...] = ()
     pods: PodRules = PodRules()
     kpis: KpiSettings = KpiSettings()

@@ -29,7 +29,6 @@ ARRIVES_AT: Final = "moorage/arrives-at"
 RUNS_FOR: Final = "moorage/runs-for"
 PRICE: Final = "moorage/price-per-hour"
 """The annotation of a node that says what it costs."""
-_OURS: Final = frozenset({"Pod", "Node"})
 _MADE: Final = frozenset({"Namespace", "Event", "Lease"})
 
 

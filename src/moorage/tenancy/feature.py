@@ -1,4 +1,4 @@
-"""Quotas: those that make no sense are told, and all are told what their namespace uses."""
+"""ElasticQuotas: writes to their status what namespaces use, and reports contradictory ones."""
 
 from collections import Counter
 from typing import Final

@@ -7,6 +7,7 @@ import pytest
 
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
+from moorage.app.policy_features import ScalingHints
 from moorage.app.profile_builder import build_profiles
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
@@ -14,6 +15,7 @@ from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.policies.load import outcomes
 from moorage.policies.load.outcomes import Window
+from moorage.policies.load.scaling_hints import NO_TYPE
 from moorage.testing import node, pod
 from moorage.watch.api_resources import NODES, PODS
 from tests.unit.policies.adaptive_world import ADAPTIVE
@@ -53,3 +55,32 @@ def test_what_becomes_of_a_pod_is_noted(what: str, lost: int) -> None:
     found = outcome_of(what)
 
     assert (found.attempts, found.placed, found.lost) == (1, 1, lost)
+
+
+def test_nodes_are_asked_for_only_by_pods_that_lack_room() -> None:
+    clock, rng = VirtualClock(1000.0), random.Random(0)
+    cluster = MemoryCluster(clock=clock, rng=rng)
+    known = built_in_plugins.installed()
+    loaded = load(ADAPTIVE, known=built_in_plugins.describe_plugins(known)).configuration
+    cluster.add(NODES, node("small").offering(cpu="1").raw)
+    cluster.add(NODES, node("cordoned").offering(cpu="4").cordoned().raw)
+    waiting = {
+        "fits where it may not go": pod("a", "web").requesting(cpu="2"),
+        "wants other nodes": pod("b", "web").requesting(cpu="8").selecting(disk="none"),
+        "lacks room": pod("c", "web").requesting(cpu="8"),
+    }
+
+    async def main() -> list[tuple[dict[str, str], float]]:
+        scheduler = assemble(cluster, build_profiles(loaded, known), clock=clock, rng=rng)
+        running = asyncio.ensure_future(scheduler.run())
+        for each in waiting.values():
+            cluster.add(PODS, each.raw)
+        await clock.sleep(2.0)
+        (family,) = scheduler.feature(ScalingHints).families()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return [(sample.labels, sample.value) for sample in family.samples]
+
+    ((labels, count),) = run_virtual(main(), clock)
+
+    assert (labels["instance_type"], count) == (NO_TYPE, 1.0)

@@ -184,6 +184,15 @@ def test_a_file_that_changes_takes_over_once_it_holds_still(tmp_path: Path) -> N
     assert seen.events() == [("Lease", "ConfigReloaded", f"generation 2 ({digest}) is in force")]
 
 
+def test_what_changed_while_the_process_started_takes_over_at_once(tmp_path: Path) -> None:
+    async def story(world: World) -> None:
+        world.write(config("b"))  # before the reloader's task has run for the first time
+        await world.clock.sleep(0.5)
+        assert world.outcomes == [("success", 2)]
+
+    World(tmp_path).run(story)
+
+
 def test_a_bad_file_is_refused_and_the_last_good_one_stays(tmp_path: Path) -> None:
     async def story(world: World) -> None:
         world.write(config("b", surprise=1))

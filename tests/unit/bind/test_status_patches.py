@@ -35,3 +35,10 @@ def test_a_pod_tells_since_when_it_has_not_been_scheduled(pod: Pod, since: str) 
     patch = not_scheduled_patch(pod, "Unschedulable", "no room", 1_700_000_400.0)
 
     assert patch["status"]["conditions"][0]["lastTransitionTime"] == since
+
+
+def test_a_condition_tells_which_generation_of_the_pod_was_refused() -> None:
+    edited = decode_as({"metadata": {"name": "web", "generation": 3}}, Pod)
+    patch = not_scheduled_patch(edited, "Unschedulable", "no room", 1_700_000_400.0)
+
+    assert patch["status"]["conditions"][0]["observedGeneration"] == 3

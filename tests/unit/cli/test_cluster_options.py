@@ -79,6 +79,7 @@ def test_what_plugins_print_is_not_the_answer(tmp_path: Path, command: str) -> N
     told = ask(tmp_path, command, CLUSTER, *given, "-o", "json")
 
     json.loads(told.stdout)
+    assert "called" in told.stderr
 
 
 @pytest.mark.parametrize("command", ["explain", "capacity", "whatif"])

@@ -1,10 +1,13 @@
 """What Prometheus reads after single records were told, without a scheduler."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from moorage.app.inputs import MetricFlags
+from moorage.config.field_errors import InputError
 from moorage.framework.verdicts import PluginError
 from moorage.observe.metric_filter import filter_of
 from moorage.observe.prometheus_metrics import NOMINATIONS_KEPT, Metrics
@@ -143,3 +146,42 @@ def test_metrics_may_be_left_out_and_their_labels_limited() -> None:
     assert value(found, "moorage_errors_total", kind="watch/pods") == 1
     assert value(found, "moorage_errors_total", kind="unexpected") == 2
     assert value(found, "moorage_errors_total", kind="watch/nodes") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("errors,kind: a,b\n", id="at the top, as kube-scheduler reads it"),
+        pytest.param(
+            'allowListMapping:\n  "errors,kind": "a,b"\n', id="as kube-scheduler's help shows it"
+        ),
+    ],
+)
+def test_a_manifest_limits_labels(text: str, tmp_path: Path) -> None:
+    manifest = tmp_path / "labels.yaml"
+    manifest.write_text(text)
+
+    assert filter_of((), (), str(manifest)).allowed == {("errors", "kind"): frozenset("ab")}
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param("a: [1", "labels.yaml: while parsing a flow sequence", id="no YAML"),
+        pytest.param("- errors,kind", "labels.yaml: not a mapping of METRIC,LABEL", id="a list"),
+        pytest.param("errors: a", "labels.yaml: errors: write METRIC,LABEL", id="no label"),
+        pytest.param(None, "labels.yaml: No such file or directory", id="no file"),
+    ],
+)
+def test_a_manifest_of_labels_that_cannot_be_read_is_named(
+    text: str | None, want: str, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "labels.yaml"
+    if text is not None:
+        manifest.write_text(text)
+
+    with pytest.raises(InputError) as caught:
+        MetricFlags(allow_metric_labels_manifest=str(manifest)).filter()
+
+    assert str(caught.value).startswith("--allow-metric-labels-manifest ")
+    assert want in str(caught.value)

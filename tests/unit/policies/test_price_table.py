@@ -91,6 +91,14 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         asyncio.run(FilePrices(PriceFile(str(tmp_path / "none.csv"))).read())
 
 
+def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "prices.csv"
+    file.write_bytes("region,instance_type,usd_per_hour\nmünchen,m5.large,1\n".encode("latin-1"))
+
+    with pytest.raises(FeedError, match=r"prices\.csv: not UTF-8 text: .* at byte 35$"):
+        asyncio.run(FilePrices(PriceFile(str(file))).read())
+
+
 @pytest.mark.skipif(not AWS_LIST.is_file(), reason=f"SKIPPED ALOUD: no {AWS_LIST}")
 def test_a_cloud_providers_own_list_is_read_as_it_is() -> None:
     table = parse_prices(gzip.decompress(AWS_LIST.read_bytes()).decode())

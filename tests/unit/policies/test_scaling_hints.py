@@ -35,7 +35,7 @@ NODES_THERE = (
 )
 
 
-def hint(asking: PodBuilder, *objects: object) -> tuple[str, str, str]:
+def hint(asking: PodBuilder, *objects: object) -> scaling_hints.ScalingHint:
     cluster = Cluster(*NODES_THERE)
     for each in objects:
         cluster.cache.objects.put(each)  # type: ignore[arg-type]
@@ -76,6 +76,7 @@ def test_a_pod_follows_its_data() -> None:
         "large",
         "a",
         "a node of type large in zone a, where its volume data is, would take the pod",
+        True,
     )
 
 
@@ -86,6 +87,31 @@ def test_a_node_selector_names_the_zone(zone: str, want: str) -> None:
     assert found[:2] == (want, zone)
 
 
+@pytest.mark.parametrize(
+    ("terms", "want"),
+    [
+        pytest.param([(ZONE, "b")], "b", id="the only term"),
+        pytest.param([(ZONE, "b"), (ZONE, "b")], "b", id="the same in every term"),
+        pytest.param([(ZONE, "b"), (ZONE, "a")], "", id="one term or the other"),
+        pytest.param([(ZONE, "b"), ("disk", "ssd")], "", id="or a term without a zone"),
+    ],
+)
+def test_a_node_affinity_names_the_zone_that_all_of_its_terms_ask_for(
+    terms: list[tuple[str, str]], want: str
+) -> None:
+    asking = pod("p").requesting(cpu="4")
+    selector = {
+        "nodeSelectorTerms": [
+            {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
+            for key, value in terms
+        ]
+    }
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": selector}
+    asking.raw["spec"]["affinity"] = {"nodeAffinity": required}
+
+    assert hint(asking).zone == want
+
+
 def test_how_many_nodes_are_needed() -> None:
     cluster = Cluster(*NODES_THERE)
     shapes = scaling_hints.node_shapes(cluster.cache.table)
@@ -93,6 +119,17 @@ def test_how_many_nodes_are_needed() -> None:
 
     assert scaling_hints.nodes_to_add(cluster.cache, waiting, shapes) == {("medium", ""): 2}
     assert scaling_hints.nodes_to_add(cluster.cache, [], shapes) == {}
+
+
+def test_nodes_without_a_type_are_not_counted_for_pods_that_none_of_them_holds() -> None:
+    cluster = Cluster(node("untyped").offering(cpu="4"))
+    shapes = scaling_hints.node_shapes(cluster.cache.table)
+    waiting = [
+        cluster.cycle(pod(f"p{i}").requesting(cpu=cpu)).incoming
+        for i, cpu in enumerate(("3", "3", "9"))
+    ]
+
+    assert scaling_hints.nodes_to_add(cluster.cache, waiting, shapes) == {("", ""): 2 + 1}
 
 
 def test_pods_without_room_are_told_of_in_an_event_and_a_metric() -> None:

@@ -35,7 +35,7 @@ from moorage.observe.records import Attempt, Result
 from moorage.scheduler.scheduler import Scheduler
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_errors import Conflict
-from moorage.watch.api_resources import EVENTS, NODES, PODS
+from moorage.watch.api_resources import EVENTS, NODES, PODS, Resource
 
 Objects = NodeBuilder | PodBuilder
 
@@ -415,6 +415,30 @@ def test_a_node_whose_kubelet_rejects_our_pod_is_left_alone_for_a_while() -> Non
     assert world.events("NodeRejected") == [
         "OutOfcpu: node a rejected the pod and is left alone for a while"
     ]
+
+
+def test_a_node_whose_kubelet_rejects_our_pod_is_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its watch may be late: what the API server says now is believed at once."""
+    world = World(node("a"), pod("first"))
+    get = world.cluster.get
+
+    async def with_less_room(resource: Resource, namespace: str, name: str) -> dict[str, Any]:
+        found = await get(resource, namespace, name)
+        if resource is not NODES:
+            return found
+        return {**found, "status": {**found["status"], "allocatable": {"cpu": "7m"}}}
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(1)
+        monkeypatch.setattr(world.cluster, "get", with_less_room)
+        Kubelet(world.cluster).reject("default", "first")
+        await world.clock.sleep(1)
+        table = world.scheduler.cache.table
+        assert table.node(table.row_of["a"]).status.allocatable == {"cpu": "7m"}
+
+    world.run(story)
 
 
 def test_a_pod_of_another_scheduler_that_is_rejected_rests_nobody() -> None:

@@ -19,7 +19,7 @@ def configuration(**fields: Any) -> SchedulerConfiguration:
 
 
 def test_configz_holds_the_completed_configuration_under_kubes_name() -> None:
-    shown = ActiveConfiguration(configuration(), lambda *_: None).configz()
+    shown = ActiveConfiguration(configuration()).configz()
 
     assert shown["componentconfig"]["kind"] == KIND
     assert shown["componentconfig"]["profiles"][0]["schedulerName"] == "default-scheduler"
@@ -27,19 +27,21 @@ def test_configz_holds_the_completed_configuration_under_kubes_name() -> None:
     assert msgspec.json.encode(shown)
 
 
-def test_each_configuration_in_force_is_told_with_its_digest() -> None:
-    told: list[tuple[int, str]] = []
+def test_each_configuration_in_force_is_counted_and_shown_with_its_digest() -> None:
     first, second = configuration(), configuration(podMaxBackoffSeconds=20)
-    in_force = ActiveConfiguration(
-        first, lambda generation, digest: told.append((generation, digest))
-    )
-    in_force.replace(second)
-    in_force.replace(first)
+    in_force = ActiveConfiguration(first)
+    shown = [in_force.configz()["moorage"]]
+    for following in (second, first):
+        in_force.replace(following)
+        shown.append(in_force.configz()["moorage"])
 
     one, two = configz.configuration_digest(first), configz.configuration_digest(second)
     assert one != two
-    assert told == [(1, one), (2, two), (3, one)]
-    assert in_force.configz()["moorage"] == {"generation": 3, "digest": one}
+    assert shown == [
+        {"generation": 1, "digest": one},
+        {"generation": 2, "digest": two},
+        {"generation": 3, "digest": one},
+    ]
 
 
 def test_private_keys_are_not_shown() -> None:
@@ -50,7 +52,7 @@ def test_private_keys_are_not_shown() -> None:
         "enableHTTPS": True,
         "tlsConfig": {"certData": "YQ==", "keyData": "c2VjcmV0"},
     }
-    shown = ActiveConfiguration(configuration(extenders=[extender]), lambda *_: None).configz()
+    shown = ActiveConfiguration(configuration(extenders=[extender])).configz()
 
     assert shown["componentconfig"]["extenders"][0]["tlsConfig"]["keyData"] == "REDACTED"
     assert b"c2VjcmV0" not in msgspec.json.encode(shown)

@@ -5,7 +5,7 @@
     group_claims        claims of a pod group, reserved for the group as a whole
     claim_state         what one attempt knows of the pod's claims
     claim_columns       what pods that ask for the same get on each node, kept between attempts
-    node_questions      what a pod asks of each node
+    node_questions      the device requests of a pod, node by node
     shared_verdicts     whether a node has what is asked, for all who ask under other names
     stale_rows          rows of which something has changed that a search depends on
     extended_resources  extended resources that device classes stand for, as claims

@@ -1,4 +1,4 @@
-"""What a pod asks of each node.
+"""The device requests of a pod, node by node.
 
 Claims ask for the same everywhere. Extended resources ask for devices where a node does not offer
 them by a device plugin, so what is asked differs by the resources that a node lacks.

@@ -1,4 +1,4 @@
-"""Which claim a pod waits for: a change of any other is none of its business."""
+"""Which claim a pod waits for; events about other claims cannot help it."""
 
 from typing import Final
 

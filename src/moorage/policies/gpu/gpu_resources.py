@@ -1,4 +1,4 @@
-"""GPU resources: how many GPUs a pod requests, and how many a node has and has free."""
+"""GPU resources: how many GPUs a pod requests, and how many a node has."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -40,15 +40,7 @@ def requested_gpus(pod: PodInfo, table: NodeTable, names: Iterable[str]) -> int:
 
 def offered_gpus(nodes: Nodes, names: Iterable[str]) -> NDArray[np.int64]:
     """How many GPUs each node has.  int64 (node)"""
-    return _total(nodes.allocatable, nodes, names)
-
-
-def free_gpus(nodes: Nodes, names: Iterable[str]) -> NDArray[np.int64]:
-    """How many of them no pod has asked for.  int64 (node)"""
-    return _total(nodes.free, nodes, names)
-
-
-def _total(column: NDArray[np.int64], nodes: Nodes, names: Iterable[str]) -> NDArray[np.int64]:
-    known = [index for index in gpu_indices(nodes.table, names) if index < len(column)]
-    total: NDArray[np.int64] = column[known].sum(axis=0)
+    offered = nodes.allocatable
+    known = [index for index in gpu_indices(nodes.table, names) if index < len(offered)]
+    total: NDArray[np.int64] = offered[known].sum(axis=0)
     return total

@@ -1,4 +1,4 @@
-"""Which GPUs of a node are taken, by NUMA domain, where the device columns are not the last word.
+"""Which GPUs of a node are taken, by NUMA domain, where the device columns do not tell.
 
 Where a NodeResourceTopology of a node is served, that is what is free: the kubelet says so. Pods
 that came later take what their devices are of. Resources that are no devices of the columns (MIG

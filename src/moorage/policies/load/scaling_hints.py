@@ -32,11 +32,15 @@ Amounts = dict[int, int]
 
 
 class ScalingHint(NamedTuple):
-    """A node to add: of which type and where, and that in words."""
+    """A node to add: of which type and where, and that in words.
+
+    `fits` tells whether there are such nodes; nodes without a label for their type have none, too.
+    """
 
     instance_type: str
     zone: str
     words: str
+    fits: bool
 
 
 class NodeShape(NamedTuple):
@@ -68,10 +72,10 @@ def scaling_hint(cache: Cache, pod: PodInfo, shapes: Iterable[NodeShape]) -> Sca
     where = f" in zone {zone}, {why}," if zone else ""
     if chosen is not None:
         words = f"a node of type {chosen.instance_type or 'as there are'}{where} would take the pod"
-        return ScalingHint(chosen.instance_type, zone, words)
+        return ScalingHint(chosen.instance_type, zone, words, fits=True)
     amounts = ", ".join(_amount(cache.table, index, amount) for index, amount in asked.items())
     words = f"no type of node is large enough: one with {amounts}{where} would take the pod"
-    return ScalingHint(NO_TYPE, zone, words)
+    return ScalingHint(NO_TYPE, zone, words, fits=False)
 
 
 def nodes_to_add(
@@ -80,13 +84,18 @@ def nodes_to_add(
     """How many nodes of which type, and where; of no type at all, one for each pod."""
     known = {shape.instance_type: shape for shape in shapes}
     asked: dict[tuple[str, str], Amounts] = defaultdict(lambda: defaultdict(int))
-    pods: dict[tuple[str, str], int] = defaultdict(int)
+    found: dict[tuple[str, str], int] = defaultdict(int)
     for pod in waiting:
         hint = scaling_hint(cache, pod, known.values())
-        pods[hint[:2]] += 1
+        key = (hint.instance_type, hint.zone)
+        if not hint.fits:
+            found[key] += 1
+            continue
         for index, amount in pod.requests:
-            asked[hint[:2]][index] += amount
-    return {key: _count(known.get(key[0]), asked[key], pods[key]) for key in pods}
+            asked[key][index] += amount
+    for key, amounts in asked.items():
+        found[key] += _count(known[key[0]], amounts)
+    return dict(found)
 
 
 def node_shapes(table: NodeTable) -> list[NodeShape]:
@@ -143,12 +152,11 @@ def _only_zone(selector: NodeSelector | None) -> str:
     """The zone that every term asks for, if it is one."""
     if selector is None:
         return ""
-    zones = {
-        each.values
+    by_term = [
+        {e.values for e in term.match_expressions if e.key == ZONE_LABEL and e.operator == "In"}
         for term in selector.node_selector_terms
-        for each in term.match_expressions
-        if each.key == ZONE_LABEL and each.operator == "In"
-    }
+    ]
+    zones = set().union(*by_term) if all(by_term) else set()
     (only,) = zones if len(zones) == 1 else ((),)
     return only[0] if len(only) == 1 else ""
 
@@ -164,11 +172,10 @@ def _size(shape: NodeShape) -> tuple[int, ...]:
     return devices, shape.offered.get(CPU, 0), shape.offered.get(MEMORY, 0)
 
 
-def _count(shape: NodeShape | None, asked: Amounts, pods: int) -> int:
-    if shape is None or not shape.offered:
-        return pods
+def _count(shape: NodeShape, asked: Amounts) -> int:
+    """How many nodes of a shape offer all of it, at least one."""
     parts = [asked[index] / amount for index, amount in shape.offered.items() if amount]
-    return max(math.ceil(max(parts, default=0)), 1) if pods else 0
+    return max(math.ceil(max(parts, default=0)), 1)
 
 
 def _amount(table: NodeTable, index: int, amount: int) -> str:
