@@ -4,6 +4,8 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
+
 from moorage import (
     SKIP,
     Bind,
@@ -117,6 +119,28 @@ def test_a_binding_that_waits_too_long_is_given_up() -> None:
 
     assert ended.nodes["p1"] == ""
     assert "took longer than its bindDeadline of 5s" in ended.said("p1")[0]
+
+
+class AwaitsWhatWasCancelled(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        if not is_good(pod) and "asked" not in cycle.shared:
+            cycle.shared["asked"] = True
+            asking = asyncio.ensure_future(asyncio.sleep(1))
+            asking.cancel()
+            await asking
+        return None
+
+
+@pytest.mark.parametrize("limit", ["0s", "5s"])
+def test_a_binding_that_awaits_what_was_cancelled_is_tried_again(limit: str) -> None:
+    guard = PluginGuard(bind_deadline=Duration.parse(limit), failure_threshold=0)
+
+    ended = run(AwaitsWhatWasCancelled(), guard=guard, pods=2)
+
+    assert ended.nodes == {"p0": "a", "p1": "a"}
+    assert ended.said("p1")[0].startswith(
+        "running PreBind plugin 'AwaitsWhatWasCancelled': CancelledError (in pre_bind, line "
+    )
 
 
 class TakesItsTime(PreBind, frozen=True):
