@@ -102,10 +102,16 @@ def _stepwise(
 
 def _run_to_next_await(
     resume: Callable[[Any], Any], value: Any
-) -> tuple[bool, Any, ApiError | None]:
+) -> tuple[bool, Any, BaseException | None]:
+    """Whether it has ended, what it answered or awaits, and what it raised that is not its fault:
+    that the API server refused, or what it was told itself (it is cancelled, or closed)."""
     try:
         return False, resume(value), None
     except StopIteration as stop:
         return True, stop.value, None
-    except ApiError as error:
+    except (ApiError, asyncio.CancelledError) as error:
+        return True, None, error
+    except GeneratorExit as error:
+        if error is not value:
+            raise
         return True, None, error

@@ -10,6 +10,7 @@ from moorage import (
     SKIP,
     Bind,
     Cycle,
+    Filter,
     Node,
     Permit,
     Pod,
@@ -141,6 +142,50 @@ def test_a_binding_that_awaits_what_was_cancelled_is_tried_again(limit: str) -> 
     assert ended.said("p1")[0].startswith(
         "running PreBind plugin 'AwaitsWhatWasCancelled': CancelledError (in pre_bind, line "
     )
+
+
+class Panics(BaseException):
+    """As extensions written in Rust raise."""
+
+
+def raises_at(point: type[Plugin], hook: str, kind: type[BaseException]) -> Plugin:
+    def raise_it(self: Plugin, *args: Any) -> None:
+        if not is_good(next(each for each in args if isinstance(each, Pod))):
+            raise kind("out of coffee")
+
+    async def raise_it_later(self: Plugin, *args: Any) -> None:
+        await asyncio.sleep(0)
+        raise_it(self, *args)
+
+    body = {hook: raise_it_later if hook in ("pre_bind", "bind") else raise_it}
+    return type("Raises", (point,), body, frozen=True)()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("kind", [asyncio.CancelledError, GeneratorExit, Panics])
+@pytest.mark.parametrize(
+    ("point", "hook"),
+    [
+        (PreEnqueue, "pre_enqueue"),
+        (Filter, "filter"),
+        (Reserve, "reserve"),
+        (Permit, "permit"),
+        (PreBind, "pre_bind"),
+    ],
+)
+def test_what_is_no_exception_is_no_other_pods_fault_either(
+    point: type[Plugin], hook: str, kind: type[BaseException]
+) -> None:
+    pods = pod("p2"), pod("p1"), pod("p0")
+
+    ended = schedule(
+        node("a"), *pods, plugins=[raises_at(point, hook, kind)], guard=SOON, seconds=30
+    )
+
+    assert ended.nodes == {"p0": "a", "p1": "", "p2": ""}
+    if hook != "pre_enqueue":
+        said = ended.said("p1")[0]
+        assert f"{kind.__name__}: out of coffee" in said
+        assert "raise an ordinary exception" in said
 
 
 class TakesItsTime(PreBind, frozen=True):
