@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from moorage.app import built_in_plugins
+from moorage.cli.command_exit import BAD_INPUT
 from moorage.explain.evaluator import CaseError, evaluate
 from moorage.framework.plugin_registry import Registry
 
@@ -18,7 +19,8 @@ def evaluate_command() -> None:
     A case holds a cluster and one pod, as plain Kubernetes objects: `nodes`, `pods`, `pod`, and
     whatever else matters (`namespaces`, `persistentVolumeClaims`, `config` ...). The outcome tells
     who rejected which node and why, every score, and what preemption would do. A case that cannot
-    be read gives an outcome with an `error`, and the rest goes on.
+    be decided gives an outcome with an `error`, and the rest goes on; how many there were is said
+    on standard error, and the exit code is 2.
 
     \b
     Example:
@@ -26,10 +28,16 @@ def evaluate_command() -> None:
     """
     known = built_in_plugins.installed()
     encode = msgspec.json.Encoder().encode
+    cases = failed = 0
     for number, line in enumerate(sys.stdin.buffer, start=1):
         if line.strip():
-            sys.stdout.buffer.write(encode(_outcome(line, number, known)) + b"\n")
+            outcome = _outcome(line, number, known)
+            sys.stdout.buffer.write(encode(outcome) + b"\n")
+            cases, failed = cases + 1, failed + ("error" in outcome)
     sys.stdout.buffer.flush()
+    if failed:
+        click.echo(f"error: {failed} of {cases} cases could not be decided", err=True)
+        sys.exit(BAD_INPUT)
 
 
 def _outcome(line: bytes, number: int, known: Registry) -> dict[str, object]:

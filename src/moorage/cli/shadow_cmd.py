@@ -10,6 +10,7 @@ import click
 from moorage.app import inputs
 from moorage.app.config_bundle import ConfigBundle
 from moorage.cli import comparison_output
+from moorage.cli.command_exit import FAILED
 from moorage.cli.common import CONTEXT, PLUGIN, PORT, TABLE_OR_JSON, exit_on_bad_input, warn
 from moorage.cli.record_options import RecordTo, record_options, recording_to
 from moorage.cli.scenario_options import CONFIGS, read_configurations
@@ -83,7 +84,7 @@ def shadow_command(
     cluster as it was just before; then the real decision is believed. Beside that, each has a
     world of its own, where it decides all along. Only get, list and watch are asked of the
     cluster. Ctrl-C ends it, and what was found out is shown. The exit code is 2 where
-    the cluster was never read.
+    the cluster was never read, and 1 where a plugin failed; what it raised is told.
 
     \b
     Examples:
@@ -125,6 +126,8 @@ def shadow_command(
         comparison_output.write_json(found.as_data())
     else:
         print_findings(found)
+    if comparison_output.say_what_failed(found.worlds) or found.has_failed_judgements:
+        sys.exit(FAILED)
 
 
 def _seconds(length: str | None) -> float | None:

@@ -11,7 +11,9 @@ OnPluginError = Callable[[str, PluginError], None]
 
 
 def plugin_error(plugin: str, point: str, error: Exception) -> PluginError:
-    """The error in the words of the one who has to be told."""
+    """The error in the words of the one who has to be told; what names its plugin already stays."""
+    if isinstance(error, PluginError):
+        return error
     detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     found = PluginError(plugin, point, detail)
     found.__cause__ = error

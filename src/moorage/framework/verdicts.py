@@ -10,6 +10,8 @@ costs the pod one attempt, and names the plugin and the extension point.
 """
 
 import enum
+import math
+from numbers import Real
 from typing import Final
 
 import msgspec
@@ -78,6 +80,10 @@ class Wait(msgspec.Struct, frozen=True):
     a quarter of an hour at most."""
 
     seconds: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.seconds, Real) or math.isnan(self.seconds):
+            raise ValueError(f"Wait({self.seconds!r}): say how many seconds, as a number")
 
 
 class Nominated(msgspec.Struct, frozen=True):

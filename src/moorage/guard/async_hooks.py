@@ -8,14 +8,17 @@ import asyncio
 import inspect
 import types
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any
+from typing import Any, Final
 
 from moorage.guard import answer_checks
 from moorage.guard.answer_checks import WrongAnswer
+from moorage.guard.breaker_events import error_text
 from moorage.guard.hook_wrappers import Function, Wrapper
 from moorage.guard.plugin_guard import BINDING, Guard, Hook, LeftOut
 from moorage.guard.read_only_objects import seal
 from moorage.watch.api_errors import ApiError
+
+CANCELLED: Final = "what it awaits was cancelled: catch that, and raise an ordinary exception"
 
 
 def wrap_async_hook(point: str, left_out: Any) -> Wrapper:
@@ -51,7 +54,7 @@ def _start(function: Function, *args: Any) -> Coroutine[Any, Any, Any]:
 async def _bounded(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]) -> Any:
     limit = guard.terms.bind_deadline
     if limit <= 0:
-        return await _stepwise(guard, hook, pod, work)
+        return await _run(guard, hook, pod, work)
     working = asyncio.ensure_future(_run(guard, hook, pod, work))
     alarm = asyncio.ensure_future(guard.sleep(limit.seconds))
     try:
@@ -66,7 +69,15 @@ async def _bounded(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any,
 
 
 async def _run(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]) -> Any:
-    return await _stepwise(guard, hook, pod, work)
+    """A cancellation that nobody asked for is the plugin's own: of something that it awaited."""
+    try:
+        return await _stepwise(guard, hook, pod, work)
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        detail = f"{error_text(error)}: {CANCELLED}"
+        raise guard.failed(hook, pod, "raised", detail) from error
 
 
 @types.coroutine
@@ -91,10 +102,16 @@ def _stepwise(
 
 def _run_to_next_await(
     resume: Callable[[Any], Any], value: Any
-) -> tuple[bool, Any, ApiError | None]:
+) -> tuple[bool, Any, BaseException | None]:
+    """Whether it has ended, what it answered or awaits, and what it raised that is not its fault:
+    that the API server refused, or what it was told itself (it is cancelled, or closed)."""
     try:
         return False, resume(value), None
     except StopIteration as stop:
         return True, stop.value, None
-    except ApiError as error:
+    except (ApiError, asyncio.CancelledError) as error:
+        return True, None, error
+    except GeneratorExit as error:
+        if error is not value:
+            raise
         return True, None, error

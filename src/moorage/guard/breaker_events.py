@@ -83,19 +83,20 @@ def error_place(error: BaseException) -> str:
 
 
 def is_plugins_own_exit(error: BaseException) -> bool:
-    """Whether a plugin tried to end the process, rather than a user who pressed Ctrl-C.
-
-    The command line raises a kind of KeyboardInterrupt of its own for the latter.
+    """Whether a plugin raised what no `except Exception` catches: it tried to end the process, or
+    a library of its does so (a panic in Rust, a timeout of gevent's), rather than Moorage, or a
+    user who pressed Ctrl-C: the command line raises a kind of KeyboardInterrupt of its own.
     """
-    return type(error) in (SystemExit, KeyboardInterrupt)
+    return not isinstance(error, Exception) and not type(error).__module__.startswith("moorage.")
 
 
 def exit_text(error: BaseException) -> str:
-    """What became of an attempt to end the process."""
-    return (
-        f"{error_text(error)}: a plugin may not end the process: answer a Rejection, or raise an "
-        "ordinary exception"
-    )
+    """What became of an attempt to end the process, or the task."""
+    if isinstance(error, SystemExit | KeyboardInterrupt):
+        remedy = "a plugin may not end the process: answer a Rejection, or raise an "
+    else:
+        remedy = "it would end the scheduler, being no Exception: catch it, and raise an "
+    return f"{error_text(error)}: {remedy}ordinary exception"
 
 
 def switched_off_text(breaker: Breaker) -> str:

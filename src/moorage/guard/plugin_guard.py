@@ -139,7 +139,7 @@ class Guard:
             raise self.failed(hook, pod, "mutation", detail) from error
         except Exception as error:
             raise self.failed(hook, pod, "raised", error_text(error)) from error
-        except (SystemExit, KeyboardInterrupt) as error:
+        except BaseException as error:
             if not is_plugins_own_exit(error):
                 raise
             raise self.failed(hook, pod, "raised", exit_text(error)) from error

@@ -24,8 +24,10 @@ FULL: Final = 5_000
 MOST_WAITING: Final = 1 << 20
 """How many entries may wait for a disk that does not keep up, before recording ends."""
 
-SLOW_DISK: Final = (
-    "{} entries wait for the disk: recording has ended, and scheduling goes on without it"
+SLOW_DISK: Final = "{} entries wait for the disk"
+ENDED: Final = (
+    "{folder}: {why}: recording has ended, and scheduling goes on without it; what is there can be "
+    "replayed; make room and restart to record on"
 )
 ALL: Final = Retention()
 THREAD: Final = "recording"
@@ -102,7 +104,7 @@ class Journal:
             step()
         except OSError as error:
             if not self.trouble:
-                self._give_up(f"{error.strerror or error}: recording has ended")
+                self._give_up(error.strerror or str(error))
         if self.trouble:
             self._waiting.clear()
 
@@ -146,8 +148,8 @@ class Journal:
         self._kept.prune(self._writer.folder, time.time())
 
     def _give_up(self, why: str) -> None:
-        self.trouble = why
-        self._failed(why)
+        self.trouble = ENDED.format(folder=self._writer.folder, why=why)
+        self._failed(self.trouble)
 
 
 def as_frame(entries: Sequence[bytes]) -> bytes:

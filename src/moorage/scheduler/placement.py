@@ -8,7 +8,7 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.plugin_errors import as_plugin_error
 from moorage.framework.queued_pod import QueuedPod
-from moorage.framework.verdicts import PluginError, Rejection, SchedulingError, Wait
+from moorage.framework.verdicts import PluginError, Rejection, Wait
 
 MOST_SECONDS_AT_PERMIT: Final = 15 * 60.0
 """Longer than that no plugin may hold a pod, which has room on a node all the time."""
@@ -38,7 +38,7 @@ def place(
         timer.step("Reserve")
         answer = reserve(profile, cycle, node)
         waits = permit(profile, cycle, node) if answer is None else {}
-    except SchedulingError:
+    except Exception:
         timer.step("", "Error")
         unplace(profile, cycle, node)
         raise

@@ -128,7 +128,8 @@ class Shadow:
     def findings(self) -> Findings:
         """What was found out; nothing is measured any more afterwards."""
         now = self._clock.now()
-        return findings(self.began, now, self.tallies, self.unseen, self.meters)
+        errors = {name: world.errors for name, world in self.worlds.items()}
+        return findings(self.began, now, self.tallies, self.unseen, self.meters, errors)
 
     async def _until_synced(self) -> None:
         while not self._is_seen():

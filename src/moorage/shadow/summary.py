@@ -8,6 +8,7 @@ import msgspec
 from moorage import __version__
 from moorage.kpi import summary as kpi_summary
 from moorage.kpi.meter import Meter
+from moorage.shadow.judgement import Agreement
 from moorage.shadow.tally import Tally, TallyData, data_of
 from moorage.shadow.unseen import Span, Unseen
 from moorage.simulate.comparison import Comparison, compare
@@ -43,6 +44,11 @@ class Findings(msgspec.Struct, frozen=True):
         )
         return {**data, "worlds": self.worlds.as_data()}
 
+    @property
+    def has_failed_judgements(self) -> bool:
+        """Whether a plugin failed where a decision was judged."""
+        return any(tally.counts.get(Agreement.FAILED.value) for tally in self.one_step)
+
     def kpis(self, world: str) -> dict[str, Any]:
         """The KPIs of one world."""
         return next(each.kpis for each in self.worlds.configurations if each.name == world)
@@ -54,11 +60,14 @@ def findings(
     tallies: Mapping[str, Tally],
     unseen: Unseen,
     meters: Mapping[str, Meter],
+    errors: Mapping[str, tuple[str, ...]],
 ) -> Findings:
-    """Close everything, and read it."""
+    """Close everything, and read it. Meters and errors are by world."""
     unseen.close(ended)
     nodes = next(iter(meters.values())).costs.present
-    runs = {name: [run_of(meter, began, ended)] for name, meter in meters.items()}
+    runs = {
+        name: [run_of(meter, began, ended, errors.get(name, ()))] for name, meter in meters.items()
+    }
     return Findings(
         __version__,
         began,

@@ -33,6 +33,14 @@ def test_a_bad_line_is_an_outcome_with_an_error_and_the_rest_goes_on() -> None:
     assert third["feasible"] == ["b"]
     assert third["rejected"]["a"]["reasons"] == ["Insufficient cpu"]
     assert third["best"] == ["b"]
+    assert result.exit_code == 2
+    assert result.stderr == "error: 2 of 3 cases could not be decided\n"
+
+
+def test_cases_that_are_all_decided_end_with_0_and_say_nothing_else() -> None:
+    result = CliRunner().invoke(main, ["evaluate"], input=json.dumps(CASE))
+
+    assert (result.exit_code, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

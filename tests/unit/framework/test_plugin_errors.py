@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.framework.plugin_errors import as_plugin_error
+from moorage.framework.plugin_errors import as_plugin_error, plugin_error
 from moorage.framework.verdicts import PluginError
 
 
@@ -22,3 +22,9 @@ def test_a_plugin_error_stays_as_it_is_and_is_not_its_own_cause() -> None:
 
     assert raised.value is found
     assert raised.value.__cause__ is None
+
+
+def test_what_names_its_plugin_already_does_not_name_it_twice() -> None:
+    found = PluginError("Zones", "PreEnqueue", "KeyError: 'zone'")
+
+    assert plugin_error("Zones", "PreEnqueue", found) is found

@@ -4,10 +4,13 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
+
 from moorage import (
     SKIP,
     Bind,
     Cycle,
+    Filter,
     Node,
     Permit,
     Pod,
@@ -117,6 +120,72 @@ def test_a_binding_that_waits_too_long_is_given_up() -> None:
 
     assert ended.nodes["p1"] == ""
     assert "took longer than its bindDeadline of 5s" in ended.said("p1")[0]
+
+
+class AwaitsWhatWasCancelled(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        if not is_good(pod) and "asked" not in cycle.shared:
+            cycle.shared["asked"] = True
+            asking = asyncio.ensure_future(asyncio.sleep(1))
+            asking.cancel()
+            await asking
+        return None
+
+
+@pytest.mark.parametrize("limit", ["0s", "5s"])
+def test_a_binding_that_awaits_what_was_cancelled_is_tried_again(limit: str) -> None:
+    guard = PluginGuard(bind_deadline=Duration.parse(limit), failure_threshold=0)
+
+    ended = run(AwaitsWhatWasCancelled(), guard=guard, pods=2)
+
+    assert ended.nodes == {"p0": "a", "p1": "a"}
+    assert ended.said("p1")[0].startswith(
+        "running PreBind plugin 'AwaitsWhatWasCancelled': CancelledError (in pre_bind, line "
+    )
+
+
+class Panics(BaseException):
+    """As extensions written in Rust raise."""
+
+
+def raises_at(point: type[Plugin], hook: str, kind: type[BaseException]) -> Plugin:
+    def raise_it(self: Plugin, *args: Any) -> None:
+        if not is_good(next(each for each in args if isinstance(each, Pod))):
+            raise kind("out of coffee")
+
+    async def raise_it_later(self: Plugin, *args: Any) -> None:
+        await asyncio.sleep(0)
+        raise_it(self, *args)
+
+    body = {hook: raise_it_later if hook in ("pre_bind", "bind") else raise_it}
+    return type("Raises", (point,), body, frozen=True)()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("kind", [asyncio.CancelledError, GeneratorExit, Panics])
+@pytest.mark.parametrize(
+    ("point", "hook"),
+    [
+        (PreEnqueue, "pre_enqueue"),
+        (Filter, "filter"),
+        (Reserve, "reserve"),
+        (Permit, "permit"),
+        (PreBind, "pre_bind"),
+    ],
+)
+def test_what_is_no_exception_is_no_other_pods_fault_either(
+    point: type[Plugin], hook: str, kind: type[BaseException]
+) -> None:
+    pods = pod("p2"), pod("p1"), pod("p0")
+
+    ended = schedule(
+        node("a"), *pods, plugins=[raises_at(point, hook, kind)], guard=SOON, seconds=30
+    )
+
+    assert ended.nodes == {"p0": "a", "p1": "", "p2": ""}
+    if hook != "pre_enqueue":
+        said = ended.said("p1")[0]
+        assert f"{kind.__name__}: out of coffee" in said
+        assert "raise an ordinary exception" in said
 
 
 class TakesItsTime(PreBind, frozen=True):

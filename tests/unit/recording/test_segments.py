@@ -120,7 +120,10 @@ def test_a_disk_that_fails_ends_the_recording_and_nothing_else(tmp_path: Path) -
     made.close()
     made.write(Clock(2.0))
 
-    assert said == ["No space left on device: recording has ended"]
+    assert said == [
+        f"{tmp_path / 'full'}: No space left on device: recording has ended, and scheduling goes "
+        "on without it; what is there can be replayed; make room and restart to record on"
+    ]
 
 
 def test_attempts_are_found_in_what_was_kept(framed: Path) -> None:

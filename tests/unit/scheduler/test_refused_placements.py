@@ -1,5 +1,9 @@
 """Pods that were placed, and are refused at Permit or at PreBind."""
 
+import math
+
+import pytest
+
 from moorage import (
     Cycle,
     Node,
@@ -13,6 +17,7 @@ from moorage import (
 )
 from moorage.framework.events import ASSIGNED_POD_DELETE, EventHint
 from moorage.observe.records import Result
+from moorage.scheduler import placement
 from moorage.testing import node, pod
 from tests.unit.scheduler.test_scheduler import World, settle
 
@@ -73,6 +78,58 @@ class WaitsForRoom(Permit, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         return (EventHint(ASSIGNED_POD_DELETE),)
+
+
+class WaitsAText(Permit, frozen=True):
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Wait:
+        return Wait("5")  # type: ignore[arg-type]
+
+
+class WaitsForNoNumber(Permit, frozen=True):
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Wait:
+        return Wait(math.nan)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "shown"),
+    [
+        pytest.param(WaitsAText, "'5'", id="a text"),
+        pytest.param(WaitsForNoNumber, "nan", id="what is no number"),
+    ],
+)
+def test_who_waits_for_no_number_of_seconds_is_named_and_the_pod_tried_again(
+    plugin: type[Permit], shown: str
+) -> None:
+    world = World(node("a"), pod("web"), plugins=(plugin,))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(5)
+
+    scheduler = world.run(story)
+
+    assert len(world.attempts) > 1
+    assert world.attempts[0].message.startswith(
+        f"running Permit plugin '{plugin.__name__}': "
+        f"ValueError: Wait({shown}): say how many seconds, as a number (in permit, "
+    )
+    assert not scheduler.cache.assumed
+
+
+def test_a_fault_of_ours_at_permit_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> None:
+        raise KeyError("ours")
+
+    monkeypatch.setattr(placement, "permit", breaks)
+    world = World(node("a"), pod("web"), plugins=(Reserves,))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(5)
+
+    scheduler = world.run(story)
+
+    assert {attempt.message for attempt in world.attempts} == {"internal error: KeyError: 'ours'"}
+    assert world.profiles["default-scheduler"].shared["story"][:2] == ["reserved", "unreserved"]
+    assert not scheduler.cache.assumed
 
 
 def test_a_pod_that_nobody_permits_is_not_woken_by_leaving_its_own_node() -> None:

@@ -2,12 +2,16 @@
 
 import asyncio
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
+from moorage.cli import shadow_cmd
+from moorage.cli.main import main
 from moorage.clock import VirtualClock, run_virtual
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
@@ -220,3 +224,69 @@ def test_preempted_pods_wait_again_in_the_worlds_that_evict_them(judging: Candid
     assert found.kpis(judging.name)["evictions"] == 1
     assert found.one_step[0].counts["preempts"] == 1
     assert found.one_step[0].agreeing == 3
+
+
+RAISES = """
+from moorage import {point}
+
+class Raises({point}, frozen=True):
+    def {hook}(self, cycle, pod, node):
+        raise RuntimeError("out of coffee")
+"""
+WITH_RAISES = b"""
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Raises}]}}
+"""
+
+
+def raising(folder: Path, point: str) -> Candidate:
+    file = folder / "raises.py"
+    file.write_text(RAISES.format(point=point, hook=point.lower()))
+    file.chmod(0o600)
+    return Candidate("raising", "raising.yaml", WITH_RAISES, (str(file),))
+
+
+def test_what_plugins_raise_in_a_world_of_their_own_is_told(tmp_path: Path) -> None:
+    found = shadowed([pod(1), pod(2)], raising(tmp_path, "Reserve"))
+
+    error, *_ = found.worlds.configurations[1].seeds[0].errors
+    assert error.startswith("running Reserve plugin 'Raises': RuntimeError: out of coffee")
+    assert not found.has_failed_judgements
+
+
+def test_a_plugin_that_fails_at_a_judgement_is_told(tmp_path: Path) -> None:
+    found = shadowed([pod(1)], raising(tmp_path, "Filter"))
+
+    assert found.has_failed_judgements
+    assert found.one_step[0].disagreements[0].reason.startswith("running Filter plugin 'Raises'")
+
+
+@pytest.mark.parametrize(
+    ("point", "code"),
+    [
+        pytest.param("Reserve", 1, id="in a world of its own"),
+        pytest.param("Filter", 1, id="at a judgement"),
+        pytest.param("", 0, id="nowhere"),
+    ],
+)
+def test_the_command_ends_with_1_where_a_plugin_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, code: int
+) -> None:
+    found = shadowed([pod(1)], raising(tmp_path, point) if point else DEFAULT)
+
+    async def ended(*_: object) -> Findings:
+        return found
+
+    monkeypatch.setattr(shadow_cmd, "run_shadow", ended)
+    kubeconfig = tmp_path / "kubeconfig.yaml"
+    kubeconfig.write_text(
+        "{apiVersion: v1, kind: Config, current-context: a,"
+        " clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}],"
+        " contexts: [{name: a, context: {cluster: a, user: a}}], users: [{name: a, user: {}}]}"
+    )
+    result = CliRunner().invoke(main, ["shadow", "--kubeconfig", str(kubeconfig)])
+
+    assert result.exit_code == code, result.output
+    assert ("out of coffee" in result.output) is bool(point)
