@@ -19,7 +19,8 @@ class PodsInPreBind:
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[Any]] = {}
-        self._called_back: set[str] = set()
+        self._called_back: dict[str, asyncio.Event] = {}
+        """Set when the work has ended."""
 
     async def run(self, uid: str, work: Coroutine[Any, Any, T]) -> T:
         """Do the work, unless the pod is called back meanwhile: then SchedulingError is raised."""
@@ -35,18 +36,22 @@ class PodsInPreBind:
             raise SchedulingError(PREEMPTED) from None
         finally:
             del self._tasks[uid]
-            self._called_back.discard(uid)
+            ended = self._called_back.pop(uid, None)
+            if ended is not None:
+                ended.set()
 
     def __contains__(self, uid: object) -> bool:
         return uid in self._tasks
 
-    def call_back(self, uid: str) -> bool:
-        """Stop the work for a pod; False where there is none."""
+    async def call_back(self, uid: str) -> bool:
+        """Stop the work for a pod, and wait until it has ended; False where there is none."""
         task = self._tasks.get(uid)
         if task is None:
             return False
-        self._called_back.add(uid)
-        task.cancel()
+        if uid not in self._called_back:
+            self._called_back[uid] = asyncio.Event()
+            task.cancel()
+        await self._called_back[uid].wait()
         return True
 
 
@@ -71,10 +76,13 @@ class WaitingPod:
     def reject(self, plugin: str, reason: str) -> None:
         self._settle(unschedulable(reason).by(plugin))
 
-    def preempt(self) -> None:
-        """The place is needed for another pod; this one is retried after a back-off."""
-        if not self._answer.done():
-            self._answer.set_exception(SchedulingError(PREEMPTED))
+    def preempt(self) -> bool:
+        """The place is needed for another pod; this one is retried after a back-off. False: it was
+        let through or rejected just now."""
+        if self._answer.done():
+            return False
+        self._answer.set_exception(SchedulingError(PREEMPTED))
+        return True
 
     def _settle(self, answer: Rejection | None) -> None:
         if not self._answer.done():

@@ -106,10 +106,8 @@ class Diagnosis:
         if self.pre_filter is not None and self.pre_filter.message:
             why = self.pre_filter.message
         else:
-            parts = sorted(f"{count} {reason}" for reason, count in self.reasons().items())
-            why = ", ".join(parts)
-        text = f"0/{len(self.table)} nodes are available:"
-        text += f" {why}." if why else ""
+            why = _told(self.reasons())
+        text = _unavailable(len(self.table), why)
         return f"{text} {self.post_filter_message}" if self.post_filter_message else text
 
     def _decode(self, slot: int, code: int) -> Rejection:
@@ -117,6 +115,20 @@ class Diagnosis:
         if found is None:
             found = self._seen[(slot, code)] = self._decoders[slot](code)
         return found
+
+
+def message_of_one_node(rejection: Rejection) -> str:
+    """The text where a pod was refused on the node that was chosen for it."""
+    return _unavailable(1, _told(Counter(rejection.reasons)))
+
+
+def _told(reasons: Counter[str]) -> str:
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+
+
+def _unavailable(nodes: int, why: str) -> str:
+    text = f"0/{nodes} nodes are available:"
+    return f"{text} {why}." if why else text
 
 
 def _histogram(codes: NDArray[np.int32]) -> Iterator[tuple[int, int]]:

@@ -141,12 +141,13 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         return (EventHint(node, self._after_node_change, per_spec=True),)
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> Hint:
-        if self.enforced is not None and not node_selector_matches(self.enforced, new):
-            return Hint.SKIP
-        if not required_affinity_matches(pod, new):
-            return Hint.SKIP
-        was_matched = old is not None and required_affinity_matches(pod, old)
-        return Hint.SKIP if was_matched else Hint.QUEUE
+        was_matched = old is not None and self._matches(pod, old)
+        return Hint.QUEUE if self._matches(pod, new) and not was_matched else Hint.SKIP
+
+    def _matches(self, pod: Pod, node: Node) -> bool:
+        enforced = self.enforced
+        allowed = enforced is None or node_selector_matches(enforced, node)
+        return allowed and required_affinity_matches(pod, node)
 
 
 def named_nodes(pod: Pod) -> NodeNames | Rejection | None:

@@ -6,12 +6,13 @@
    by that one whether all are gone or going.
 3. If one cannot be evicted the last is spared: the preemptor will have to choose again.
 4. A victim that waits for permission, or is being made ready, is sent back to the queue, not
-   deleted; one that is gone already is fine, and nothing is said of it.
+   deleted, unless it is bound by then: it stays a pod like any other. One that is gone already is
+   fine, and nothing is said of it.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Literal, NamedTuple
 
 from moorage.api.meta import KubeObject
@@ -45,6 +46,14 @@ class Order(NamedTuple):
     by_api: bool = False
 
 
+class Hearing(NamedTuple):
+    """Who is told of the last victim, before it is evicted, and of each that was sent back to the
+    queue, once its node is free of it."""
+
+    last: Callable[[Pod], None]
+    sent_back: Callable[[Pod], None]
+
+
 class Evictor:
     """Carries out orders; `counts` has what became of victims, by (way, result)."""
 
@@ -65,25 +74,29 @@ class Evictor:
         self._preparing = preparing
         self.counts: Counter[tuple[str, str]] = Counter()
 
-    async def carry_out(
-        self, order: Order, victims: Sequence[Pod], last: Callable[[Pod], None]
-    ) -> bool:
-        """Evict every victim; `last` is told of the last one. False where one could not be."""
-        if not all(await asyncio.gather(*(self._mark(order, victim) for victim in victims))):
+    async def carry_out(self, order: Order, victims: Sequence[Pod], hear: Hearing) -> bool:
+        """Evict every victim. False where one could not be."""
+        held = {victim.uid for victim in victims if self._is_held(victim)}
+        marks = (self._mark(order, victim) for victim in victims if victim.uid not in held)
+        if not all(await asyncio.gather(*marks)):
             return False
         *others, final = victims
-        done = await asyncio.gather(*(self._evict(order, victim) for victim in others))
+        done = await asyncio.gather(*(self._evict(order, each, held, hear) for each in others))
         if not all(done):
             return False
-        last(final)
-        return await self._evict(order, final)
+        hear.last(final)
+        return await self._evict(order, final, held, hear)
+
+    def _is_held(self, victim: Pod) -> bool:
+        """Whether a victim is not bound yet: it is sent back, and not marked."""
+        return victim.uid in self._waiting or victim.uid in self._preparing
 
     async def _mark(self, order: Order, victim: Pod) -> bool:
         """Say on a victim that it is one; False where the API server refuses.
 
-        The Eviction API marks by itself, and one that is not bound yet is sent back.
+        The Eviction API marks by itself.
         """
-        if order.by_api or self._waiting.get(victim.uid) or victim.uid in self._preparing:
+        if order.by_api:
             return True
         now = self._clock.now()
         patch = status_patches.disruption_target_patch(victim, order.scheduler, now, order.what)
@@ -96,12 +109,15 @@ class Evictor:
             return False
         return True
 
-    async def _evict(self, order: Order, victim: Pod) -> bool:
-        """Delete one victim, and say so; False where the API server refuses."""
+    async def _evict(self, order: Order, victim: Pod, held: Container[str], hear: Hearing) -> bool:
+        """Send back or delete one victim, and say so; False where the API server refuses."""
         note = f"Preempted by {order.what} {order.preemptor.uid} on node {order.node}"
         way: Way = "eviction" if order.by_api else "deletion"
-        if self._calls_back(victim):
+        if await self._call_back(victim):
             way, result, note = "memory", "evicted", note + IN_MEMORY
+            hear.sent_back(victim)
+        elif victim.uid in held and not await self._mark(order, victim):
+            result = "failed"
         else:
             result = await self._remove(order, victim)
         self.counts[way, result] += 1
@@ -112,12 +128,14 @@ class Evictor:
             self._observers.evicted(_evicted(order, victim, way, self._clock.now()))
         return result != "failed"
 
-    def _calls_back(self, victim: Pod) -> bool:
+    async def _call_back(self, victim: Pod) -> bool:
         """Send back a victim that is not bound yet; False where there is no such victim."""
         waiting = self._waiting.get(victim.uid)
         if waiting is None:
-            return self._preparing.call_back(victim.uid)
-        waiting.preempt()
+            return await self._preparing.call_back(victim.uid)
+        if not waiting.preempt():
+            return False
+        await asyncio.sleep(0)  # it leaves its node, before anything else is attempted
         return True
 
     async def _remove(self, order: Order, victim: Pod) -> Result:

@@ -18,7 +18,7 @@ from moorage.framework.queued_pod import State
 from moorage.framework.verdicts import Nominated
 from moorage.observe.metric_families import Family
 from moorage.preemption.budget_ledger import BudgetLedger
-from moorage.preemption.evictor import Evictor, Order
+from moorage.preemption.evictor import Evictor, Hearing, Order
 from moorage.preemption.loop_guard import LoopGuard
 from moorage.preemption.metrics import PreemptionCounts, preemption_families
 from moorage.preemption.plugin import DefaultPreemption, running_preemptions
@@ -183,7 +183,8 @@ class Preemption(Feature):
         """Evict them for something that is no single pod; False: one stays, all count again."""
         by_api = settings_of(profile).eviction_api
         order = Order(profile.scheduler_name, preemptor, "cluster", what, by_api)
-        done = await self._evictor.carry_out(order, victims, lambda victim: None)
+        hear = Hearing(lambda victim: None, self._sent_back)
+        done = await self._evictor.carry_out(order, victims, hear)
         if not done:
             self._spare(victims)
         return done
@@ -198,6 +199,10 @@ class Preemption(Feature):
         self.ledger.refund(victims)
         for spared in self._others.spared:
             spared(victims)
+
+    def _sent_back(self, victim: Pod) -> None:
+        """A victim waits in the queue again: it leaves nothing, and may be a victim once more."""
+        self._spare([victim])
 
     def _reconsider(self) -> None:
         """Who is to be spared may have changed: whoever had to spare others looks again."""
@@ -214,7 +219,7 @@ class Preemption(Feature):
         def last(victim: Pod) -> None:
             running.last(pod.uid, victim.uid, lambda: self._is_there(victim))
 
-        done = await self._evictor.carry_out(order, victims, last)
+        done = await self._evictor.carry_out(order, victims, Hearing(last, self._sent_back))
         if not done:
             self._spare(victims)
             await self._clock.sleep(self._failed(pod.uid))

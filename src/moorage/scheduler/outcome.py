@@ -11,9 +11,16 @@ from moorage.clock import Clock
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.framework.diagnosis import message_of_one_node
 from moorage.framework.events import ASSIGNED_POD_DELETE
 from moorage.framework.queued_pod import QueuedPod
-from moorage.framework.verdicts import NoNodesError, PluginError, Rejection, SchedulingError
+from moorage.framework.verdicts import (
+    Code,
+    NoNodesError,
+    PluginError,
+    Rejection,
+    SchedulingError,
+)
 from moorage.observe.observers import Observers
 from moorage.observe.records import Result
 from moorage.queue.scheduling_queue import SchedulingQueue
@@ -187,8 +194,9 @@ class Outcome:
         elif at_pre_bind:
             rejected, pending, message, nominated = set(), set(), why.message, None
         else:
-            rejected, pending = {why.plugin}, set()
-            message, nominated = f"0/1 nodes are available: 1 {why.message}.", None
+            waits = why.code is Code.PENDING
+            rejected, pending = (set(), {why.plugin}) if waits else ({why.plugin}, set())
+            message, nominated = message_of_one_node(why), None
         self._reporter.attempted(
             queued,
             cycle,

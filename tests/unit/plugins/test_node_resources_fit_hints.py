@@ -62,3 +62,24 @@ def test_a_new_node_that_offers_too_little_is_too_little_whatever_stands_for_it(
     wanted = pod("p").requesting({GPU: "2"}, cpu="1").build()
 
     assert after_node_change(wanted, None, few, {GPU: device_class()}.get) is Hint.SKIP
+
+
+@pytest.mark.parametrize(
+    ("classes", "want"),
+    [({GPU: device_class()}, Hint.QUEUE), ({}, Hint.SKIP)],
+    ids=["devices may be there instead", "nothing stands for it"],
+)
+def test_a_node_that_no_longer_offers_what_it_had_too_little_of(
+    classes: dict[str, DeviceClass], want: Hint
+) -> None:
+    few, none = node("n").offering({GPU: "1"}).build(), node("n").build()
+    wanted = pod("p").requesting({GPU: "2"}, cpu="1").build()
+
+    assert after_node_change(wanted, few, none, classes.get) is want
+
+
+def test_a_new_node_need_not_offer_what_the_profile_ignores() -> None:
+    nothing: dict[str, DeviceClass] = {}
+    asks, new = asking().build(), node("n").build()
+
+    assert after_node_change(asks, None, new, nothing.get, {GPU}.__contains__) is Hint.QUEUE

@@ -370,3 +370,9 @@ class TestHints:
         assert hints.after_detach(self.waiting, other, None) is Hint.QUEUE
         assert hints.after_detach(in_tree, ours, None) is Hint.QUEUE
         assert hints.after_detach(in_tree, other, None) is Hint.SKIP
+
+    def test_detached_where_the_claim_is_made_for_the_pod(self) -> None:
+        scratch = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+        waiting = pod("new").with_spec(volumes=[scratch]).build()
+
+        assert hints.after_detach(waiting, attached("pv", "n"), None) is Hint.QUEUE

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.api.affinity import TopologySpreadConstraint
@@ -92,6 +93,29 @@ def test_after_node_change(old: Node | None, new: Node | None, want: Hint) -> No
     hint = hint_for(Resource.NODE, Action.ADD)
 
     assert hint(spreading(), old, new) is want
+
+
+@pytest.mark.parametrize(
+    ("fields", "want"),
+    [
+        pytest.param({}, Hint.QUEUE, id="its zone counts no longer"),
+        pytest.param({"nodeAffinityPolicy": "Ignore"}, Hint.SKIP, id="every node counts anyway"),
+    ],
+)
+def test_a_node_in_a_zone_is_no_longer_one_that_the_pod_asks_for(
+    fields: dict[str, str], want: Hint
+) -> None:
+    hint = hint_for(Resource.NODE, Action.UPDATE_NODE_LABEL)
+    refused = spreading(**fields)
+    asking = msgspec.structs.replace(
+        refused, spec=msgspec.structs.replace(refused.spec, node_selector={"disk": "ssd"})
+    )
+    old, new = (
+        decode_as({"metadata": {"name": "n0", "labels": {ZONE_LABEL: "x", "disk": disk}}}, Node)
+        for disk in ("ssd", "hdd")
+    )
+
+    assert hint(asking, old, new) is want
 
 
 TOLERANT = pod(on="", tolerations=[{"operator": "Exists"}])

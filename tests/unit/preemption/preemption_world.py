@@ -43,6 +43,16 @@ class Slow(MemoryCluster):
         await super().delete(resource, namespace, name, **options)
 
 
+class SlowToMark(MemoryCluster):
+    """An API server that takes two seconds to mark a victim."""
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str = "") -> None:
+        told = {each["type"] for each in patch["status"].get("conditions", ())}
+        if "DisruptionTarget" in told:
+            await self.clock.sleep(2.0)
+        await super().patch_pod_status(namespace, name, patch, uid)
+
+
 class Fleeting(MemoryCluster):
     """A cluster where pods named `fleeting` end just before somebody can touch them."""
 

@@ -16,6 +16,7 @@ from tests.unit.preemption.preemption_world import (
     Fleeting,
     Forbidding,
     Slow,
+    SlowToMark,
     high,
     low,
     names,
@@ -267,3 +268,61 @@ def test_a_pod_that_is_being_made_ready_is_called_back_and_not_deleted() -> None
     assert world.scheduler.binding == 0
     assert world.scheduler.feature(Preemption).counts().evictions == {("memory", "evicted"): 1}
     assert len({a.id for a in world.attempts if a.pod == "default/patient"}) == 2, "tried again"
+
+
+def test_a_pod_that_was_sent_back_is_evicted_like_any_other_once_it_runs() -> None:
+    class Holds(Permit, frozen=True):
+        def permit(self, cycle: Cycle, pod: Pod, node: Any) -> Wait | None:
+            return Wait(600.0) if (pod.name, node.name) == ("patient", "a") else None
+
+    world = GangWorld(*one_core("a"), pod("patient").requesting(cpu="1"), plugins=(Holds,))
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(5)
+        world.apply(high("vip"))
+        await settle(world)
+        assert world.scheduler.feature(Preemption).counts().leaving == 0
+        world.apply(*one_core("b"))
+        await settle(world)
+        assert world.bound() == {"vip": "a", "patient": "b"}
+        world.apply(high("second"))
+        await settle(world)
+
+    world.run(story)
+
+    assert world.bound() == {"vip": "a", "second": "b"}
+    assert [(e.pod, e.way) for e in world.evictions] == [
+        ("default/patient", "memory"),
+        ("default/patient", "deletion"),
+    ]
+
+
+def test_a_victim_that_is_let_through_at_the_last_moment_is_marked_and_deleted() -> None:
+    class Holds(Permit, frozen=True):
+        def permit(self, cycle: Cycle, pod: Pod, node: Any) -> Wait | None:
+            return Wait(600.0) if pod.name == "patient" else None
+
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        low("other", "a"),
+        pod("patient").requesting(cpu="1").with_spec(terminationGracePeriodSeconds=30),
+        plugins=(Holds,),
+        cluster=SlowToMark,
+        stopping=10,
+    )
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(5)
+        world.apply(high("vip", cpu="2"))
+        await world.clock.sleep(1)
+        (held,) = world.scheduler.waiting.all()
+        held.allow("Holds")
+        await world.clock.sleep(4)
+        raw = world.cluster.read(PODS, "default", "patient")
+        assert "deletionTimestamp" in raw["metadata"]
+        assert "DisruptionTarget" in {each["type"] for each in raw["status"]["conditions"]}
+        await settle(world)
+
+    world.run(story)
+
+    assert world.bound() == {"vip": "a"}

@@ -8,11 +8,13 @@ from moorage import (
     Cycle,
     Node,
     Permit,
+    Plugin,
     Pod,
     PreBind,
     Rejection,
     Reserve,
     Wait,
+    pending,
     unschedulable,
 )
 from moorage.framework.events import ASSIGNED_POD_DELETE, EventHint
@@ -148,6 +150,33 @@ def test_others_are_tried_when_a_pod_that_nobody_permits_leaves_its_node() -> No
 
     placed = [each.pod for each in world.attempts if each.result is Result.SCHEDULED]
     assert placed[:2] == ["default/web", "default/other"]
+
+
+class NotYetReserved(Reserve, frozen=True):
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return pending("the licence is out", "nobody is in")
+
+
+class NotYetPermitted(Permit, frozen=True):
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return pending("the licence is out", "nobody is in")
+
+
+@pytest.mark.parametrize("plugin", [NotYetReserved, NotYetPermitted])
+def test_a_pod_that_is_to_wait_for_a_plugin_is_pending_and_every_reason_is_told(
+    plugin: type[Plugin],
+) -> None:
+    """It need not back off when the plugin's own event comes."""
+    world = World(node("a"), pod("web"), plugins=(plugin,))
+
+    scheduler = world.run(settle)
+
+    (waiting,) = scheduler.queue
+    assert waiting.pending_plugins == frozenset({plugin.__name__})
+    assert not waiting.unschedulable_plugins
+    assert {each.message for each in world.attempts} == {
+        "0/1 nodes are available: 1 nobody is in, 1 the licence is out."
+    }
 
 
 class Prepares(PreBind, frozen=True):

@@ -134,7 +134,8 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         )
 
     def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> Hint:
-        return after_node_change(pod, old, new, partial(backing_class, self.handle.cache))
+        class_of = partial(backing_class, self.handle.cache)
+        return after_node_change(pod, old, new, class_of, self.is_ignored)
 
 
 def mark_short(
@@ -198,26 +199,38 @@ def after_pod_shrunk(pod: Pod, old: Pod, new: Pod) -> Hint:
     return Hint.QUEUE if freed else Hint.SKIP
 
 
+def _ignores_nothing(name: str) -> bool:
+    return False
+
+
 def after_node_change(
-    pod: Pod, old: Node | None, new: Node, class_of: Callable[[str], DeviceClass | None]
+    pod: Pod,
+    old: Node | None,
+    new: Node,
+    class_of: Callable[[str], DeviceClass | None],
+    is_ignored: Callable[[str], bool] = _ignores_nothing,
 ) -> Hint:
     """Worth a try on a node that could hold the pod when empty, and offers more than before.
 
-    What a node does not offer at all may come from devices, where a class stands for it.
+    What a node does not offer at all may come from devices, where a class stands for it: that it
+    has ceased to offer something may help, too.
     """
     offered = node_allocatable(new)
-    wanted = {
-        name: amount
-        for name, amount in pod_requests(pod).items()
-        if amount and (offered.get(name) or not is_extended(name) or class_of(name) is None)
+    asked = {n: amount for n, amount in pod_requests(pod).items() if amount and not is_ignored(n)}
+    by_devices = {
+        name
+        for name in asked
+        if not offered.get(name) and is_extended(name) and class_of(name) is not None
     }
+    wanted = {name: amount for name, amount in asked.items() if name not in by_devices}
     if offered.get("pods", 0) < 1 or any(offered.get(n, 0) < a for n, a in wanted.items()):
         return Hint.SKIP
     if old is None:
         return Hint.QUEUE
     before = node_allocatable(old)
     grew = any(offered.get(name, 0) > before.get(name, 0) for name in (*wanted, "pods"))
-    return Hint.QUEUE if grew else Hint.SKIP
+    ceased = any(before.get(name) for name in by_devices)
+    return Hint.QUEUE if grew or ceased else Hint.SKIP
 
 
 def after_device_class_change(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> Hint:

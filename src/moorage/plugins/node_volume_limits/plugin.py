@@ -75,7 +75,7 @@ def after_detach(pod: Pod, detached: VolumeAttachment, _: None) -> Hint:
     """A pod with claims may gain by any; one with in-tree volumes, by those of their drivers."""
     for volume in pod.spec.volumes:
         plugin = plugin_of(volume)
-        if volume.persistent_volume_claim is not None:
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
             return Hint.QUEUE
         if plugin is None:
             continue

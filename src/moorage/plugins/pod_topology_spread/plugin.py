@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from moorage.api.affinity import TopologySpreadConstraint
 from moorage.api.node import Node
+from moorage.api.node_selectors import required_affinity_matches
 from moorage.api.pod import Pod, PodSpec
 from moorage.api.selectors import Selector
 from moorage.cache.node_view import Nodes
@@ -123,9 +124,10 @@ def after_label_change(constraints: tuple[Constraint, ...], old: Pod, new: Pod) 
 
 
 def after_node_change(
-    constraints: tuple[Constraint, ...], old: Node | None, new: Node | None
+    pod: Pod, constraints: tuple[Constraint, ...], old: Node | None, new: Node | None
 ) -> Hint:
-    """A node matters if it has all topology keys, before or after, and its part in them changed."""
+    """A node matters if it has all topology keys, before or after, and its part in them changed:
+    its domain, its taints, or whether the pod's node affinity has it count."""
     was = old is not None and _has_all_keys(old, constraints)
     now = new is not None and _has_all_keys(new, constraints)
     if old is None or new is None:
@@ -136,7 +138,14 @@ def after_node_change(
         old.labels.get(each.topology_key, "") != new.labels.get(each.topology_key, "")
         for each in constraints
     )
-    return Hint.QUEUE if now and (moved or old.taints != new.taints) else Hint.SKIP
+    changed = moved or old.taints != new.taints or _counts_otherwise(pod, constraints, old, new)
+    return Hint.QUEUE if now and changed else Hint.SKIP
+
+
+def _counts_otherwise(pod: Pod, constraints: tuple[Constraint, ...], old: Node, new: Node) -> bool:
+    if old.labels == new.labels or not any(map(_honours_node_affinity, constraints)):
+        return False
+    return required_affinity_matches(pod, old) != required_affinity_matches(pod, new)
 
 
 def _involved(changed: Pod, pod: Pod) -> bool:
@@ -146,6 +155,11 @@ def _involved(changed: Pod, pod: Pod) -> bool:
 
 def _honours_taints(constraint: Constraint) -> bool:
     return constraint.included is not None and constraint.included.tolerations is not None
+
+
+def _honours_node_affinity(constraint: Constraint) -> bool:
+    included = constraint.included
+    return included is not None and bool(included.labels or included.terms is not None)
 
 
 def _has_all_keys(node: Node, constraints: tuple[Constraint, ...]) -> bool:
@@ -288,4 +302,4 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
 
     def _after_node(self, pod: Pod, old: Any, new: Any) -> Hint:
         hard = self._hard(pod)
-        return Hint.QUEUE if hard is None else after_node_change(hard, old, new)
+        return Hint.QUEUE if hard is None else after_node_change(pod, hard, old, new)
