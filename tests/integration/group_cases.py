@@ -1,5 +1,6 @@
 """Cases of Kubernetes' own groups, to be put to both schedulers."""
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from tests.integration.making import Raw, node, pod, priority_class
@@ -10,11 +11,19 @@ SCHEDULER: Final = "default-scheduler"
 ZONE: Final = "topology.kubernetes.io/zone"
 
 
+class Deed(NamedTuple):
+    """Something that is done to an object that is there: a request, and where it goes."""
+
+    method: str
+    path: str
+    body: Raw | None = None
+
+
 class Case(NamedTuple):
     """What is there at first, what comes once that is placed, and how many are to be placed."""
 
     first: tuple[Raw, ...]
-    then: tuple[Raw, ...]
+    then: tuple[Raw | Deed, ...]
     placed: int
 
 
@@ -43,10 +52,35 @@ def nodes(count: int, zones: int = 1) -> list[Raw]:
     return [node(f"n{i}", cpu="1", labels={ZONE: f"z{i % zones}"}) for i in range(count)]
 
 
-def case(*first: Raw | list[Raw], then: list[Raw] | None = None, placed: int) -> Case:
+def deletion(pod: str, grace: int = 0) -> Deed:
+    """A pod is deleted; where it is given time, it stays until that is over."""
+    return Deed("DELETE", f"/api/v1/namespaces/default/pods/{pod}?gracePeriodSeconds={grace}")
+
+
+def minimum_of(name: str, count: int) -> Deed:
+    """The minimum of a gang is changed."""
+    policy = {"schedulingPolicy": {"gang": {"minCount": count}}}
+    return Deed("PATCH", f"/apis/{API}/namespaces/default/podgroups/{name}", {"spec": policy})
+
+
+def zones(**sizes: int) -> list[Raw]:
+    """Nodes of one core: so many in each zone."""
+    return [
+        node(f"{zone}{i}", cpu="1", labels={ZONE: zone})
+        for zone, size in sizes.items()
+        for i in range(size)
+    ]
+
+
+def on_node(name: str, node: str, of: str) -> list[Raw]:
+    """A pod of a group that somebody has put on a node."""
+    return members(name, 1, of=of, nodeName=node)
+
+
+def case(*first: Raw | list[Raw], then: Sequence[Raw | Deed] = (), placed: int) -> Case:
     """A case of objects that come first, and others that come then."""
     flat = [obj for part in first for obj in (part if isinstance(part, list) else [part])]
-    return Case(tuple(flat), tuple(then or ()), placed)
+    return Case(tuple(flat), tuple(then), placed)
 
 
 IN_ONE_ZONE: Final[dict[str, Any]] = {"schedulingConstraints": {"topology": [{"key": ZONE}]}}
@@ -191,3 +225,111 @@ BEYOND: Final = {
     ),
 }
 """Gangs of unlike pods: for these upstream promises nothing, and places none of them."""
+
+
+def _low(count: int) -> list[Raw]:
+    """Pods of low priority, each of which fills a node."""
+    return [
+        pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(count)
+    ]
+
+
+def _high(minimum: int | None, count: int, **spec: Any) -> list[Raw]:
+    """A group of high priority, which comes when its pods are all there."""
+    made = group("g", minimum, priorityClassName=HIGH, **spec)
+    return [*members("g", count, priorityClassName=HIGH), made]
+
+
+_BASIC_VICTIMS: Final[tuple[Raw | list[Raw], ...]] = (
+    *CLASSES,
+    nodes(2),
+    group("v", None, priorityClassName=LOW, disruptionMode={"all": {}}),
+    members("v", 2, priorityClassName=LOW),
+)
+
+STORIES: Final = {
+    "a basic group that is disrupted as a whole loses all to a pod": case(
+        *_BASIC_VICTIMS, then=_important("1"), placed=1
+    ),
+    "a basic group that is disrupted as a whole loses all to a gang": case(
+        *_BASIC_VICTIMS, then=_high(1, 1), placed=1
+    ),
+    "a gang goes to the zone where most of its pods fit": case(
+        zones(a=2, b=3), members("g", 3), group("g", 2, **IN_ONE_ZONE), placed=3
+    ),
+    "a basic group goes to the zone where most of its pods fit": case(
+        zones(a=1, b=3, c=1, d=1), members("g", 3), group("g", None, **IN_ONE_ZONE), placed=3
+    ),
+    "a basic group waits where no node has its label": case(
+        node("bare", cpu="4"), members("g", 2), group("g", None, **IN_ONE_ZONE), placed=0
+    ),
+    "a pod that comes when its zone is full waits": case(
+        zones(a=2),
+        group("g", 2, **IN_ONE_ZONE),
+        members("g", 2),
+        then=[*zones(b=2), *members("late", 1, of="g")],
+        placed=2,
+    ),
+    "a gang that runs in two zones is not placed": case(
+        zones(a=2, b=2),
+        group("g", 3, **IN_ONE_ZONE),
+        on_node("x", "a0", "g"),
+        on_node("y", "b0", "g"),
+        members("g", 1),
+        placed=2,
+    ),
+    "a basic group that runs in two zones is not placed": case(
+        zones(a=2, b=2),
+        group("g", None, **IN_ONE_ZONE),
+        on_node("x", "a0", "g"),
+        on_node("y", "b0", "g"),
+        members("g", 1),
+        placed=2,
+    ),
+    "a gang that runs in no zone is not placed": case(
+        zones(a=2),
+        node("bare", cpu="1"),
+        group("g", 2, **IN_ONE_ZONE),
+        on_node("x", "bare", "g"),
+        members("g", 1),
+        placed=1,
+    ),
+    "one new pod for two that were lost waits": case(
+        nodes(4),
+        group("g", 3),
+        members("g", 3),
+        then=[deletion("g-0"), deletion("g-1"), *members("new", 1, of="g")],
+        placed=1,
+    ),
+    "two new pods for two that were lost are placed": case(
+        nodes(4),
+        group("g", 3),
+        members("g", 3),
+        then=[deletion("g-0"), deletion("g-1"), *members("new", 2, of="g")],
+        placed=3,
+    ),
+    "pods that are leaving count": case(
+        nodes(3),
+        group("g", 2),
+        members("g", 2),
+        then=[deletion("g-0", 30), deletion("g-1", 30), *members("new", 1, of="g")],
+        placed=3,
+    ),
+    "a pod waits where the minimum was raised": case(
+        nodes(4),
+        group("g", 2),
+        members("g", 2),
+        then=[minimum_of("g", 4), *members("late", 1, of="g")],
+        placed=2,
+    ),
+    "a gang makes room for more pods than the minimum": case(
+        *CLASSES, nodes(2), _low(2), then=_high(1, 3), placed=2
+    ),
+    "room is made for a pod that its gang is whole without": case(
+        *CLASSES, nodes(3), _low(1), then=_high(2, 3), placed=3
+    ),
+    "a basic group makes room in the zone where most of its pods fit": case(
+        *CLASSES, zones(a=2, b=1), _low(3), then=_high(None, 2, **IN_ONE_ZONE), placed=3
+    ),
+}
+"""Cases in which groups change, run in part, or have pods beyond their minimum."""

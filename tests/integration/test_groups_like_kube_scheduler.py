@@ -12,7 +12,16 @@ import yaml
 
 from tests.integration.composite_cases import COMPOSITES
 from tests.integration.control_plane import ControlPlane
-from tests.integration.group_cases import API, BEYOND, CASES, COMPOSITE_API, SCHEDULER, Case
+from tests.integration.group_cases import (
+    API,
+    BEYOND,
+    CASES,
+    COMPOSITE_API,
+    SCHEDULER,
+    STORIES,
+    Case,
+    Deed,
+)
 from tests.integration.harness import configuration, replica, scheduled_condition, wait_for
 from tests.integration.making import Raw, pod
 
@@ -28,7 +37,7 @@ GATES: Final = "--feature-gates=" + ",".join(
     )
 )
 FLAGS: Final = (GATES, f"--runtime-config={API}=true,{COMPOSITE_API}=true")
-EVERY: Final = {**CASES, **COMPOSITES}
+EVERY: Final = {**CASES, **STORIES, **COMPOSITES}
 PODS: Final = "/api/v1/namespaces/default/pods"
 GROUPS: Final = f"/apis/{API}/namespaces/default/podgroups"
 COMPOSITE_GROUPS: Final = f"/apis/{COMPOSITE_API}/namespaces/default/compositepodgroups"
@@ -115,7 +124,11 @@ def play(plane: ControlPlane, case: Case) -> dict[str, Any]:
         if case.then:
             count = sum(obj["kind"] == "Pod" for obj in case.first)
             wait_for(lambda: len(outcome(plane)["placed"]) == count, "not placed", 30)
-            plane.create(*case.then)
+            for each in case.then:
+                if isinstance(each, Deed):
+                    plane.request(*each)
+                else:
+                    plane.create(each)
         return steady(plane, case.placed)
     finally:
         _clear(plane)

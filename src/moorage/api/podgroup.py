@@ -131,10 +131,21 @@ class PodGroup(KubeObject):
     status: PodGroupStatus = PodGroupStatus()
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is in Kubernetes' own dialect."""
+        return self.spec.scheduling_policy is not None
+
+    @property
     def is_basic(self) -> bool:
         """Whether its pods are scheduled one by one, and the group says so."""
         policy = self.spec.scheduling_policy
         return policy is not None and policy.gang is None
+
+    @property
+    def topology_key(self) -> str:
+        """The node label that Kubernetes' own field packs it by; empty without one."""
+        constraints = self.spec.scheduling_constraints
+        return constraints.topology[0].key if constraints and constraints.topology else ""
 
     @property
     def was_scheduled(self) -> bool:
@@ -146,10 +157,15 @@ class PodGroup(KubeObject):
 
     @property
     def min_count(self) -> int:
-        """How many pods must fit at once, whichever dialect says so; 0 without a gang."""
+        """How many pods must fit at once, whichever dialect says so; 0 without a gang.
+
+        A basic group that is packed is one of at least 1: where its first pod goes, all go.
+        """
         policy = self.spec.scheduling_policy
         if policy is not None and policy.gang is not None:
             return policy.gang.min_count
+        if self.is_basic:
+            return 1 if self.topology_key else 0
         return self.spec.min_member
 
 

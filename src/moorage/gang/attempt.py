@@ -54,6 +54,6 @@ class GangAttempt:
         self._reservations.release(group)
         for placement in whole.placed:
             self._reporter.placed(placement)
-        self._refusals.left_over(whole)
+        self._refusals.left_over(group, whole)
         self._refusals.left_out(group, members, whole)
         self._bindings.begin(group, whole.placed)

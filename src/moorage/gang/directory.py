@@ -215,9 +215,15 @@ class Directory:
         assert pods == self._group_of, "pods are counted where they are not listed"
 
     def _counts(self, pod: Pod) -> bool:
-        """Whether the pod is on a node, or one of those that we may put on one."""
-        if pod.is_terminal or pod.is_terminating or pod.uid in self._doomed:
+        """Whether the pod is on a node, or one of those that we may put on one.
+
+        One that is leaving its node counts with Kubernetes' own groups, until it is gone.
+        """
+        if pod.is_terminal or pod.uid in self._doomed:
             return False
+        if pod.is_terminating:
+            own = pod.spec.scheduling_group is not None
+            return own and bool(pod.spec.node_name)
         ours = pod.spec.scheduler_name in self._ours and not pod.spec.scheduling_gates
         return ours or bool(pod.spec.node_name)
 

@@ -17,7 +17,7 @@ from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
-from moorage.gang import victim_search
+from moorage.gang import topology, victim_search
 from moorage.gang.attempt import GangAttempt
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
@@ -160,7 +160,8 @@ class Gangs(Feature):
         group = self.groups.of(pod)
         if group is None or group.minimum < 1 or group.is_replacing:
             return False
-        if group.tree is None and group.scheduled(self._cache.assumed) >= group.minimum:
+        enough = group.tree is None and group.scheduled(self._cache.assumed) >= group.minimum
+        if enough and not topology.unclear_domain(group, self._cache):
             return False
         self._attempt.attempt(group, queued)
         return True

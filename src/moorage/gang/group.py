@@ -25,9 +25,10 @@ class Group:
     """Pods that make sense only together, as far as they are known.
 
     `waiting` are pods without a node that one of our profiles may place, `placed` those on a node;
-    pods that are being deleted count as neither. `arrived` is when the first of those that wait
+    pods that are being deleted count as neither, but for those of Kubernetes' own groups, which
+    count until they are gone from their nodes. `arrived` is when the first of those that wait
     came. A group has `started` once enough of it ran at the same time; for as long as any of it
-    runs, pods that were lost are then replaced one by one.
+    runs, pods that were lost are then replaced one by one, unless it is Kubernetes' own.
 
     Its `state` changes by the methods from `settle` on, by the table in `group_states`: one that is
     not legal raises GroupError, and changes nothing.
@@ -104,8 +105,12 @@ class Group:
 
     @property
     def is_replacing(self) -> bool:
-        """Whether pods are placed one by one because the group has been whole before."""
-        return self.tree is None and self.started and bool(self.placed)
+        """Whether pods are placed one by one because the group has been whole before; of
+        Kubernetes' own groups there must always be enough."""
+        found = self.object
+        if self.tree is not None or (found is not None and found.is_own):
+            return False
+        return self.started and bool(self.placed)
 
     @property
     def priority(self) -> int:

@@ -17,7 +17,7 @@ from moorage.gang.foresight import Need, eligible
 from moorage.gang.group import Group
 from moorage.gang.hierarchy import Branch
 from moorage.gang.plugin import DOMAIN
-from moorage.gang.topology import Choice
+from moorage.gang.topology import Choice, UnclearDomainError
 from moorage.gang.transaction import Misfit, Refused, Trying, Whole
 from moorage.gang.tree_placement import TreePlacement
 from moorage.gang.trial import Trial
@@ -69,10 +69,13 @@ class GangPlacer:
         """Place enough of them, or none."""
         return self._place(group, members, self)
 
-    def imagine(self, group: Group, members: list[QueuedPod], by_quota: bool) -> Trial | None:
-        """Try the same on the table as it is now, reserving nothing; None where it does not fit."""
+    def imagine(
+        self, group: Group, members: list[QueuedPod], by_quota: bool, at_least: int = 0
+    ) -> Trial | None:
+        """Try the same on the table as it is now, reserving nothing; None where it does not fit,
+        or fewer than `at_least` of the pods do."""
         trial = Trial(self._cycles, self._profiles, by_quota)
-        outcome = self._place(group, members, trial)
+        outcome = self._place(group, members, trial, at_least)
         if isinstance(outcome, Misfit):
             return None
         trial.placed = outcome.placed
@@ -124,11 +127,11 @@ class GangPlacer:
             self._observers.failed(cycle.pod.key, cycle.attempt, error)
 
     def _place(
-        self, group: Group, members: list[QueuedPod], trying: Trying[P]
+        self, group: Group, members: list[QueuedPod], trying: Trying[P], at_least: int = 0
     ) -> Whole[P] | Misfit:
         if group.tree is not None:
             return self._place_tree(group, group.tree, members, trying)
-        needed = group.minimum - group.scheduled(self._cache.assumed)
+        needed = max(group.minimum - group.scheduled(self._cache.assumed), at_least)
         if len(members) < needed:
             gated = f"Only {len(members)} of its pods can be attempted, the others are gated."
             return Misfit(0, needed, explanation=gated)
@@ -136,10 +139,32 @@ class GangPlacer:
         if lacking:
             return Misfit(0, needed, explanation=lacking)
         found = topology.wanted_packing(group.object)
-        occupied = {pod.spec.node_name for pod in group.placed.values()}
+        if unclear := topology.unclear_domain(group, self._cache):
+            raise UnclearDomainError(unclear)
+        occupied = set(topology.homes(group, self._cache).values())
         infos = [queued.info for queued in members]
         choice = topology.choose_domains(self._cache.table, found, infos, needed, occupied)
+        if group.object is not None and group.object.topology_key:
+            choice = self._fullest_first(choice, members, needed, trying)
         return self._place_in(choice, members, needed, trying)
+
+    def _fullest_first(
+        self, choice: Choice, members: list[QueuedPod], needed: int, trying: Trying[P]
+    ) -> Choice:
+        """The domain first where most pods find a place: Kubernetes' own groups want that one."""
+        if len(members) <= needed or len(choice.domains) < 2:
+            return choice
+        counts: dict[str, int] = {}
+        for domain in choice.domains:
+            outcome = self._place_in(Choice([domain], [], anywhere=False), members, needed, trying)
+            found = outcome.placed if isinstance(outcome, Whole) else []
+            counts[domain.name] = len(found)
+            for placed in reversed(found):
+                trying.undo(placed)
+            if len(found) == len(members):
+                break
+        ranked = sorted(choice.domains, key=lambda domain: -counts.get(domain.name, 0))
+        return choice._replace(domains=ranked)
 
     def _place_tree(
         self, group: Group, tree: Branch, members: list[QueuedPod], trying: Trying[P]

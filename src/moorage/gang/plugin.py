@@ -74,7 +74,7 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         group = groups.of(pod) if self.enabled else None
         domain = cycle.state.get(DOMAIN)
         if domain is None and group is not None:
-            domain = topology.joined_nodes(group, cycle.table)
+            domain = topology.joined_nodes(group, cycle.cache)
         held = holds.over(pod, group, cycle.now) if len(holds) else []
         if held:
             cycle.state[_HELD] = held

@@ -64,7 +64,9 @@ class PodReasons:
         self._reporter.not_scheduled(pod, reason, refusal)
         return False
 
-    def attempted(self, members: list[QueuedPod], message: str) -> None:
+    def attempted(
+        self, members: list[QueuedPod], message: str, reason: Reason = "Unschedulable"
+    ) -> None:
         """Tell pods why an attempt at their group has failed."""
         now = self._clock.now()
         for queued in members:
@@ -72,4 +74,4 @@ class PodReasons:
             if now - self._attempts.get(pod.uid, -math.inf) >= ATTEMPTS_EVERY_SECONDS:
                 self._attempts[pod.uid] = now
                 self._refusals.pop(pod.uid, None)
-                self._reporter.not_scheduled(pod, "Unschedulable", message)
+                self._reporter.not_scheduled(pod, reason, message)

@@ -149,9 +149,29 @@ def find_victims(
 ) -> tuple[Found, Trial] | None:
     """Who of the units has to leave for a group, and where its pods would go then."""
     at_least = _at_least(cache, placer, group, members, units)
+    pods = _most(cache, placer, group, members, units, by_quota)
     return victim_search.search(
-        cache, units, at_least, lambda: placer.imagine(group, members, by_quota)
+        cache, units, at_least, lambda: placer.imagine(group, members, by_quota, pods)
     )
+
+
+def _most(
+    cache: Cache,
+    placer: GangPlacer,
+    group: Group,
+    members: list[QueuedPod],
+    units: list[Unit],
+    by_quota: bool,
+) -> int:
+    """For how many pods room is to be made: for Kubernetes' own groups not only for the fewest,
+    but for all that would fit without any of the units; 0 where the fewest will do."""
+    own = group.tree is None and group.object is not None and group.object.is_own
+    if not own or len(members) <= group.minimum - group.scheduled(cache.assumed):
+        return 0
+    with cache.trial():
+        victim_search.remove(cache, units)
+        trial = placer.imagine(group, members, by_quota)
+    return 0 if trial is None else len(trial.placed)
 
 
 def _at_least(

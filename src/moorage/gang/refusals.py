@@ -14,6 +14,7 @@ from moorage.gang.preemption import GangPreemption
 from moorage.gang.status import GangStatus
 from moorage.gang.transaction import Misfit, Whole
 from moorage.observe.records import Result
+from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.attempt import Cycles
 from moorage.scheduler.outcome import Outcome
 from moorage.scheduler.placement import Placement
@@ -28,6 +29,7 @@ class GangRefusals:
 
     def __init__(
         self,
+        queue: SchedulingQueue,
         profiles: Profiles,
         cycles: Cycles,
         outcome: Outcome,
@@ -36,6 +38,7 @@ class GangRefusals:
         status: GangStatus,
         preemption: GangPreemption,
     ) -> None:
+        self._queue = queue
         self._profiles = profiles
         self._cycles = cycles
         self._outcome = outcome
@@ -50,11 +53,16 @@ class GangRefusals:
         cycle = self._cycles.begin(queued, profile)
         self._outcome.unschedulable(queued, cycle, profile, unresolvable(why).by(NAME))
 
-    def left_over(self, whole: Whole[Placement]) -> None:
-        """Pods that a group is whole without."""
+    def left_over(self, group: Group, whole: Whole[Placement]) -> None:
+        """Pods that a group is whole without.
+
+        Those of Kubernetes' own groups are tried again at once, and room may be made for them.
+        """
         for queued, cycle, why in whole.refused:
             profile = self._profiles.by_name[cycle.pod.spec.scheduler_name]
             self._outcome.unschedulable(queued, cycle, profile, why)
+        if group.tree is None and group.object is not None and group.object.is_own:
+            self._queue.activate(refusal.queued.info.uid for refusal in whole.refused)
 
     def left_out(self, group: Group, members: list[QueuedPod], whole: Whole[Placement]) -> None:
         """Pods that nobody refused: the PodGroup that they are of is not needed, and not whole."""
@@ -119,6 +127,8 @@ class GangRefusals:
                 self._outcome.put_back(queued, (), (), error=True)
         profile = self._profiles.by_name[popped.info.pod.spec.scheduler_name]
         self._outcome.failed(popped, self._cycles.begin(popped, profile), profile, error)
+        others = [queued for queued in members if queued is not popped]
+        self._status.failed(group, others, str(error))
 
     def _report(self, first: QueuedPod, misfit: Misfit, message: str) -> None:
         profile = self._profiles.by_name[first.info.pod.spec.scheduler_name]

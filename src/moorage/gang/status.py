@@ -111,6 +111,13 @@ class GangStatus:
             self._write(obj, "Pending", "Unschedulable", message)
         self._reasons.attempted(members, message)
 
+    def failed(self, group: Group, members: list[QueuedPod], message: str) -> None:
+        """Say of Kubernetes' own groups that an attempt ended in an error, and to these pods."""
+        for obj in _pod_groups(group):
+            if obj.is_own:
+                self._write(obj, "Pending", "SchedulerError", message)
+        self._reasons.attempted(members, message, "SchedulerError")
+
     def left_out(self, members: list[QueuedPod], message: str) -> None:
         """Say to pods why others of their tree were placed, and they were not."""
         self._reasons.attempted(members, message)
@@ -118,7 +125,7 @@ class GangStatus:
     def one_by_one(self, group: Group, scheduled: int) -> None:
         """Say of a group whose pods go one by one whether any of them was scheduled."""
         found = group.object
-        if found is None or not found.is_basic:
+        if found is None or not found.is_basic or group.minimum >= 1:
             return
         if scheduled:
             self._write(found, "Scheduled", "Scheduled", "pods of the group are scheduled")

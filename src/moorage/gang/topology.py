@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.podgroup import PodGroup
+from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
+from moorage.framework.verdicts import SchedulingError
 from moorage.gang.group import Group
 
 REQUIRED: Final = "moorage.io/required-topology"
@@ -32,21 +34,51 @@ def wanted_packing(group: PodGroup | None) -> Packing:
     """What a group asks for, by annotation or in Kubernetes' own field, which is a requirement."""
     if group is None:
         return Packing()
-    constraints = group.spec.scheduling_constraints
-    topology = constraints.topology if constraints is not None else ()
-    field = topology[0].key if topology else ""
-    required = field or group.annotations.get(REQUIRED, "")
+    required = group.topology_key or group.annotations.get(REQUIRED, "")
     return Packing(required, group.annotations.get(PREFERRED, ""))
 
 
-def joined_nodes(group: Group, table: NodeTable) -> frozenset[str] | None:
+class UnclearDomainError(SchedulingError):
+    """Pods of one of Kubernetes' own groups run in more domains than one, or in none."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"cannot determine domain for already scheduled pods: {detail}")
+
+
+def homes(group: Group, cache: Cache) -> dict[str, str]:
+    """The nodes that pods of a group are on, or being bound to, by key of the pod."""
+    found = group.on_nodes(cache.assumed).items()
+    return {pod.key: pod.spec.node_name or cache.node_of(uid) or "" for uid, pod in found}
+
+
+def unclear_domain(group: Group, cache: Cache) -> str:
+    """Why it cannot be told which domain pods are to join; empty where it can, or does not matter.
+
+    Asked of Kubernetes' own groups only: others join those of their pods that have a domain.
+    """
+    key = group.object.topology_key if group.object is not None else ""
+    seen: dict[str, None] = {}
+    for pod, home in homes(group, cache).items() if key else ():
+        row = cache.table.row_of.get(home)
+        if row is None:
+            continue
+        value = cache.table.node(row).labels.get(key)
+        if value is None:
+            return f"no topology domain found for pod {pod}"
+        seen[value] = None
+    first = list(seen)[:2]
+    return f"more than 1 domain found for pod group: {', '.join(first)}" if len(first) > 1 else ""
+
+
+def joined_nodes(group: Group, cache: Cache) -> frozenset[str] | None:
     """The nodes that pods of a group must join because others of it run there; None: any."""
     key = wanted_packing(group.object).required
-    if not key or not group.placed:
+    there = set(homes(group, cache).values()) if key else ()
+    if not there:
         return None
-    homes = {pod.spec.node_name for pod in group.placed.values()}
+    table = cache.table
     ids = table.label(key).ids
-    values = {int(ids[table.row_of[home]]) for home in homes if home in table.row_of} - {0}
+    values = {int(ids[table.row_of[home]]) for home in there if home in table.row_of} - {0}
     if not values:
         return None
     rows = np.flatnonzero(table.alive & np.isin(ids, list(values)))

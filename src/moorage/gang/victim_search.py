@@ -120,10 +120,10 @@ def unit_of(groups: Directory, pod: Pod) -> str:
     In a tree that is the highest group above the pod that is disrupted as a whole.
     """
     group = groups.of(pod)
-    if group is None or group.minimum < 1:
+    if group is None:
         return ""
     if group.tree is None:
-        return "" if is_divisible(group.object) else group.key
+        return "" if _is_divisible(group) else group.key
     above = group.tree.path(podgroup.group_key(pod) or "")
     whole = (branch.obj for branch in above if not is_divisible(branch.obj))
     return next(map(hierarchy.object_key, whole), "")
@@ -138,6 +138,13 @@ def unit_pods(groups: Directory, pod: Pod, assumed: Container[str]) -> dict[str,
     if group.key == key:
         return there
     return {uid: other for uid, other in there.items() if unit_of(groups, other) == key}
+
+
+def _is_divisible(group: Group) -> bool:
+    found = group.object
+    if found is None or not found.is_own:
+        return group.minimum < 1
+    return is_divisible(found)
 
 
 def is_divisible(group: PodGroup | None) -> bool:
@@ -211,7 +218,7 @@ def _evict(
     """Who of a front of the line may not come back; None where all of it is not enough."""
     with cache.trial():
         homes = {info.uid: _row(cache, info) for unit in front for info in unit.pods}
-        _remove(cache, front)
+        remove(cache, front)
         plan = place()
         if plan is None:
             return None
@@ -227,13 +234,13 @@ def _shortest(
     Who is known not to be enough stays away while others are tried on top of them.
     """
     with cache.trial():
-        _remove(cache, units[:too_few])
+        remove(cache, units[:too_few])
         step = 1
         while too_few < len(units):
             more = units[too_few : too_few + step]
             if _enough(cache, more, place):
                 return _narrow(cache, units, too_few, too_few + len(more), place)
-            _remove(cache, more)
+            remove(cache, more)
             too_few, step = too_few + len(more), step * 2
     return None
 
@@ -247,18 +254,19 @@ def _narrow(
         if _enough(cache, units[too_few:middle], place):
             enough = middle
         else:
-            _remove(cache, units[too_few:middle])
+            remove(cache, units[too_few:middle])
             too_few = middle
     return enough
 
 
 def _enough(cache: Cache, more: Sequence[Unit], place: Callable[[], P | None]) -> bool:
     with cache.trial():
-        _remove(cache, more)
+        remove(cache, more)
         return place() is not None
 
 
-def _remove(cache: Cache, units: Sequence[Unit]) -> None:
+def remove(cache: Cache, units: Sequence[Unit]) -> None:
+    """Take the pods of units off the table, for the length of a trial."""
     for unit in units:
         for info in unit.pods:
             cache.displace(info)

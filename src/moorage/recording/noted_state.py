@@ -95,7 +95,7 @@ class GangRooms(NotedState):
             return None
         group = groups.of(cycle.pod)
         if domain is None and group is not None:
-            domain = topology.joined_nodes(group, cycle.table)
+            domain = topology.joined_nodes(group, cycle.cache)
         held = [_held(hold, cycle) for hold in holds.over(cycle.pod, group, cycle.now)]
         in_order = IN_ORDER in cycle.state
         if domain is None and not held and not in_order:

@@ -98,9 +98,11 @@ def test_each_of_many_groups_looks_for_victims_once_though_nodes_are_promised_to
     tried: list[str] = []
     imagine = GangPlacer.imagine
 
-    def counted(self: GangPlacer, of: Group, pods: list[QueuedPod], by_quota: bool) -> Trial | None:
+    def counted(
+        self: GangPlacer, of: Group, pods: list[QueuedPod], by_quota: bool, at_least: int = 0
+    ) -> Trial | None:
         tried.append(of.key)
-        return imagine(self, of, pods, by_quota)
+        return imagine(self, of, pods, by_quota, at_least)
 
     monkeypatch.setattr(GangPlacer, "imagine", counted)
     nodes = [node(f"n{i}").offering(cpu="1") for i in range(12)]

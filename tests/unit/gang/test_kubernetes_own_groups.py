@@ -1,0 +1,168 @@
+"""Kubernetes' own groups where they differ from those of scheduler-plugins."""
+
+from typing import Any
+
+import pytest
+
+from moorage.testing import NodeBuilder, PodBuilder, node, pod
+from moorage.watch.api_resources import PODS
+from tests.unit.gang.gang_world import GangWorld, Raw, group, settle
+from tests.unit.preemption.preemption_world import low
+
+ZONE = "topology.kubernetes.io/zone"
+IN_ONE_ZONE: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": ZONE}]}}
+ALL: dict[str, Any] = {"disruptionMode": {"all": {}}}
+
+
+def own(minimum: int | None, **spec: Any) -> Raw:
+    """A gang of so many, or with None of the basic policy."""
+    policy = {"basic": {}} if minimum is None else {"gang": {"minCount": minimum}}
+    return {**group("g", 0), "spec": {"schedulingPolicy": policy, **spec}}
+
+
+def workers(count: int, name: str = "g", priority: int = 0) -> list[PodBuilder]:
+    named = {"schedulingGroup": {"podGroupName": "g"}}
+    made = (pod(f"{name}-{i}").requesting(cpu="1").with_spec(**named) for i in range(count))
+    return [each.prioritised(priority) for each in made]
+
+
+def zones(**sizes: int) -> list[NodeBuilder]:
+    """Nodes for one pod: so many in each zone."""
+    return [
+        node(f"{zone}{i}").offering(cpu="1").labelled({ZONE: zone})
+        for zone, size in sizes.items()
+        for i in range(size)
+    ]
+
+
+@pytest.mark.parametrize("minimum", [None, 1], ids=["basic", "gang"])
+@pytest.mark.parametrize("preemptor", ["pod", "group"])
+def test_whoever_says_all_leaves_as_a_whole(minimum: int | None, preemptor: str) -> None:
+    there = [each.on("a") for each in workers(2)]
+    vip = pod("vip").requesting(cpu="1").prioritised(100)
+    wanted: list[Any] = [vip]
+    if preemptor == "group":
+        wanted = [vip.labelled({"scheduling.x-k8s.io/pod-group": "vips"}), group("vips", 1)]
+    world = GangWorld(node("a").offering(cpu="2"), own(minimum, **ALL), *there, *wanted)
+
+    world.run()
+
+    assert world.bound() == {"vip": "a"}
+
+
+@pytest.mark.parametrize("minimum", [None, 2], ids=["basic", "gang"])
+def test_the_zone_is_taken_where_most_pods_fit(minimum: int | None) -> None:
+    world = GangWorld(*zones(a=2, b=3, c=2, d=2), own(minimum, **IN_ONE_ZONE), *workers(3), seed=1)
+
+    world.run()
+
+    assert set(world.bound("g").values()) == {"b0", "b1", "b2"}
+
+
+def test_a_pod_beyond_the_minimum_joins_those_that_are_being_bound() -> None:
+    world = GangWorld(*zones(a=2, b=2), own(2, **IN_ONE_ZONE), *workers(3))
+
+    world.run()
+
+    assert len(world.bound("g")) == 2
+    assert len({name[0] for name in world.bound("g").values()}) == 1
+
+
+def test_a_basic_group_waits_where_no_node_has_its_label() -> None:
+    world = GangWorld(node("bare"), own(None, **IN_ONE_ZONE), *workers(2))
+
+    world.run()
+
+    assert world.bound() == {}
+
+
+@pytest.mark.parametrize(
+    ("minimum", "homes", "why"),
+    [
+        (3, ("a0", "b0"), "more than 1 domain found for pod group: a, b"),
+        (None, ("a0", "b0"), "more than 1 domain found for pod group: a, b"),
+        (2, ("bare",), "no topology domain found for pod default/x-0"),
+    ],
+    ids=["a gang in two zones", "a basic group in two zones", "a gang in none"],
+)
+def test_pods_join_no_others_of_which_the_zone_is_unclear(
+    minimum: int | None, homes: tuple[str, ...], why: str
+) -> None:
+    there = [each.on(home) for each, home in zip(workers(len(homes), "x"), homes, strict=True)]
+    bare = node("bare").offering(cpu="1")
+    world = GangWorld(*zones(a=2, b=2), bare, own(minimum, **IN_ONE_ZONE), *there, *workers(1))
+
+    world.run()
+
+    told, said = world.condition("g-0"), world.status("g")["conditions"][0]
+    assert world.bound("g") == {}
+    for each in (told, said):
+        assert each["reason"] == "SchedulerError"
+        assert each["message"] == f"cannot determine domain for already scheduled pods: {why}"
+
+
+@pytest.mark.parametrize(("new", "bound"), [(1, 0), (2, 2)], ids=["too few", "enough"])
+def test_lost_pods_are_replaced_when_there_are_enough(new: int, bound: int) -> None:
+    world = GangWorld(node("a").offering(cpu="9"), own(3), *workers(3))
+
+    async def story(world: GangWorld) -> None:
+        await settle(world)
+        assert len(world.bound("g")) == 3
+        for lost in ("g-0", "g-1"):
+            await world.cluster.delete(PODS, "default", lost)
+        await settle(world)
+        world.apply(*workers(new, "new"))
+        await settle(world)
+
+    world.run(story)
+
+    assert len(world.bound("new")) == bound
+
+
+def test_pods_that_are_leaving_their_nodes_count() -> None:
+    world = GangWorld(node("a").offering(cpu="9"), own(2), *workers(2), stopping=20.0)
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(1)
+        for leaving in ("g-0", "g-1"):
+            await world.cluster.delete(PODS, "default", leaving)
+        world.apply(*workers(1, "new"))
+        await world.clock.sleep(5)
+        assert len(world.bound("new")) == 1
+
+    world.run(story)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "minimum", "victims"),
+    [
+        pytest.param(2, 1, 2, id="none of them fits"),
+        pytest.param(3, 2, 1, id="the fewest fit"),
+    ],
+)
+def test_room_is_made_for_pods_beyond_the_minimum(nodes: int, minimum: int, victims: int) -> None:
+    world = GangWorld(
+        *zones(a=nodes),
+        *[low(f"low-{i}", f"a{i}") for i in range(victims)],
+        own(minimum),
+        *workers(3, priority=100),
+    )
+
+    world.run()
+
+    assert len(world.bound("g")) == nodes
+    assert world.bound("low") == {}
+
+
+def test_room_is_made_in_the_zone_where_most_pods_fit() -> None:
+    world = GangWorld(
+        *zones(a=1, b=2),
+        *[low(f"low-{name}", name) for name in ("a0", "b0", "b1")],
+        own(None, **IN_ONE_ZONE),
+        *workers(2, priority=100),
+    )
+
+    world.run()
+
+    assert set(world.bound("g").values()) == {"b0", "b1"}
+    assert set(world.bound("low")) == {"low-a0"}
