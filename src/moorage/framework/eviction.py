@@ -88,9 +88,9 @@ class LocalUnit(NamedTuple):
 UNITS: Final = "units"
 """Where `cycle.shared` has the rule; absent, or false, where every pod may be evicted by itself."""
 
-UnitOf = Callable[[Cycle, PodInfo], Unit | int]
-"""The unit that a pod belongs to, one and the same for all of its pods as long as the cycle lasts;
-where it stands for itself, the rank of a unit of its own."""
+UnitOf = Callable[[Cycle, PodInfo], Unit | None]
+"""The unit that a pod belongs to; None where it stands for itself. One and the same for all of its
+pods, as long as the cycle lasts."""
 
 
 def units_on(cycle: Cycle, row: int) -> list[LocalUnit] | None:
@@ -99,13 +99,9 @@ def units_on(cycle: Cycle, row: int) -> list[LocalUnit] | None:
     unit_of: UnitOf | None = cycle.shared.get(UNITS)
     if not unit_of or evictable(cycle) is not None:
         return None
-    pods = cycle.table.pods[row].values()
-    kinds = [unit_of(cycle, info) for info in pods]
-    if len(set(kinds)) < 2 and not any(isinstance(kind, Unit) for kind in kinds[:1]):
-        return None
     found: dict[int, LocalUnit] = {}
-    for info, kind in zip(pods, kinds, strict=True):
-        unit = kind if isinstance(kind, Unit) else Unit((info,), info.priority, kind)
+    for info in cycle.table.pods[row].values():
+        unit = unit_of(cycle, info) or Unit((info,), info.priority)
         here = found.get(id(unit))
         if here is None:
             here = found[id(unit)] = LocalUnit(unit, [])

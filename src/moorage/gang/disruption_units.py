@@ -3,6 +3,8 @@
 Groups of other kinds are whole as long as enough of their pods are left; see `Gangs.leave_with`.
 """
 
+from typing import Final
+
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
 from moorage.framework.eviction import Unit
@@ -10,8 +12,10 @@ from moorage.gang import hierarchy, victim_search
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group
 
-POD, GROUP, GROUP_OF_GROUPS = range(3)
+GROUP, GROUP_OF_GROUPS = 1, 2
 _SEEN, _UNITS = "GangScheduling/seen", "GangScheduling/units"
+_EACH: Final = Unit((), 0)
+"""Stands for the units of pods each of which can be disrupted by itself."""
 
 
 class DisruptionUnits:
@@ -23,27 +27,27 @@ class DisruptionUnits:
     def __bool__(self) -> bool:
         return self._groups.in_use and len(self._groups) > 0
 
-    def __call__(self, cycle: Cycle, info: PodInfo) -> Unit | int:
+    def __call__(self, cycle: Cycle, info: PodInfo) -> Unit | None:
         named = victim_search.named_group(info)
         if named is None:
-            return POD
-        seen: dict[str, Unit | int] = cycle.state.setdefault(_SEEN, {})
+            return None
+        seen: dict[str, Unit | None] = cycle.state.setdefault(_SEEN, {})
         try:
-            return seen[named]
+            found = seen[named]
         except KeyError:
             found = seen[named] = self._of_group(cycle, info)
-            return found
+        return Unit((info,), info.priority, GROUP) if found is _EACH else found
 
-    def _of_group(self, cycle: Cycle, info: PodInfo) -> Unit | int:
-        """The unit that all pods have in common that name the same group, or the rank of each."""
+    def _of_group(self, cycle: Cycle, info: PodInfo) -> Unit | None:
+        """The unit that all pods have in common that name the same group."""
         group = self._groups.of(info.pod)
         if group is None or not _is_of_kubernetes(group):
-            return POD
+            return None
         if group.tree is None and victim_search.is_divisible(group.object):
-            return GROUP
+            return _EACH
         key = victim_search.unit_of(self._groups, info.pod)
         if not key:
-            return GROUP
+            return _EACH
         units: dict[str, Unit] = cycle.state.setdefault(_UNITS, {})
         if key not in units:
             units[key] = self._unit(cycle, info, key)
