@@ -15,6 +15,8 @@ from tests.integration.group_cases import (
     group,
     members,
     nodes,
+    on_node,
+    zones,
 )
 from tests.integration.making import Raw, node, pod
 
@@ -106,6 +108,13 @@ def _evicting(name: str, **spec: Any) -> Case:
         ],
         placed=2,
     )
+
+
+def _important_groups() -> list[Raw]:
+    """Two groups of one pod each, which come when their pods are there."""
+    high: dict[str, Any] = {"priorityClassName": HIGH}
+    pods = [*members("a", 1, **high), *members("b", 1, **high)]
+    return [*pods, below("a", 1, **high), below("b", 1, **high)]
 
 
 ALL: Final[dict[str, Any]] = {"disruptionMode": {"all": {}}}
@@ -242,6 +251,38 @@ COMPOSITES: Final = {
     ),
     "a composite group evicts pods": _evicting(HIGH),
     "a composite group that may not preempt waits": _evicting(POLITE, preemptionPolicy="Never"),
+    "a composite group makes room for a group that it is whole without": case(
+        *CLASSES,
+        nodes(2),
+        [pod("low-0", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW)],
+        then=[*_important_groups(), composite("root", None, priorityClassName=HIGH)],
+        placed=2,
+    ),
+    "a composite group that needs one group makes room for two": case(
+        *CLASSES,
+        nodes(2),
+        [pod(f"low-{i}", scheduler=SCHEDULER, cpu="1", priorityClassName=LOW) for i in range(2)],
+        then=[*_important_groups(), composite("root", 1, priorityClassName=HIGH)],
+        placed=2,
+    ),
+    "a composite group that runs in two zones is not placed": case(
+        zones(x=2, y=2),
+        composite("root", 1, **IN_ONE_ZONE),
+        below("a", 2),
+        on_node("p", "x0", "a"),
+        on_node("q", "y0", "a"),
+        members("a", 1),
+        placed=2,
+    ),
+    "a group below that runs in two zones is not placed": case(
+        zones(x=2, y=2),
+        composite("root", 1),
+        below("a", 2, **IN_ONE_ZONE),
+        on_node("p", "x0", "a"),
+        on_node("q", "y0", "a"),
+        members("a", 1),
+        placed=2,
+    ),
     "a composite group that may be disrupted pod by pod loses one": _victims({}, {}, placed=4),
     "a group below is disrupted as a whole": _victims({}, ALL, placed=3),
     "a composite group that is disrupted as a whole loses all": _victims(ALL, {}, placed=1),

@@ -230,6 +230,7 @@ def gangs_for(ports: Ports, evictions: Evictions) -> Gangs:
         status=status,
     )
     refusals = GangRefusals(
+        cache,
         queue,
         profiles,
         ports.cycles,

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from moorage.cache.cache import Cache
 from moorage.cycle.attempt import Unschedulable
 from moorage.framework.plugin_errors import as_plugin_error
 from moorage.framework.queued_pod import QueuedPod
@@ -29,6 +30,7 @@ class GangRefusals:
 
     def __init__(
         self,
+        cache: Cache,
         queue: SchedulingQueue,
         profiles: Profiles,
         cycles: Cycles,
@@ -38,6 +40,7 @@ class GangRefusals:
         status: GangStatus,
         preemption: GangPreemption,
     ) -> None:
+        self._cache = cache
         self._queue = queue
         self._profiles = profiles
         self._cycles = cycles
@@ -61,11 +64,14 @@ class GangRefusals:
         for queued, cycle, why in whole.refused:
             profile = self._profiles.by_name[cycle.pod.spec.scheduler_name]
             self._outcome.unschedulable(queued, cycle, profile, why)
-        if group.tree is None and group.object is not None and group.object.is_own:
+        if group.object is not None and group.object.is_own:
             self._queue.activate(refusal.queued.info.uid for refusal in whole.refused)
 
     def left_out(self, group: Group, members: list[QueuedPod], whole: Whole[Placement]) -> None:
-        """Pods that nobody refused: the PodGroup that they are of is not needed, and not whole."""
+        """Pods that nobody refused: the PodGroup that they are of is not needed, and not whole.
+
+        They are tried again at once, with those that were refused.
+        """
         seen = {placement.queued.info.uid for placement in whole.placed}
         seen |= {refusal.queued.info.uid for refusal in whole.refused}
         rest = [queued for queued in members if queued.info.uid not in seen]
@@ -74,6 +80,7 @@ class GangRefusals:
         plugins = {NAME, *(name for refusal in whole.refused for name in refusal.plugins)}
         left = [queued for queued in rest if self._outcome.put_back(queued, plugins, ())]
         self._status.left_out(left, LEFT_OUT.format(group.title))
+        self._queue.activate(queued.info.uid for queued in left)
 
     def misfit(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
         """Not enough of a group fits: make room for it if that is possible, or let it back off."""
@@ -95,7 +102,7 @@ class GangRefusals:
             for queued in members
             if self._outcome.put_back(queued, {NAME, *refused.get(queued.info.uid, ())}, ())
         ]
-        self._status.unschedulable(group, left, message)
+        self._status.unschedulable(group, left, message, group.on_nodes(self._cache.assumed))
 
     def _ask_plugins(self, group: Group, misfit: Misfit) -> list[str]:
         """Let plugins give up what keeps pods of a group from fitting, and say what they did.

@@ -1,4 +1,7 @@
-"""Events about groups, and the status of their objects; nothing is written twice in a row."""
+"""Events about groups, and the status of their objects; nothing is written twice in a row.
+
+The condition of Kubernetes' own groups tells of attempts only, as kube-scheduler's does.
+"""
 
 import math
 from collections import Counter
@@ -92,7 +95,8 @@ class GangStatus:
         elif group.waiting and group.is_incomplete:
             note = group.refusal() or ""
             self._say(found, "Warning", "IncompletePodGroup", note)
-            self._write(found, "Pending", "Incomplete", note)
+            if not found.is_own:
+                self._write(found, "Pending", "Incomplete", note)
         return said
 
     def pod(self, uid: str) -> None:
@@ -101,14 +105,19 @@ class GangStatus:
         if queued is not None and queued.gated_reason:
             self._reasons.refuse(queued.info.pod, queued.gated_reason)
 
-    def unschedulable(self, group: Group, members: list[QueuedPod], message: str) -> None:
-        """Say why a group was put back, to it and to its pods."""
+    def unschedulable(
+        self, group: Group, members: list[QueuedPod], message: str, on_nodes: Collection[str]
+    ) -> None:
+        """Say why a group was put back, to it and to its pods; `on_nodes` are uids of those that
+        are placed, and of a tree nothing is said of PodGroups that have enough of them."""
         found = group.object
         if found is None:
             return
         self._say(found, "Warning", "FailedScheduling", message)
+        there = group.by_leaf(on_nodes)
         for obj in _pod_groups(group):
-            self._write(obj, "Pending", "Unschedulable", message)
+            if group.tree is None or there[obj.key] < max(obj.min_count, 1):
+                self._write(obj, "Pending", "Unschedulable", message)
         self._reasons.attempted(members, message)
 
     def failed(self, group: Group, members: list[QueuedPod], message: str) -> None:
@@ -139,7 +148,8 @@ class GangStatus:
             why = group.refusal() or self._written.get(found.uid, ("", ""))[1]
             note = f"not scheduled within {seconds:g} s" + (f": {why}" if why else "")
             self._say(found, "Warning", "ScheduleTimeout", note)
-            self._write(found, "Pending", "ScheduleTimeout", note)
+            if not found.is_own:
+                self._write(found, "Pending", "ScheduleTimeout", note)
 
     def scheduled(self, group: Group, bound: Collection[str]) -> None:
         """Say that a group is whole; `bound` are the uids of its pods that are."""

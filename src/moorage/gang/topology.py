@@ -21,6 +21,7 @@ from moorage.gang.group import Group
 
 REQUIRED: Final = "moorage.io/required-topology"
 PREFERRED: Final = "moorage.io/preferred-topology"
+SEVERAL: Final = "more than 1 domain found for pod group: {}"
 
 
 class Packing(NamedTuple):
@@ -67,7 +68,7 @@ def unclear_domain(group: Group, cache: Cache) -> str:
             return f"no topology domain found for pod {pod}"
         seen[value] = None
     first = list(seen)[:2]
-    return f"more than 1 domain found for pod group: {', '.join(first)}" if len(first) > 1 else ""
+    return SEVERAL.format(", ".join(first)) if len(first) > 1 else ""
 
 
 def joined_nodes(group: Group, cache: Cache) -> frozenset[str] | None:

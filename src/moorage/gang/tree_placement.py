@@ -9,7 +9,7 @@
 Children that do not fit and are not needed hold nothing.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -20,6 +20,7 @@ from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import Rejection
 from moorage.gang import hierarchy, shortage, topology, transaction
 from moorage.gang.hierarchy import Branch
+from moorage.gang.topology import UnclearDomainError
 from moorage.gang.transaction import Misfit, Refused, Trying, Whole
 
 P = TypeVar("P")
@@ -124,7 +125,10 @@ class TreePlacement(Generic[P]):
             self._trying.undo(each)
 
     def _domains(self, branch: Branch, key: str, nodes: Nodes) -> dict[str, Nodes]:
-        """Nodes by value of a label: only the one that pods of the branch run in, if any do."""
+        """Nodes by value of a label: only the one that pods of the branch run in, if any do.
+
+        Raise UnclearDomainError where that is not one.
+        """
         table = self._table
         label = table.label(key)
         rows = np.flatnonzero(table.alive[: table.rows] & (label.ids[: table.rows] != 0)).tolist()
@@ -135,8 +139,23 @@ class TreePlacement(Generic[P]):
             if nodes is None or name in nodes:
                 value = label.values.values[int(label.ids[row])]
                 found.setdefault(f"{key}={value}", set()).add(name)
-        joined = {name: inside for name, inside in found.items() if inside & homes}
-        return {name: frozenset(inside) for name, inside in (joined or found).items()}
+        values = _values(table, key, homes)
+        if values:
+            found = {name: inside for name, inside in found.items() if name == f"{key}={values[0]}"}
+        return {name: frozenset(inside) for name, inside in found.items()}
+
+
+def _values(table: NodeTable, key: str, homes: Set[str]) -> list[str]:
+    """The value of a label that the nodes have which pods run on; none where none run."""
+    found: dict[str, None] = {}
+    for home in sorted(homes & table.row_of.keys()):
+        value = table.node(table.row_of[home]).labels.get(key)
+        if value is None:
+            raise UnclearDomainError(f"no topology domain found for pods on node {home}")
+        found[value] = None
+    if len(found) > 1:
+        raise UnclearDomainError(topology.SEVERAL.format(", ".join(list(found)[:2])))
+    return list(found)
 
 
 def _misfit(

@@ -262,3 +262,36 @@ def test_its_pods_leave_as_it_says(root: Raw, below: Raw, stay: int, by: str) ->
 
     assert len(world.bound("vip")) == 1
     assert len(world.bound()) - 1 == stay
+
+
+@pytest.mark.parametrize("level", ["root", "leaf"])
+def test_pods_join_no_others_of_which_the_zone_is_unclear(level: str) -> None:
+    nodes = [node(f"{zone}{i}").labelled({ZONE: zone}) for zone in "ab" for i in range(2)]
+    above, beneath = (packed(ZONE), {}) if level == "root" else ({}, packed(ZONE))
+    tree = composite("root", 1, **above), leaf("g", 3, "root", **beneath)
+    first, second, third = workers("g", 3)
+    world = GangWorld(*nodes, *tree, first.on("a0"), second.on("b0"), third)
+
+    world.run()
+
+    told = world.condition("g-2")
+    assert world.bound("g-2") == {}
+    assert told["reason"] == "SchedulerError"
+    assert told["message"].endswith("more than 1 domain found for pod group: a, b")
+
+
+@pytest.mark.parametrize(
+    ("free", "minimum"), [(1, None), (0, 1)], ids=["one group fits", "none does"]
+)
+def test_room_is_made_for_groups_that_a_tree_is_whole_without(
+    free: int, minimum: int | None
+) -> None:
+    nodes = [node(f"n{i}").offering(cpu="1") for i in range(2)]
+    lows = [low(f"low-{i}", f"n{i}") for i in range(2 - free)]
+    pods = [each.prioritised(100) for name in "ab" for each in workers(name, 1)]
+    tree = composite("root", minimum), leaf("a", 1, "root"), leaf("b", 1, "root")
+    world = GangWorld(*nodes, *lows, *tree, *pods)
+
+    world.run()
+
+    assert set(world.bound()) == {"a-0", "b-0"}

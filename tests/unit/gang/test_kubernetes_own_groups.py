@@ -101,6 +101,18 @@ def test_pods_join_no_others_of_which_the_zone_is_unclear(
         assert each["message"] == f"cannot determine domain for already scheduled pods: {why}"
 
 
+def test_the_condition_tells_of_attempts_only() -> None:
+    world = GangWorld(node("a"), own(3), *workers(2))
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(100)
+
+    world.run(story)
+
+    assert world.status("g").get("conditions", []) == []
+    assert world.events("g", "IncompletePodGroup")
+
+
 @pytest.mark.parametrize(("new", "bound"), [(1, 0), (2, 2)], ids=["too few", "enough"])
 def test_lost_pods_are_replaced_when_there_are_enough(new: int, bound: int) -> None:
     world = GangWorld(node("a").offering(cpu="9"), own(3), *workers(3))
