@@ -29,9 +29,10 @@ class DecisionFilter(msgspec.Struct, frozen=True):
     def of(cls, query: Mapping[str, str]) -> "DecisionFilter":
         """What a query asks for; ValueError names the parameter that makes no sense."""
         text = {name: query.get(name, "") for name in ("pod", "namespace", "node", "result")}
-        after = query.get("continue") or query.get("since") or "0"
+        which = "continue" if query.get("continue") else "since"
+        after = query.get(which) or "0"
         limit = query.get("limit") or str(DEFAULT_LIMIT)
-        for name, value in (("since", after), ("limit", limit)):
+        for name, value in ((which, after), ("limit", limit)):
             if not value.isdecimal():
                 raise ValueError(f"{name}={value}: not a number")
         return cls(

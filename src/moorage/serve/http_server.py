@@ -17,6 +17,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Protocol
@@ -181,10 +182,13 @@ class Server:
         return _text(HealthAnswer(200, debug_profiles.dump_stacks()))
 
     async def _get_profile(self, request: web.Request) -> web.Response:
+        said = request.query.get("seconds", "")
         try:
-            seconds = float(request.query.get("seconds", debug_profiles.DEFAULT_SECONDS))
+            seconds = float(said) if said else debug_profiles.DEFAULT_SECONDS
         except ValueError:
-            return _text(HealthAnswer(400, f"seconds={request.query['seconds']}: not a number\n"))
+            seconds = math.nan
+        if math.isnan(seconds):  # a timer set to it keeps others of the loop from their turn
+            return _text(HealthAnswer(400, f"seconds={said}: not a number\n"))
         try:
             return _text(HealthAnswer(200, await debug_profiles.cpu_profile(seconds)))
         except debug_profiles.ProfileRunning as busy:

@@ -204,3 +204,9 @@ def test_a_scheduler_tells_the_next_best_nodes_and_the_times_of_its_steps() -> N
         best, *others = record.scores, *record.runners_up.values()
         assert sum(best.values()) == record.score >= max(sum(each.values()) for each in others)
         assert {"PreFilter", "Filter", "Score", "Bind"} <= record.steps.keys()
+
+
+@pytest.mark.parametrize("name", ["continue", "since", "limit"])
+def test_what_is_no_number_is_named_as_it_was_asked(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name}=soon: not a number$"):
+        DecisionFilter.of({name: "soon"})

@@ -183,10 +183,11 @@ def test_where_nobody_can_be_asked_nothing_but_health_is_shown() -> None:
     assert asking(server(TLS), "https", ask) == [200, 403]
 
 
-def test_a_profile_asked_for_badly_is_refused() -> None:
-    assert get(server(PLAIN), "/debug/profile?seconds=long") == (
+@pytest.mark.parametrize("asked", ["long", "nan"])
+def test_a_profile_asked_for_badly_is_refused(asked: str) -> None:
+    assert get(server(PLAIN), f"/debug/profile?seconds={asked}") == (
         400,
-        "seconds=long: not a number\n",
+        f"seconds={asked}: not a number\n",
     )
 
 
