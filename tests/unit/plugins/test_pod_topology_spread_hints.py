@@ -166,3 +166,13 @@ def test_only_the_events_that_upstream_registers_are_heard() -> None:
             Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT,
         ),
     }
+
+
+def test_the_pod_selects_others_by_its_new_labels() -> None:
+    """Neither its old labels nor its new ones are selected by then."""
+    hint = hint_for(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
+    old = spreading(matchLabelKeys=["hash"])
+    metadata = msgspec.structs.replace(old.metadata, labels={"app": "db", "hash": "1"})
+    new = msgspec.structs.replace(old, metadata=metadata)
+
+    assert hint(new, old, new) is Hint.QUEUE

@@ -298,7 +298,9 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
 
     def _after_target_pod(self, pod: Pod, old: Any, new: Any) -> Hint:
         hard = self._hard(pod)
-        return Hint.QUEUE if hard is None else after_target_pod_change(hard, old, new)
+        if hard is None or (old.labels != new.labels and self._hard(old) != hard):
+            return Hint.QUEUE  # `matchLabelKeys` select by other values, or the pod counts itself
+        return after_target_pod_change(hard, old, new)
 
     def _after_node(self, pod: Pod, old: Any, new: Any) -> Hint:
         hard = self._hard(pod)
