@@ -136,6 +136,11 @@ class PodGroup(KubeObject):
         policy = self.spec.scheduling_policy
         return policy is not None and policy.gang is None
 
+    def asks_the_same(self, before: "PodGroup") -> bool:
+        """Whether nothing but the status is another than before."""
+        own = self.uid, self.spec, self.annotations, self.labels
+        return own == (before.uid, before.spec, before.annotations, before.labels)
+
     @property
     def was_scheduled(self) -> bool:
         """Whether its status says that it has been scheduled once, which stays so."""
