@@ -141,6 +141,11 @@ class PodGroup(KubeObject):
         policy = self.spec.scheduling_policy
         return policy is not None and policy.gang is None
 
+    def asks_the_same(self, before: "PodGroup") -> bool:
+        """Whether nothing but the status is another than before."""
+        own = self.uid, self.spec, self.annotations, self.labels
+        return own == (before.uid, before.spec, before.annotations, before.labels)
+
     @property
     def topology_key(self) -> str:
         """The node label that Kubernetes' own field packs it by; empty without one."""

@@ -36,6 +36,7 @@ from moorage.gang.directory import Directory
 from moorage.gang.feature import Gangs
 from moorage.gang.holds import Holds
 from moorage.gang.interrupted_evictions import InterruptedEvictions
+from moorage.gang.known_misfits import KnownMisfits
 from moorage.gang.leaving_victims import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.place import GangPlacer
@@ -64,6 +65,7 @@ from moorage.scheduler.feature import Feature
 from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.known_refusals import KnownRefusals
 from moorage.scheduler.kubelet_rejections import KubeletRejections
+from moorage.scheduler.noted_dice import NotedDice
 from moorage.scheduler.ports import Evictions, Ports
 from moorage.scheduler.queue_order import QueueOrder
 from moorage.scheduler.resource_claims import ResourceClaims
@@ -101,14 +103,21 @@ def assemble(
 
     `told` hears of schedulers that are stood in for; `monotonic` judges their leases, and is a
     clock that nobody sets. `sparing` spares equal pods attempts whose end is known; who looks at
-    every single one, or draws the same dice again, does without, and without `bursts`.
+    every single one does without, and without `bursts`. Where `rng` notes what is drawn, all of it
+    comes out as it would without.
     """
     return Scheduler(
         server,
         profiles,
         clock=clock,
         rng=rng,
-        features=partial(all_features, told=told, monotonic=monotonic, sparing=sparing),
+        features=partial(
+            all_features,
+            told=told,
+            monotonic=monotonic,
+            sparing=sparing,
+            dice=rng if isinstance(rng, NotedDice) else None,
+        ),
         observers=observers,
         backoff=backoff,
         followed=followed,
@@ -129,13 +138,14 @@ def all_features(
     told: Told = silent,
     monotonic: Callable[[], float] | None = None,
     sparing: bool = False,
+    dice: NotedDice | None = None,
 ) -> list[Feature]:
     """Every feature, in the order of effects."""
     preemption = preemption_for(ports)
     stand_ins = stand_ins_for(ports, told=told, monotonic=monotonic)
     return [
         Precedence(ports.clock, ports.outcome),
-        gangs_for(ports, preemption),
+        gangs_for(ports, preemption, sparing),
         preemption,
         quotas_for(ports),
         claims_for(ports),
@@ -145,14 +155,14 @@ def all_features(
         canaries_for(ports),
         stand_ins,
         rivals_for(ports, stand_ins),
-        *([refusals_for(ports)] if sparing else ()),
+        *([refusals_for(ports, dice)] if sparing else ()),
         QueueOrder(ports.profiles, ports.cache, ports.queue),
     ]
 
 
-def refusals_for(ports: Ports) -> KnownRefusals:
+def refusals_for(ports: Ports, dice: NotedDice | None = None) -> KnownRefusals:
     """Equal pods are refused once."""
-    return KnownRefusals(ports.cache, ports.queue, ports.clock, ports.profiles)
+    return KnownRefusals(ports.cache, ports.queue, ports.clock, ports.profiles, dice)
 
 
 def preemption_for(ports: Ports) -> Preemption:
@@ -181,7 +191,7 @@ def preemption_for(ports: Ports) -> Preemption:
     )
 
 
-def gangs_for(ports: Ports, evictions: Evictions) -> Gangs:
+def gangs_for(ports: Ports, evictions: Evictions, sparing: bool = False) -> Gangs:
     """Groups of pods are scheduled together or not at all; `evictions` make room for them."""
     cache, queue, clock, profiles = ports.cache, ports.queue, ports.clock, ports.profiles
     groups, holds = Directory(profiles.by_name), Holds()
@@ -239,6 +249,7 @@ def gangs_for(ports: Ports, evictions: Evictions) -> Gangs:
         lifecycle,
         status,
         preemption,
+        KnownMisfits(cache, clock, profiles, holds) if sparing else None,
     )
     bindings = GangBindings(ports.bindings, ports.start, binder_of)
     attempt = GangAttempt(placer, reservations, ports.reporter, bindings, refusals)

@@ -196,6 +196,18 @@ class Cache:
         return self.table.node_log.version + self.table.pod_log.version
 
     @contextmanager
+    def attempted_together(self) -> Iterator[Callable[[], None]]:
+        """Pods are assumed inside; whoever forgets all of them again says so with what this yields,
+        and it is the same `moment` as before."""
+        started = self._logged
+
+        def undone() -> None:
+            if self._before is None:
+                self._tried += self._logged - started
+
+        yield undone
+
+    @contextmanager
     def trial(self) -> Iterator[None]:
         """Whatever is placed, displaced, added or removed inside is undone at the end. Nests."""
         outer, self._before = self._before, Checkpoint([], {}, {})

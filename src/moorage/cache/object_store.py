@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from moorage.api.meta import KubeObject
+from moorage.api.podgroup import PodGroup
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -11,7 +12,8 @@ T = TypeVar("T", bound=KubeObject)
 class ObjectStore:
     """Objects by type and key, with a version per type that grows at every change.
 
-    `changes` counts those of all types.
+    `changes` counts those of all types, but for what a PodGroup's status says of its pods: that
+    follows from decisions, and none goes by it.
     """
 
     def __init__(self) -> None:
@@ -28,8 +30,9 @@ class ObjectStore:
 
     def put(self, obj: KubeObject) -> None:
         kind = type(obj)
-        self._objects.setdefault(kind, {})[obj.key] = obj
-        self._changed(kind)
+        known = self._objects.setdefault(kind, {})
+        before, known[obj.key] = known.get(obj.key), obj
+        self._changed(kind, counts=not _are_the_same(before, obj))
         if kind in self._followers:
             self._followers[kind][0](obj)
 
@@ -56,6 +59,10 @@ class ObjectStore:
     def version(self, kind: type[Any]) -> int:
         return self._versions.get(kind, 0)
 
-    def _changed(self, kind: type[Any]) -> None:
+    def _changed(self, kind: type[Any], counts: bool = True) -> None:
         self._versions[kind] = self.version(kind) + 1
-        self.changes += 1
+        self.changes += counts
+
+
+def _are_the_same(before: Any, obj: KubeObject) -> bool:
+    return isinstance(obj, PodGroup) and before is not None and obj.asks_the_same(before)

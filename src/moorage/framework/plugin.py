@@ -118,6 +118,15 @@ class Plugin(
         """
         return None
 
+    def refusal_sign(self, cycle: Cycle) -> Hashable | None:
+        """What I go by beside specs, labels, nodes, the pods on them and other objects: notes of my
+        own, annotations of the pod.
+
+        Where signs are equal I refuse pods of equal specs alike, as with `same_for_equal_pods`,
+        whatever their labels. `None`: I cannot tell. Asked when `volumes_sign` is.
+        """
+        return None
+
     def sign(self, cycle: Cycle) -> Hashable | None:
         """What my vector hooks read beside the node's row: of the pod, and of the cluster.
 

@@ -19,6 +19,7 @@
     disruption_units       which of their pods are evicted together or not at all
     victim_search          who must leave so that a group fits
     preemption             they are evicted while the group waits
+    known_misfits          what is known of a group because an equal one did not fit
     leaving_victims        which groups wait for whom to leave
     interrupted_evictions  evictions of groups that were begun and are finished later
     binder                 all of a group is made ready before the first pod is bound

@@ -32,12 +32,18 @@ class GangAttempt:
     def reconfigured(self) -> None:
         """Other profiles are in force."""
         self._placer.reconfigured()
+        self._refusals.forget()
+
+    def groups_changed(self) -> None:
+        """What was found for groups may not hold for equal ones any longer."""
+        self._refusals.forget()
 
     def attempt(self, group: Group, popped: QueuedPod) -> None:
         """Place enough of a group's pods, and begin to bind them; or none, and say why."""
         members = self._placer.take(group, popped)
         try:
-            outcome = self._placer.place(group, members)
+            known = self._refusals.foreseen(group, members)
+            outcome = known or self._placer.place(group, members)
             if isinstance(outcome, Whole):
                 self._begin(group, members, outcome)
             else:

@@ -115,6 +115,8 @@ class Gangs(Feature):
             gone = change.new is None or sample.is_terminal
             self._touched = self._pod_gone(sample) if gone else self._pod_here(sample)
         elif isinstance(sample, PodGroup):
+            if not (isinstance(change.old, PodGroup) and sample.asks_the_same(change.old)):
+                self._attempt.groups_changed()
             self._touched = self._group_written(sample, change.new is None, resource)
 
     def after(self, change: Change, resource: Resource) -> None:

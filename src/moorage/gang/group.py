@@ -140,6 +140,11 @@ class Group:
         return likeness.refusal(self._kinds, self.object)
 
     @property
+    def retries_all(self) -> bool:
+        """Whether all of its pods are to be let go next, whatever happens until then."""
+        return self._retry
+
+    @property
     def title(self) -> str:
         """The group as users know it."""
         return hierarchy.title(self.key)

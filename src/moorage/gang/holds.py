@@ -71,13 +71,18 @@ class Holds:
 
     def __init__(self) -> None:
         self._holds: dict[str, Hold] = {}
+        self.version = 0
+        """Grows whenever another room is held, or none any longer."""
 
     def put(self, hold: Hold) -> None:
         self._holds[hold.group.key] = hold
+        self.version += 1
 
     def drop(self, key: str) -> bool:
         """Hold nothing for a group any longer; whether anything was."""
-        return self._holds.pop(key, None) is not None
+        dropped = self._holds.pop(key, None) is not None
+        self.version += dropped
+        return dropped
 
     def get(self, key: str) -> Hold | None:
         return self._holds.get(key)

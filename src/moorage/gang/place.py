@@ -67,7 +67,11 @@ class GangPlacer:
 
     def place(self, group: Group, members: list[QueuedPod]) -> Whole[Placement] | Misfit:
         """Place enough of them, or none."""
-        return self._place(group, members, self)
+        with self._cache.attempted_together() as undone:
+            outcome = self._place(group, members, self)
+            if isinstance(outcome, Misfit):
+                undone()
+        return outcome
 
     def imagine(
         self, group: Group, members: list[QueuedPod], by_quota: bool, at_least: int = 0

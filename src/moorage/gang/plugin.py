@@ -9,6 +9,7 @@
 Pods that name no group never notice.
 """
 
+from collections.abc import Hashable
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -98,6 +99,14 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
         groups = " ".join(hold.group.key for hold in cycle.state[_HELD])
         return unresolvable(f"node(s) had room that is held for PodGroup(s) [{groups}]")
+
+    def refusal_sign(self, cycle: Cycle) -> Hashable | None:
+        """Pods of no group are kept off the same rooms as long as those are held."""
+        if podgroup.group_names(cycle.pod):
+            return None
+        _, holds = cycle.shared.get(NAME, NO_GROUPS)
+        held = holds.over(cycle.pod, None, cycle.now)
+        return holds.version, tuple(hold.group.key for hold in held)
 
     def events(self) -> tuple[EventHint, ...]:
         named = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)

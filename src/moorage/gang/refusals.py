@@ -9,6 +9,7 @@ from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import SchedulingError, unresolvable
 from moorage.gang import shortage, topology
 from moorage.gang.group import Group
+from moorage.gang.known_misfits import KnownMisfits
 from moorage.gang.lifecycle import Lifecycle
 from moorage.gang.plugin import NAME
 from moorage.gang.preemption import GangPreemption
@@ -39,6 +40,7 @@ class GangRefusals:
         lifecycle: Lifecycle,
         status: GangStatus,
         preemption: GangPreemption,
+        known: KnownMisfits | None = None,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -49,6 +51,16 @@ class GangRefusals:
         self._lifecycle = lifecycle
         self._status = status
         self._preemption = preemption
+        self._known = known
+
+    def foreseen(self, group: Group, members: list[QueuedPod]) -> Misfit | None:
+        """How an attempt would end, where that is known without one."""
+        return None if self._known is None else self._known.find(group, members, self._cycles)
+
+    def forget(self) -> None:
+        """Groups or profiles have changed: nothing is known beforehand any longer."""
+        if self._known is not None:
+            self._known.forget()
 
     def pod(self, queued: QueuedPod, why: str) -> None:
         """One pod may not be tried, whatever its group does."""
@@ -85,12 +97,17 @@ class GangRefusals:
     def misfit(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
         """Not enough of a group fits: make room for it if that is possible, or let it back off."""
         first = members[0] if misfit.blocker is None else misfit.blocker.queued
-        given_up = self._ask_plugins(group, misfit)
+        foreseen = misfit.preemption is not None
+        given_up = [] if foreseen else self._ask_plugins(group, misfit)
         group.refuse(misfit.blocker.plugins if misfit.blocker else ())
         message = " ".join((shortage.describe_misfit(group, misfit), *given_up))
-        if misfit.blocker is not None or misfit.domain:
+        said = misfit.preemption or ""
+        if not foreseen and (misfit.blocker is not None or misfit.domain):
             said = self._preemption.make_room(group, members, first)
-            message += f" {said}" if said else ""
+        message += f" {said}" if said else ""
+        acted = foreseen or given_up or group.leaving or group.retries_all
+        if self._known is not None and not acted:
+            self._known.note(group, members, misfit, said)
         if not group.leaving:
             self._lifecycle.back_off(group)
             for queued in members:

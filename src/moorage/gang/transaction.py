@@ -48,6 +48,7 @@ class Misfit(NamedTuple):
     """Too few pods fit, and none is in place.
 
     `fitting` counts those that did, `needed` those that had to; `blocker` is the first refused.
+    `preemption` is what was found about making room for an equal group, where one was tried.
     """
 
     fitting: int
@@ -56,6 +57,7 @@ class Misfit(NamedTuple):
     refused: Sequence[Refused] = ()
     explanation: str = ""
     domain: str = ""
+    preemption: str | None = None
 
 
 class Trying(Protocol[P]):

@@ -16,6 +16,7 @@
     kubelet_rejections   a feature: nodes rest whose kubelet refused a pod
     resource_claims      a feature: claims and devices are followed, errands carried out
     known_refusals       a feature: who is like a pod that was just refused is spared the attempt
+    noted_dice           random numbers, and which were drawn in an attempt
     recent_refusals      kinds of pods that were tried again in vain a moment ago
     queue_order          one queue for all profiles; a feature that sorts it anew
     profiles             the profiles in force, and which version of one decides for a pod

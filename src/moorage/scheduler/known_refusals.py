@@ -24,6 +24,7 @@ from moorage.framework.plugin import Plugin
 from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature
+from moorage.scheduler.noted_dice import NotedDice
 from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.recent_refusals import RecentRefusals
 
@@ -37,18 +38,28 @@ Signs = tuple[Hashable, ...]
 
 class Grounds(NamedTuple):
     """What a refusal went by, beside the rest of the spec: labels, what these plugins read of
-    volumes, and names of claims."""
+    volumes, names of claims, and what these plugins have a sign for."""
 
     label_keys: LabelKeys
     volume_plugins: tuple[str, ...] = ()
     reads_claims: bool = False
+    signing_plugins: tuple[str, ...] = ()
 
 
 class KnownRefusals(Feature):
-    """Which pods are refused everywhere as things stand, by what they have in common, and why."""
+    """Which pods are refused everywhere as things stand, by what they have in common, and why.
+
+    With `dice`, nothing comes out otherwise than without this feature: no attempt is put off, and
+    what it would have drawn is drawn.
+    """
 
     def __init__(
-        self, cache: Cache, queue: SchedulingQueue, clock: Clock, profiles: Profiles
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        clock: Clock,
+        profiles: Profiles,
+        dice: NotedDice | None = None,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -59,22 +70,31 @@ class KnownRefusals(Feature):
         self._grounds: dict[Hashable, set[Grounds]] = {}
         """By what pods of equal specs have in common, what refusals went by."""
         self._recent = RecentRefusals()
-        queue.spare(self.sparing, self.resting)
+        self._dice = dice
+        self._drawn: dict[Hashable, tuple[int, ...]] = {}
+        """By what pods have in common, what the attempt at one of them drew."""
+        if dice is None:
+            queue.spare(self.sparing, self.resting)
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
         queued = self._queue.find(cycle.incoming.uid)
-        if queued is not None and queued.attempts > 1:
+        if self._dice is None and queued is not None and queued.attempts > 1:
             self._recent.note(_spec(cycle.incoming), self._clock.now())
         grounds = lasting_grounds(cycle, profile, why)
         signs = None if grounds is None else _signs(cycle, profile, grounds)
         if grounds is not None and signs is not None:
             self._catch_up()
             self._grounds.setdefault(_spec(cycle.incoming), set()).add(grounds)
-            self._known[in_common(cycle.incoming, grounds.label_keys, signs)] = profile, why
+            alike = in_common(cycle.incoming, grounds.label_keys, signs)
+            self._known[alike] = profile, why
+            if self._dice is not None:
+                self._drawn[alike] = self._dice.drawn
 
     def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
         """How an attempt would end: as that of an equal pod has ended."""
         found = self._find(queued, profile)
+        if self._dice is not None:
+            self._dice.draw_again(() if found is None else self._drawn[found])
         return None if found is None else self._known[found][1]
 
     def sparing(self, queued: QueuedPod) -> Hashable | None:
@@ -96,8 +116,9 @@ class KnownRefusals(Feature):
             return None
         for grounds in self._grounds.get(_spec(info), ()):
             signs: Signs | None = ()
-            if grounds.volume_plugins or grounds.reads_claims:
-                cycle = Cycle(self._cache, info, random=_NO_DICE, shared=profile.shared)
+            if grounds.volume_plugins or grounds.reads_claims or grounds.signing_plugins:
+                now = self._clock.now()
+                cycle = Cycle(self._cache, info, random=_NO_DICE, now=now, shared=profile.shared)
                 signs = _signs(cycle, profile, grounds)
             if signs is not None:
                 alike = in_common(info, grounds.label_keys, signs)
@@ -110,6 +131,7 @@ class KnownRefusals(Feature):
         if moment != self._moment:
             self._known.clear()
             self._grounds.clear()
+            self._drawn.clear()
             self._moment = moment
 
 
@@ -146,15 +168,16 @@ def lasting_grounds(cycle: Cycle, profile: Profile, why: Unschedulable) -> Groun
     about_volumes = [
         plugin for plugin in judges if plugin is not None and _is_about_volumes(plugin)
     ]
+    signing = [plugin for plugin in judges if plugin is not None and _has_a_sign(plugin)]
     if not all(
-        plugin is not None and (plugin.same_for_equal_pods or plugin in about_volumes)
+        plugin is not None
+        and (plugin.same_for_equal_pods or plugin in about_volumes or plugin in signing)
         for plugin in judges
     ):
         return None
-    others = [plugin for plugin in judges if plugin not in about_volumes]
-    names = sorted({plugin.plugin_name() for plugin in about_volumes})
+    others = [plugin for plugin in judges if plugin not in about_volumes and plugin not in signing]
     by_name = any(plugin is not None and plugin.reads_claims for plugin in others)
-    return Grounds(_label_keys(cycle, others), tuple(names), by_name)
+    return Grounds(_label_keys(cycle, others), _names(about_volumes), by_name, _names(signing))
 
 
 def _is_promised(cache: Cache, info: PodInfo) -> bool:
@@ -168,12 +191,23 @@ def _is_about_volumes(plugin: Plugin) -> bool:
     return plugin.concerns() == Brings.VOLUMES and not plugin.same_for_equal_pods
 
 
+def _has_a_sign(plugin: Plugin) -> bool:
+    """Whether a plugin may tell what else it goes by."""
+    return type(plugin).refusal_sign is not Plugin.refusal_sign
+
+
+def _names(plugins: Iterable[Plugin]) -> tuple[str, ...]:
+    return tuple(sorted({plugin.plugin_name() for plugin in plugins}))
+
+
 def _signs(cycle: Cycle, profile: Profile, grounds: Grounds) -> Signs | None:
-    """What a refusal went by of the pod's volumes; None where a plugin cannot tell."""
+    """What plugins went by of the pod's volumes, or have a sign for; None where one cannot tell."""
     found: list[Hashable] = [cycle.incoming.cls.like_spec] if grounds.reads_claims else []
-    for name in grounds.volume_plugins:
+    plugins = profile.plugins
+    asked = [plugins[name].volumes_sign for name in grounds.volume_plugins]
+    for ask in (*asked, *(plugins[name].refusal_sign for name in grounds.signing_plugins)):
         try:
-            sign = profile.plugins[name].volumes_sign(cycle)
+            sign = ask(cycle)
         except Exception:  # the pod's own attempt will say what is wrong
             sign = None
         if sign is None:

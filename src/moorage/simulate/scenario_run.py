@@ -1,7 +1,6 @@
 """One run of a scenario: the scheduler in virtual time, from the first arrival to the last end."""
 
 import asyncio
-import random
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
@@ -17,6 +16,7 @@ from moorage.cycle.profile import Profile
 from moorage.kpi import summary
 from moorage.kpi.meter import Meter, Moment
 from moorage.scheduler.attempt import Tap, TapOf
+from moorage.scheduler.noted_dice import NotedDice
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate.attempt_count import AttemptCount
 from moorage.simulate.autoscaler import Autoscaler
@@ -144,7 +144,7 @@ class _Run:
         if scenario.scaling is not None:
             self._scaler = Autoscaler(scenario.scaling, self._nodes, self._pods, clock)
             self._pods.pod_waits = self._scaler.wake
-        rng = random.Random(seed)
+        rng = NotedDice(seed)
         self.schedulers: list[Scheduler | DirectEngine]
         if isinstance(self._server, DirectServer):
             backoff = backoff_of(loaded.configuration)
@@ -163,9 +163,7 @@ class _Run:
         guard = loaded.moorage.plugin_guard
         return build_profiles(loaded.configuration, candidate.plugins(), guard)
 
-    def _scheduler(
-        self, candidate: Candidate, rng: random.Random, tap: Tap | None = None
-    ) -> Scheduler:
+    def _scheduler(self, candidate: Candidate, rng: NotedDice, tap: Tap | None = None) -> Scheduler:
         backoff = backoff_of(candidate.load().configuration)
         return assemble(
             self._server,
@@ -176,6 +174,7 @@ class _Run:
             backoff=(backoff.initial, backoff.maximum),
             recorder=SilentRecorder(self._server, self._clock, instance="simulation"),
             tap=tap,
+            sparing=not self._observers and tap is None,
         )
 
     async def play(self) -> RunResult:
