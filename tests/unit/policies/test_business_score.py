@@ -8,8 +8,11 @@ from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.policies.business.business_score import BusinessScorePlugin, Weights
 from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL
+from moorage.policies.telemetry.metric_sources import NO_PROVIDER, UsageProvider, UsageSource
 from moorage.testing import NodeBuilder, node, pod
 from tests.unit.policies.asking import faults, scores, world
+
+NOBODY = UsageProvider(type=NO_PROVIDER)
 
 CPU, NETWORK, STORAGE = (f"moorage.io/{part}-performance" for part in ("cpu", "network", "storage"))
 RELIABILITY = "moorage.io/reliability"
@@ -150,3 +153,10 @@ def test_targets_count_for_the_network() -> None:
     found = scores(cluster, pod("web"))
 
     assert found["near"] > found["far"]
+
+
+@pytest.mark.parametrize(("provider", "want"), [(UsageProvider(), 1), (NOBODY, 0)])
+def test_usage_is_read_unless_nobody_is_to_be_asked(provider: UsageProvider, want: int) -> None:
+    found = BusinessScorePlugin(metric_provider=provider).sources()
+
+    assert sum(isinstance(source, UsageSource) for source in found) == want
