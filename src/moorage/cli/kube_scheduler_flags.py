@@ -237,12 +237,12 @@ FLAGS: Final = (
 SERVING_FLAGS: Final = (
     _flag(
         "authentication-kubeconfig",
-        help="The kubeconfig to send TokenReviews with. [default: that of --kubeconfig]",
+        help="The kubeconfig to send TokenReviews with. [default: the scheduler's own]",
         metavar="FILE",
     ),
     _flag(
         "authorization-kubeconfig",
-        help="The kubeconfig to send SubjectAccessReviews with. [default: that of --kubeconfig]",
+        help="The kubeconfig to send SubjectAccessReviews with. [default: the scheduler's own]",
         metavar="FILE",
     ),
     _flag(
