@@ -17,6 +17,7 @@ import selectors
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Executor
+from contextlib import ExitStack, suppress
 from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
@@ -166,8 +167,38 @@ async def within(clock: Clock, seconds: float, asking: Awaitable[T]) -> T:
 
 def run_virtual(main: Coroutine[Any, Any, T], clock: VirtualClock) -> T:
     """Run `main` on a new event loop where `clock` moves by itself when every task waits."""
-    with virtual_runner(clock) as runner:
-        return runner.run(main)
+    with ExitStack() as closing:
+        runner = closing.enter_context(virtual_runner(clock))
+        try:
+            return runner.run(main)
+        except KeyboardInterrupt:
+            closing.pop_all()
+            _abandon(runner.get_loop())
+            raise
+
+
+def _abandon(loop: asyncio.AbstractEventLoop) -> None:
+    """End every task without a word, in a few rounds of callbacks and no virtual time.
+
+    Whoever was interrupted raises it again, and so does each group of tasks around it; asyncio's
+    own runner gives up at the first. A task that was interrupted in the midst of being woken waits
+    for ever; asyncio's own runner waits with it.
+    """
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    for _ in range(_ROUNDS_TO_END):
+        if all(task.done() for task in tasks):
+            break
+        loop.call_soon(loop.stop)
+        with suppress(KeyboardInterrupt):
+            loop.run_forever()
+    for task in tasks:
+        if not task.done():
+            task._log_destroy_pending = False  # type: ignore[attr-defined]  # asyncio's own
+        elif not task.cancelled():
+            task.exception()  # or asyncio says that nobody has asked
+    loop.close()
 
 
 def virtual_runner(clock: VirtualClock) -> asyncio.Runner:
@@ -178,6 +209,7 @@ def virtual_runner(clock: VirtualClock) -> asyncio.Runner:
     return asyncio.Runner(loop_factory=lambda: _VirtualLoop(clock))
 
 
+_ROUNDS_TO_END = 1000
 _GLANCES = 64
 """While no socket is open, how many rounds of callbacks go by between two looks at them."""
 _THREAD_SECONDS = 10.0

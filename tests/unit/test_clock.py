@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import time
 
 import pytest
@@ -167,3 +168,37 @@ def test_under_run_virtual_a_thread_is_waited_for_while_time_stands_still() -> N
         return now
 
     assert run_virtual(main(), clock) == 0.0
+
+
+@pytest.mark.parametrize("stubborn", [False, True], ids=["who ends", "who does not"])
+def test_under_run_virtual_an_interrupt_ends_it_without_a_word(
+    stubborn: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Through a group of tasks, which raises it once more; and where a task goes on regardless."""
+    clock = VirtualClock()
+    forever = []
+
+    async def go_on() -> None:
+        while True:
+            try:
+                await clock.sleep(1.0)
+                forever.append(clock.now())
+            except asyncio.CancelledError:
+                if not stubborn:
+                    raise
+
+    async def interrupted() -> None:
+        await clock.sleep(5.0)
+        raise KeyboardInterrupt
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(go_on())
+            group.create_task(interrupted())
+
+    with pytest.raises(KeyboardInterrupt):
+        run_virtual(main(), clock)
+    gc.collect()
+
+    assert len(forever) <= 5
+    assert not caplog.records

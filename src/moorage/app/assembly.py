@@ -145,7 +145,7 @@ def all_features(
     stand_ins = stand_ins_for(ports, told=told, monotonic=monotonic)
     return [
         Precedence(ports.clock, ports.outcome),
-        gangs_for(ports, preemption, sparing),
+        gangs_for(ports, preemption, sparing=sparing and dice is not None),
         preemption,
         quotas_for(ports),
         claims_for(ports),
@@ -192,7 +192,10 @@ def preemption_for(ports: Ports) -> Preemption:
 
 
 def gangs_for(ports: Ports, evictions: Evictions, sparing: bool = False) -> Gangs:
-    """Groups of pods are scheduled together or not at all; `evictions` make room for them."""
+    """Groups of pods are scheduled together or not at all; `evictions` make room for them.
+
+    `sparing` spares equal groups attempts that would end as that of another; in scenarios only.
+    """
     cache, queue, clock, profiles = ports.cache, ports.queue, ports.clock, ports.profiles
     groups, holds = Directory(profiles.by_name), Holds()
     settings = GangSettings(profiles, groups, holds)
