@@ -64,6 +64,8 @@ def _chosen(given: argparse.Namespace) -> dict[str, Group]:
 def _run(programs: Path, scheduler: str, version: str, group: Group) -> list[Spec]:
     """What became of a group; logs stay where a spec fails."""
     home = Path(tempfile.mkdtemp(prefix=f"e2e-{scheduler}-"))
+    began = f"{datetime.datetime.now():%H:%M}"
+    print(f"{began} {group.title}, with {scheduler}: {home}/e2e.log tells how far", flush=True)
     with cluster(programs, home, scheduler, version, provision=group.provision) as plane:
         found = run(plane, programs / group.binary, group)
     for spec in found:
