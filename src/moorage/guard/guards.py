@@ -49,6 +49,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "sign": hook_wrappers.wrap_sign,
     "label_keys": hook_wrappers.wrap_label_keys,
     "volumes_sign": hook_wrappers.wrap_sign,
+    "refusal_sign": hook_wrappers.wrap_sign,
     "events": queueing_hooks.wrap_events,
     "concerns": queueing_hooks.concerns,
     "inherit": queueing_hooks.wrap_inherit,

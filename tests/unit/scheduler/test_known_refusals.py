@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any
 
 import pytest
@@ -340,6 +340,34 @@ def test_who_promises_nothing_is_asked_about_every_pod() -> None:
 
     world.run(story)
     assert world.placed() == {f"new-{n}" for n in range(WAITING) if n % 2 == 0}
+
+
+class SignedOdd(Odd, frozen=True):
+    """Refuses by the name of the pod, and says so."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        ASKED.append(pod.name)
+        return super().filter(cycle, pod, node)
+
+    def refusal_sign(self, cycle: Cycle) -> Hashable | None:
+        return int(cycle.pod.name[-1]) % 2
+
+
+ASKED: list[str] = []
+
+
+def test_who_signs_is_asked_about_one_pod_of_each_sign_that_it_refuses() -> None:
+    ASKED.clear()
+    world = World(sparing=True, plugins=(SignedOdd(),))
+    world.apply(node("n0").offering(cpu="100", pods="110"), *waiting()[1::2], waiting()[-2])
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(0.5)
+
+    world.run(story)
+    assert world.placed() == {"new-28"}
+    assert len({name for name in ASKED if int(name[-1]) % 2}) <= 2  # before new-28, and after
+    assert all(world.seen.messages[f"default/new-{n}"] for n in range(1, WAITING, 2))
 
 
 def test_a_refusal_for_the_sake_of_labels_is_not_shared_by_other_labels() -> None:
