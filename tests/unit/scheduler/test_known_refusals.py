@@ -366,7 +366,7 @@ def test_who_signs_is_asked_about_one_pod_of_each_sign_that_it_refuses() -> None
 
     world.run(story)
     assert world.placed() == {"new-28"}
-    assert len({name for name in ASKED if int(name[-1]) % 2}) <= 2  # before new-28, and after
+    assert len({name for name in ASKED if int(name[-1]) % 2}) < 5  # one for each change
     assert all(world.seen.messages[f"default/new-{n}"] for n in range(1, WAITING, 2))
 
 
