@@ -128,7 +128,10 @@ def _labels(info: PodInfo) -> frozenset[tuple[str, str]]:
 
 
 def _is_plain(profile: Profile) -> bool:
-    """Whether nodes are scored, and room is made, by nothing but specs, labels and the cache."""
+    """Whether nodes are scored, and room is made, by nothing but specs, labels and the cache. Where
+    only some nodes are scored, the next attempt goes on where the last one ended."""
+    if profile.percentage_of_nodes_to_score is not None:
+        return False
     asked = (*(entry.plugin for entry in profile.score), *(each for _, each in profile.post_filter))
     return all(
         type(plugin).__module__.startswith(_OWN_PLUGINS) or _promises(plugin) for plugin in asked
