@@ -32,7 +32,7 @@ class ElectionLog:
     def __call__(self, news: ElectionNews) -> None:
         goes_on = news.kind in ("trouble", "in vain")
         if not goes_on or self._troubles.due(news.sentence) is not None:
-            say(logging.WARNING if news.kind == "in vain" else logging.INFO, news.sentence)
+            say(logging.WARNING if goes_on else logging.INFO, news.sentence)
         if not goes_on:
             why = "LeaderElection"
             self._recorder.record(self._profile(), self._lease, "Normal", why, why, news.sentence)

@@ -1,10 +1,15 @@
 """A new leader decides on what is, not on what was when its watch last brought something."""
 
+import logging
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import pytest
 
+from moorage.app.leadership import ElectionLog
+from moorage.bind.event_recorder import EventRecorder
 from moorage.clock import VirtualClock, run_virtual
+from moorage.kube.leader_election import ElectionNews, LeaseTimes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import PODS, RESOURCES
@@ -253,3 +258,19 @@ def test_what_a_server_need_not_have_is_caught_up_with_too(error: ApiError, goes
         await standby.die()
 
     play(story)
+
+
+@pytest.mark.parametrize(
+    ("kind", "level"),
+    [("leading", logging.INFO), ("trouble", logging.WARNING), ("in vain", logging.WARNING)],
+)
+def test_what_keeps_a_replica_from_leading_is_a_warning(
+    kind: Literal["leading", "trouble", "in vain"], level: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World()
+    recorder = EventRecorder(world.cluster, world.clock, instance="moorage-0")
+    told = ElectionLog(LeaseTimes(), recorder, lambda: "default-scheduler")
+    with caplog.at_level(logging.INFO):
+        told(ElectionNews(kind, "so it is"))
+
+    assert [(record.levelno, record.message) for record in caplog.records] == [(level, "so it is")]
