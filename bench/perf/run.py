@@ -13,7 +13,7 @@ from bench.perf.pods import Pods
 from bench.perf.schedulers import SchedulerProcess, gate_flags
 from moorage.kube import kubeconfig
 from moorage.kube.kube_api_server import KubeApiServer
-from tests.integration.control_plane import ControlPlane
+from tests.integration.control_plane import ControlPlane, ControlPlaneError
 
 WITHOUT: Final = ("ServiceAccount", "TaintNodesByCondition", "Priority")
 """Admission that upstream does without, too."""
@@ -52,6 +52,16 @@ def run(
     """Carry out a workload; a fault is part of the outcome, and loud in the table."""
     if workload.fault:
         return Outcome((), workload.fault)
+    try:
+        return _run(programs, workload, scheduler, timeout, profile)
+    except ControlPlaneError as error:
+        lines = str(error).splitlines()
+        return Outcome((), " ".join(dict.fromkeys((lines[0], lines[-1])))[:300])
+
+
+def _run(
+    programs: Path, workload: Workload, scheduler: str, timeout: float, profile: str
+) -> Outcome:
     with (
         tempfile.TemporaryDirectory() as home,
         control_plane(programs, Path(home) / "plane", workload) as plane,

@@ -2,12 +2,13 @@
 
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from bench.perf import cases, module, run
 from bench.perf.schedulers import MOORAGE
-from tests.integration.control_plane import MISSING, assets
+from tests.integration.control_plane import MISSING, ControlPlaneError, assets
 
 CONFIGURATION = """
 - name: Case
@@ -68,3 +69,19 @@ def test_moorage_carries_out_upstreams_smallest(key: str) -> None:
 
     assert outcome.fault == ""
     assert outcome.figures[-1].throughput.pods >= 5
+
+
+def test_a_control_plane_that_does_not_start_is_a_fault_of_the_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gate that the release has locked, for example: the other cases go on."""
+    small = _read(tmp_path)[0]
+
+    def refused(*_: object) -> NoReturn:
+        raise ControlPlaneError("kube-apiserver does not start:\nfirst words\nA is locked to true")
+
+    monkeypatch.setattr(run, "control_plane", refused)
+
+    outcome = run.run(tmp_path, small, MOORAGE, 1.0)
+
+    assert outcome == ((), "kube-apiserver does not start: A is locked to true")
