@@ -1,6 +1,7 @@
 """One workload with one scheduler, on a control plane of its own."""
 
 import asyncio
+import re
 import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -25,6 +26,8 @@ SERVED: Final = {
     "DynamicResourceAllocation": ("resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"),
 }
 """What is served besides where a gate is on."""
+LOG_HEAD: Final = re.compile(r"[IWEF]\d{4} \S+ +\d+ \S+] ")
+"""What a line of a component's log begins with: severity, time, thread and place."""
 CONTROLLERS: Final = "resourceclaim-controller,garbage-collector-controller"
 """Make claims from templates, and delete them with their pods."""
 
@@ -56,7 +59,8 @@ def run(
         return _run(programs, workload, scheduler, timeout, profile)
     except ControlPlaneError as error:
         lines = str(error).splitlines()
-        return Outcome((), " ".join(dict.fromkeys((lines[0], lines[-1])))[:300])
+        first, last = lines[0], LOG_HEAD.sub("", lines[-1])
+        return Outcome((), f"{first} {last}"[:300])
 
 
 def _run(
