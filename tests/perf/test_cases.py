@@ -78,7 +78,7 @@ def test_a_control_plane_that_does_not_start_is_a_fault_of_the_case(
     small = _read(tmp_path)[0]
 
     def refused(*_: object) -> NoReturn:
-        log = 'Version: v1\nE1118 19:18:45.4155    7178 run.go:72] "command failed" err="A is locked"'
+        log = 'Version: v1\nE1118 19:18:45.41 7178 run.go:72] "command failed" err="A is locked"'
         raise ControlPlaneError(f"kube-apiserver does not start:\n{log}")
 
     monkeypatch.setattr(run, "control_plane", refused)
