@@ -12,6 +12,7 @@ from moorage.api.pod import Pod
 from moorage.api.resource_amounts import is_extended, node_allocatable, pod_requests
 from moorage.api.resource_slices import DeviceClass
 from moorage.cache.column_cache import Depends
+from moorage.cache.interner import Interner
 from moorage.cache.node_view import Nodes
 from moorage.cache.podinfo import Feature
 from moorage.cache.table import NodeTable
@@ -27,15 +28,19 @@ from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import scored_resources
 from moorage.plugins.node_resources.scoring_strategies import strategy_of
 
+Sets = NDArray[np.int32] | NDArray[np.object_]
+"""Sets of bits (node): int32, or Python's integers where those are too short."""
+
 TOO_MANY_PODS = "Too many pods"
 INSUFFICIENT = "Insufficient {}"
 
 NO_RESOURCES: Final[frozenset[int]] = frozenset()
 
 _TOO_MANY_PODS = 1
-_NEVER = 1 << 30
-_FIRST_RESOURCE = 1
-_MOST_RESOURCES = 28
+_NEVER = 2
+_FIRST_RESOURCE = 2
+_MOST_RESOURCES = 29
+"""How many resources have a bit of their own in an int32."""
 
 
 class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
@@ -76,37 +81,30 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         return name in self.ignored_resources or group in self.ignored_resource_groups
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        """Codes are sets of bits: too many pods, the resources in short supply, and never."""
-        checked = self.checked(cycle)
+        """Codes are sets of bits: too many pods, never, and the resources in short supply.
+
+        Where a pod requests more resources than there are bits, codes are numbers of such sets.
+        """
+        checked, backed = self.checked(cycle), backed_by_devices(cycle)
         if len(checked) > _MOST_RESOURCES:
-            raise ValueError(f"a pod that requests more than {_MOST_RESOURCES} resources")
-        backed = backed_by_devices(cycle)
-        if nodes.count == 1:
+            sets = np.zeros(nodes.count, dtype=object)
+            mark_all(sets, checked, backed, nodes)
+            numbers = _numbered_sets(cycle.table)
+            out[:] = [numbers.intern(each) for each in sets.tolist()]
+        elif nodes.count == 1:
             out[0] = code_of(checked, cycle.table, nodes.first, backed)
-            return
-        crowded = nodes.pod_count >= nodes.allowed_pods
-        if crowded.any():
-            out[crowded] = _TOO_MANY_PODS
-        free, offered = nodes.free, nodes.allocatable
-        for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
-            if index in backed:
-                if index < len(free):
-                    plugged = np.where(offered[index] > 0, free[index], amount)
-                    mark_short(out, plugged, offered[index], amount, 1 << bit)
-            elif index >= len(free):
-                out |= np.int32(1 << bit | _NEVER)
-            elif compiled is not None and nodes.is_contiguous:
-                compiled.mark(out, free[index], offered[index], amount, 1 << bit, _NEVER)
-            else:
-                mark_short(out, free[index], offered[index], amount, 1 << bit)
+        else:
+            mark_all(out, checked, backed, nodes)
 
     def admits_all(self, cycle: Cycle, pod: Pod) -> bool:
         return cycle.table.has_everywhere(self.checked(cycle))
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
-        names = cycle.table.resources.values
+        names, checked = cycle.table.resources.values, self.checked(cycle)
+        if len(checked) > _MOST_RESOURCES:
+            code = _numbered_sets(cycle.table).values[code]
         reasons = [TOO_MANY_PODS] if code & _TOO_MANY_PODS else []
-        for bit, (index, _) in enumerate(self.checked(cycle), start=_FIRST_RESOURCE):
+        for bit, (index, _) in enumerate(checked, start=_FIRST_RESOURCE):
             if code & 1 << bit:
                 reasons.append(INSUFFICIENT.format(names[index]))
         return unresolvable(*reasons) if code & _NEVER else unschedulable(*reasons)
@@ -138,18 +136,44 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         return after_node_change(pod, old, new, class_of, self.is_ignored)
 
 
+def _numbered_sets(table: NodeTable) -> Interner[int]:
+    """Sets of more bits than an int32 has; the empty one, of nodes that fit, is 0."""
+    found: Interner[int] | None = table.derived.get("NodeResourcesFit")
+    if found is None:
+        found = table.derived["NodeResourcesFit"] = Interner([0])
+    return found
+
+
+def mark_all(
+    out: Sets, checked: list[tuple[int, int]], backed: frozenset[int], nodes: Nodes
+) -> None:
+    """Write the set of bits for each node; `out` is all zeros before."""
+    crowded = nodes.pod_count >= nodes.allowed_pods
+    if crowded.any():
+        out[crowded] = _TOO_MANY_PODS
+    free, offered = nodes.free, nodes.allocatable
+    fused = compiled if out.dtype == np.int32 and nodes.is_contiguous else None
+    for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
+        if index in backed:
+            if index < len(free):
+                plugged = np.where(offered[index] > 0, free[index], amount)
+                mark_short(out, plugged, offered[index], amount, 1 << bit)
+        elif index >= len(free):
+            out |= 1 << bit | _NEVER
+        elif fused is not None:
+            fused.mark(out, free[index], offered[index], amount, 1 << bit, _NEVER)
+        else:
+            mark_short(out, free[index], offered[index], amount, 1 << bit)
+
+
 def mark_short(
-    out: NDArray[np.int32],
-    free: NDArray[np.int64],
-    offered: NDArray[np.int64],
-    amount: int,
-    bit: int,
+    out: Sets, free: NDArray[np.int64], offered: NDArray[np.int64], amount: int, bit: int
 ) -> None:
     """Mark rows with less free than the amount, and those that do not even offer it."""
     short = free < amount
     if short.any():
-        out[short] |= np.int32(bit)
-        out[short & (offered < amount)] |= np.int32(_NEVER)
+        out[short] |= bit
+        out[short & (offered < amount)] |= _NEVER
 
 
 def backed_by_devices(cycle: Cycle) -> frozenset[int]:
@@ -170,7 +194,7 @@ def code_of(
     row: int,
     backed: frozenset[int] = NO_RESOURCES,
 ) -> int:
-    """What `filter_all` writes, for one row."""
+    """The set of bits for one row."""
     code = _TOO_MANY_PODS if table.pod_count.item(row) >= table.allowed_pods.item(row) else 0
     for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
         if index in backed and (
