@@ -4,8 +4,10 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,6 +15,9 @@ from rich.text import Text
 from moorage.simulate.simulation_report import NodeReport, PodReport, Report, ResourceUse
 
 _BAR: Final = 10
+_SHARE: Final = len(" 100%")
+_GAP: Final = 2
+"""Between columns."""
 _SHORT: Final = 24
 """So many pods, and so many nodes, are listed unasked."""
 _MOST_LINES: Final = 12
@@ -27,7 +32,7 @@ def print_report(report: Report, console: Console, *, wide: bool = True) -> None
     _print_evictions(report, console, wide)
     if wide or len(report.nodes) <= _SHORT:
         console.print()
-        console.print(_node_table(report, console))
+        _print_nodes(report, console)
     _print_totals(report, console, wide)
 
 
@@ -126,35 +131,65 @@ def _pod_table(report: Report) -> Table:
     return table
 
 
-def _node_table(report: Report, console: Console) -> Table:
+def _print_nodes(report: Report, console: Console) -> None:
     names = list(dict.fromkeys(name for node in report.nodes for name in node.resources))
-    shown = [name for name in names if any(_use(node, name).requested for node in report.nodes)]
+    asked = [name for name in names if any(_use(node, name).requested for node in report.nodes)]
+    left = console.width - _width_of_names(report.nodes)
+    with_bars = _fitting(asked, left, _BAR + _SHARE)
+    shown = asked if len(with_bars) == len(asked) else _fitting(asked, left, _SHARE)
+    bar = _BAR if shown == with_bars else 0
+    console.print(_node_table(report, console, shown, bar))
+    hidden = len(asked) - len(shown)
+    if hidden:
+        _say(console, f"and {hidden} more resource{'s' * (hidden > 1)}: -o json shows them")
+
+
+def _node_table(report: Report, console: Console, shown: Sequence[str], bar: int) -> Table:
     table = Table(title="Nodes", title_justify="left", box=None, pad_edge=False)
     table.add_column("NODE", overflow="fold")
     table.add_column("ZONE", overflow="fold")
     table.add_column("PODS", justify="right")
     for name in shown:
-        title = name.upper() if name in ("cpu", "memory") else name
-        table.add_column(title, overflow="fold")
+        table.add_column(_title(name), overflow="fold", justify="left" if bar else "right")
     signs = "█░" if console.encoding.lower().startswith("utf") else "#."
     for node in report.nodes:
-        label = f"{node.name} (cordoned)" if node.unschedulable else node.name
-        bars = [_bar(_use(node, name), signs) for name in shown]
-        table.add_row(Text(label), Text(node.zone), str(node.pods), *bars)
+        bars = [_bar(_use(node, name), signs, bar) for name in shown]
+        table.add_row(Text(_label(node)), Text(node.zone), str(node.pods), *bars)
     return table
+
+
+def _width_of_names(nodes: Sequence[NodeReport]) -> int:
+    node = max((cell_len(_label(node)) for node in nodes), default=0)
+    zone = max((cell_len(node.zone) for node in nodes), default=0)
+    return max(node, len("NODE")) + max(zone, len("ZONE")) + len("PODS") + 2 * _GAP
+
+
+def _fitting(names: Sequence[str], width: int, least: int) -> list[str]:
+    """The first of the resources that have room beside each other, and one at least."""
+    ends = accumulate(_GAP + max(len(_title(name)), least) for name in names)
+    return [name for name, end in zip(names, ends, strict=True) if end <= width or name == names[0]]
+
+
+def _label(node: NodeReport) -> str:
+    return f"{node.name} (cordoned)" if node.unschedulable else node.name
+
+
+def _title(resource: str) -> str:
+    return resource.upper() if resource in ("cpu", "memory") else resource
 
 
 def _use(node: NodeReport, name: str) -> ResourceUse:
     return node.resources.get(name, ResourceUse(0, 0))
 
 
-def _bar(use: ResourceUse, signs: str) -> Text:
+def _bar(use: ResourceUse, signs: str, length: int) -> Text:
+    """How much is requested: a bar of that length, and per cent."""
     if not use.allocatable:
         return Text("-", style="dim")
-    filled = max(0, min(_BAR, round(use.share * _BAR)))
+    filled = max(0, min(length, round(use.share * length)))
     style = "red" if use.share > 0.9 else "yellow" if use.share > 0.7 else "green"
-    bar = Text(signs[0] * filled + signs[1] * (_BAR - filled), style=style)
-    return bar.append(f" {use.share:4.0%}", style="default")
+    bar = Text(signs[0] * filled + signs[1] * (length - filled), style=style)
+    return bar.append(f" {use.share:4.0%}", style="default" if length else style)
 
 
 def csv_text(report: Report) -> str:
