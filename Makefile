@@ -39,6 +39,7 @@ $(READY): pyproject.toml setup.py $(KERNELS)
 	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.lock)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	$(BIN)/python -m compileall -q -j 0 src
+	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib  # what `make demo` has left uncompiled
 	touch $(NEEDED) $@
 
 # Installs what Moorage itself needs, and no more; `make setup` adds what tests need.
