@@ -9,7 +9,11 @@ import msgspec
 import pytest
 
 from moorage.api.affinity import NodeSelectorRequirement
+from moorage.api.node import ZONE_LABEL
+from moorage.app import built_in_plugins
+from moorage.config.loader import load
 from moorage.policies.load import adaptive_scheduling, strategy_goals, strategy_learner
+from moorage.policies.load.adaptive_scheduling import Strategy
 from moorage.policies.load.outcomes import Outcomes, Window, count_losses
 from moorage.policies.load.strategy_goals import (
     AffinityRule,
@@ -19,6 +23,8 @@ from moorage.policies.load.strategy_goals import (
     Shortfall,
 )
 from moorage.policies.load.strategy_learner import SETTINGS, Learner
+from moorage.simulate import simulation
+from moorage.simulate.manifest_files import Manifest
 from moorage.testing import PodBuilder, node, pod
 from tests.unit.policies import asking
 from tests.unit.policies.adaptive_world import ADAPTIVE, KUBE, Result, World
@@ -253,3 +259,64 @@ def test_what_vanishes_on_an_api_server(gone: PodBuilder, lost: int) -> None:
     seen.see(one, None)
 
     assert seen.window("web").lost == lost
+
+
+LATENCIES: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "moorage-latencies", "namespace": "moorage-system"},
+    "data": {"a": "latencies: {a: {b: 1.0}}"},
+}
+
+
+def in_zone(name: str, pods: str) -> Manifest:
+    made = node(name).labelled({ZONE_LABEL: name[0]}).offering(cpu="8", memory="32Gi", pods=pods)
+    return Manifest({"apiVersion": "v1", "kind": "Node", **made.raw}, name, 1)
+
+
+def learnt_beside(*measured: dict[str, Any]) -> Strategy:
+    """What is in force in `shop` once its pods run a zone away from the service they talk to."""
+    args = {
+        "strategies": {"shop": {"performanceGoals": {"latencyMs": 5}}},
+        "minOutcomes": 1,
+        "outcomeDelay": "0s",
+        "updateInterval": "0s",
+    }
+    document = {
+        **KUBE,
+        "profiles": [
+            {
+                "plugins": {"multiPoint": {"enabled": [{"name": adaptive_scheduling.NAME}]}},
+                "pluginConfig": [{"name": adaptive_scheduling.NAME, "args": args}],
+            }
+        ],
+    }
+    known = built_in_plugins.installed()
+    loaded = load(document, known=built_in_plugins.describe_plugins(known))
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "db", "namespace": "shop"},
+        "spec": {"selector": {"app": "db"}},
+    }
+    pods = [
+        pod("db", "shop").labelled({"app": "db"}).on("b-1"),
+        *(pod(f"web-{each}", "shop") for each in range(2)),
+    ]
+    raws = [service, *measured, *({"apiVersion": "v1", "kind": "Pod", **each.raw} for each in pods)]
+    nodes = [in_zone("a-1", "10"), in_zone("a-2", "10"), in_zone("b-1", "1")]
+
+    outcome = simulation.simulate(
+        [*nodes, *(Manifest(raw, "-", 1) for raw in raws)], loaded.configuration, known
+    )
+
+    (profile,) = outcome.scheduler.profiles.values()
+    return adaptive_scheduling.AdaptiveSchedulingPlugin.in_force(profile.shared)["shop"]
+
+
+def test_latencies_as_measured_are_held_against_the_goal() -> None:
+    """Unmeasured, another zone counts as out of reach."""
+    near, unknown = learnt_beside(LATENCIES), learnt_beside()
+
+    assert (near.nearness, unknown.nearness) == (0, 100)
+    assert "milliseconds away: 10, at most 5; so nearness goes from 0 to 100" in unknown.why
