@@ -114,4 +114,6 @@ class CostOptimizationPlugin(Filter, Score, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         changed = Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
-        return EventHint(ClusterEvent(Resource.NODE, changed)), EventHint(MEASURED)
+        smaller = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)
+        node = ClusterEvent(Resource.NODE, changed)
+        return EventHint(node), EventHint(smaller), EventHint(MEASURED)

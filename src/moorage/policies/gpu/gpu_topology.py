@@ -120,8 +120,11 @@ class GPUTopology(Filter, Score, frozen=True):
         changed = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL
         changed |= Action.UPDATE_NODE_ANNOTATION
         gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
-        node = ClusterEvent(Resource.NODE, changed)
-        return EventHint(node), EventHint(gone), EventHint(MEASURED)
+        node, own = (
+            ClusterEvent(Resource.NODE, changed),
+            ClusterEvent(Resource.TARGET_POD, Action.UPDATE),
+        )
+        return EventHint(node), EventHint(gone), EventHint(own), EventHint(MEASURED)
 
     def _counts(self, cycle: Cycle, asked: GPURequest, kind: str, nodes: Nodes) -> DomainCounts:
         """The domains of each node: as reported, or as the devices of its pods have it."""
