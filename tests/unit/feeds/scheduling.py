@@ -30,6 +30,9 @@ def configured(plugin: str, args: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+CONFIGURATION = configured("LowCpuScheduler", {})
+
+
 def scheduled_after(
     first: Reading,
     second: Reading,

@@ -263,9 +263,9 @@ def test_a_pod_refused_by_a_report_is_tried_again_at_the_next() -> None:
 def test_a_pod_that_no_longer_insists_on_one_domain_is_tried_again(plugin: str) -> None:
     content = strict(6)
     content.raw["metadata"]["annotations"] = {"moorage.io/gpu-topology": "prefer-same-numa"}
-    there = [box("a", 8, per_numa=4), strict(6)]
+    there: list[waking.Object] = [box("a", 8, per_numa=4), strict(6)]
 
-    assert waking.places("t", plugin, {}, [*there], content) == ["", "a"]
+    assert waking.places("t", plugin, {}, there, content) == ["", "a"]
 
 
 def test_pods_that_came_after_a_report_take_what_their_devices_are_of() -> None:

@@ -20,7 +20,7 @@ from moorage.config.durations import Duration
 from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
 from moorage.framework.plugin import Carried
-from moorage.framework.points import PreFilter, Reserve, Score
+from moorage.framework.points import Reserve, Score
 from moorage.framework.verdicts import MAX_SCORE
 from moorage.policies import network_latency
 from moorage.policies.argument_types import Amount, Count, Percent, Share
@@ -108,7 +108,7 @@ def learned_strategies(shared: dict[str, Any]) -> LearnedStrategies:
     return found
 
 
-class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
+class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
     """Learns what the pods of each namespace ask for and what becomes of them.
 
     1. A strategy begins with a pattern. The weight of cpu is half cpu's part of what the
@@ -215,9 +215,6 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
         anywhere = self.strategies.get(ANY_NAMESPACE, NamespaceStrategy())
         return self.strategies.get(namespace, anywhere)
 
-    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
-        outcomes.outcomes(cycle.shared).attempted(pod.namespace)
-
     def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
         """Take note of where a pod goes, and of how long it waited."""
         row = cycle.table.row_of[node.name]
@@ -233,6 +230,9 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
             cost=float(self._costs(cycle, alone)[0]),
             latency=math.nan if distances is None else float(distances[row]),
         )
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        outcomes.outcomes(cycle.shared).taken_back(pod)
 
     def sign(self, cycle: Cycle) -> Hashable:
         strategy = self.strategy(cycle)
