@@ -12,6 +12,9 @@ from moorage.api.affinity import NodeSelectorRequirement
 from moorage.api.node import ZONE_LABEL
 from moorage.app import built_in_plugins
 from moorage.config.loader import load
+from moorage.policies.business import price_table
+from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL
+from moorage.policies.business.price_table import parse_prices
 from moorage.policies.load import adaptive_scheduling, strategy_goals, strategy_learner
 from moorage.policies.load.adaptive_scheduling import Strategy
 from moorage.policies.load.outcomes import Outcomes, Window, count_losses
@@ -25,7 +28,7 @@ from moorage.policies.load.strategy_goals import (
 from moorage.policies.load.strategy_learner import SETTINGS, Learner
 from moorage.simulate import simulation
 from moorage.simulate.manifest_files import Manifest
-from moorage.testing import PodBuilder, node, pod
+from moorage.testing import Cluster, PodBuilder, node, pod
 from tests.unit.policies import asking
 from tests.unit.policies.adaptive_world import ADAPTIVE, KUBE, Result, World
 
@@ -320,3 +323,44 @@ def test_latencies_as_measured_are_held_against_the_goal() -> None:
 
     assert (near.nearness, unknown.nearness) == (0, 100)
     assert "milliseconds away: 10, at most 5; so nearness goes from 0 to 100" in unknown.why
+
+
+GPU = "nvidia.com/gpu"
+
+
+def thrifty() -> Cluster:
+    """A cluster in which cheapness counts as much as it can."""
+    plugin = adaptive_scheduling.AdaptiveSchedulingPlugin()
+    nodes = (node(f"m{count}").offering({GPU: str(count)}) for count in (0, 2, 8))
+    typed = [each.labelled({INSTANCE_TYPE_LABEL: each.raw["metadata"]["name"]}) for each in nodes]
+    cluster = Cluster(*typed, plugins=[plugin], alone=True)
+    learned = adaptive_scheduling.learned_strategies(cluster.profile.shared)
+    learned.learner("default").values[strategy_learner.COST] = 400
+    return cluster
+
+
+def scored(cluster: Cluster, gpus: int = 0) -> dict[str, int]:
+    asking = pod("p").requesting({GPU: str(gpus)}, cpu="1", memory="1Gi")
+    return cluster.scores(asking, adaptive_scheduling.NAME)
+
+
+def test_what_a_pod_costs_is_its_own() -> None:
+    """Pods without GPUs that ask for as much cpu and memory came before."""
+    want, cluster = scored(thrifty(), gpus=1), thrifty()
+    others = [scored(cluster) for _ in range(3)]
+
+    assert scored(cluster, gpus=1) == want
+    assert want not in others
+
+
+def test_what_a_pod_costs_follows_the_prices() -> None:
+    """The cheapest node costs what it did."""
+    cluster = thrifty()
+    before, after = (
+        parse_prices(f"instance_type,usd_per_hour\nm0,1\nm2,{price}\nm8,9\n") for price in (9, 1)
+    )
+    cluster.profile.shared[price_table.PRICES] = before
+    found = [scored(cluster) for _ in range(3)]
+    cluster.profile.shared[price_table.PRICES] = after
+
+    assert scored(cluster)["m2"] == found[-1]["m0"] > found[-1]["m2"]

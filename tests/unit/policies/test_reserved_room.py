@@ -86,6 +86,10 @@ def test_a_pod_that_leaves_the_room_free_after_a_change_is_tried_again(change: P
             }
         ]
     }
-    there: list[waking.Object] = [node("a").offering(cpu="4"), asking("1500m", "there").on("a"), asking("2")]
+    there: list[waking.Object] = [
+        node("a").offering(cpu="4"),
+        asking("1500m", "there").on("a"),
+        asking("2"),
+    ]
 
     assert waking.places("p", "ReservedRoom", args, there, change) == ["", "a"]

@@ -26,6 +26,7 @@ from moorage.policies import network_latency
 from moorage.policies.argument_types import Amount, Count, Percent, Share
 from moorage.policies.business import price_list, price_table
 from moorage.policies.business.price_list import CostMetrics, PriceList
+from moorage.policies.gpu import gpu_resources
 from moorage.policies.load import (
     outcomes,
     requested_load,
@@ -241,8 +242,13 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         known = (strategy.cpu_weight, strategy.packing, strategy.cost, strategy.safety)
         rates = tuple(strategy.loss_rates.items()) if strategy.safety else ()
         rules = self.rules.get(self._strategy_name(cycle.pod.namespace))
-        cheapest = self._cheapest(cycle) if strategy.cost else 0
-        return known, rates, rules, cheapest, cycle.incoming.nonzero
+        costs = self._cost_sign(cycle) if strategy.cost else ()
+        return known, rates, rules, costs, cycle.incoming.nonzero
+
+    def _cost_sign(self, cycle: Cycle) -> Hashable:
+        """What costs depend on beside cpu and memory."""
+        gpus = gpu_resources.requested_gpus(cycle.incoming, cycle.table, self.prices.gpu_names)
+        return self._cheapest(cycle), gpus, price_table.price_table(cycle.shared).version
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         strategy = self.strategy(cycle)
