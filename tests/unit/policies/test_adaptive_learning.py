@@ -26,6 +26,7 @@ from moorage.policies.load.strategy_goals import (
     Shortfall,
 )
 from moorage.policies.load.strategy_learner import SETTINGS, Learner
+from moorage.policies.telemetry import latency_measurements
 from moorage.simulate import simulation
 from moorage.simulate.manifest_files import Manifest
 from moorage.testing import Cluster, PodBuilder, node, pod
@@ -277,10 +278,10 @@ def in_zone(name: str, pods: str) -> Manifest:
     return Manifest({"apiVersion": "v1", "kind": "Node", **made.raw}, name, 1)
 
 
-def learnt_beside(*measured: dict[str, Any]) -> Strategy:
+def learnt_beside(*measured: dict[str, Any], goal: float = 5.0) -> Strategy:
     """What is in force in `shop` once its pods run a zone away from the service they talk to."""
     args = {
-        "strategies": {"shop": {"performanceGoals": {"latencyMs": 5}}},
+        "strategies": {"shop": {"performanceGoals": {"latencyMs": goal}}},
         "minOutcomes": 1,
         "outcomeDelay": "0s",
         "updateInterval": "0s",
@@ -323,6 +324,31 @@ def test_latencies_as_measured_are_held_against_the_goal() -> None:
 
     assert (near.nearness, unknown.nearness) == (0, 100)
     assert "milliseconds away: 10, at most 5; so nearness goes from 0 to 100" in unknown.why
+
+
+def test_unmeasured_is_out_of_reach_however_wide_the_goal() -> None:
+    assert learnt_beside(LATENCIES, goal=50.0).nearness == 0
+    assert learnt_beside(goal=50.0).nearness == 100
+
+
+@pytest.mark.parametrize(("goal", "far"), [(5.0, 4.0), (100.0, 80.0)])
+def test_what_is_near_goes_by_the_goal(goal: float, far: float) -> None:
+    """Of two zones that both meet it the nearer is better, be it across the street or the sea."""
+    wanted = NamespaceStrategy(performance_goals=PerformanceGoals(latency_ms=goal))
+    plugin = adaptive_scheduling.AdaptiveSchedulingPlugin(strategies={"default": wanted})
+    nodes = [node(zone).labelled({ZONE_LABEL: zone}) for zone in "abc"]
+    cluster = Cluster(*nodes, pod("db").labelled(app="db").on("a"), plugins=[plugin], alone=True)
+    learned = adaptive_scheduling.learned_strategies(cluster.profile.shared)
+    learned.learner("default").values[strategy_learner.NEARNESS] = 400
+    store = latency_measurements.latency_store(cluster.profile.shared)
+    store.record("a", "b", far / 2, at=0.0)
+    store.record("a", "c", far, at=0.0)
+    asking = pod("p").annotated({"moorage.io/talks-to": "app=db"})
+
+    found = cluster.scores(asking, adaptive_scheduling.NAME)
+
+    # a quarter, and half, of what is out of reach at twice the goal; that counts four fifths
+    assert found["b"] - found["c"] == 16
 
 
 GPU = "nvidia.com/gpu"

@@ -62,6 +62,7 @@ _READ_SECONDS = 300.0
 _EVEN = 50
 _WHOLE = 100
 _HALF = 0.5
+_OUT_OF_REACH = 2
 
 
 class Strategy(msgspec.Struct, frozen=True):
@@ -171,7 +172,7 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
 
     def sources(self) -> tuple[Source, ...]:
         """What nodes use, what was learnt before, latencies where one is a goal, prices."""
-        found: list[Source] = list(self.network.sources()) if self._aims_at_latency else []
+        found: list[Source] = list(self._networks[0.0].sources()) if self._aims_at_latency else []
         if self.metric_provider.type != metric_sources.NO_PROVIDER:
             found.append(UsageSource(self.metric_provider))
         namespace, _, name = self.state_config_map.partition("/")
@@ -190,10 +191,20 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
             _SPOT_RATIO,
         )
 
+    def network(self, namespace: str) -> NetworkLatencyPlugin:
+        """Who is near to whom, as the namespace's pods see it."""
+        return self._networks[self.wanted(namespace).performance_goals.latency_ms or 0.0]
+
     @cached_property
-    def network(self) -> NetworkLatencyPlugin:
-        """Who is near to whom."""
-        return NetworkLatencyPlugin(latency_config_map=self.latency_config_map)
+    def _networks(self) -> dict[float, NetworkLatencyPlugin]:
+        """By goal: what is more than so many times as far, or unknown, is out of reach."""
+        found = {0.0: NetworkLatencyPlugin(latency_config_map=self.latency_config_map)}
+        for each in self.strategies.values():
+            if goal := each.performance_goals.latency_ms:
+                found[goal] = NetworkLatencyPlugin(
+                    max_latency_ms=_OUT_OF_REACH * goal, latency_config_map=self.latency_config_map
+                )
+        return found
 
     @property
     def _aims_at_latency(self) -> bool:
@@ -222,7 +233,7 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         alone = Nodes.some(cycle.table, [row])
         created = pod.metadata.creation_timestamp
         aims = self.wanted(pod.namespace).performance_goals.latency_ms is not None
-        distances = self.network.distances(cycle) if aims else None
+        distances = self.network(pod.namespace).distances(cycle) if aims else None
         outcomes.outcomes(cycle.shared).placed(
             pod,
             self._kinds(alone)[0],
@@ -291,10 +302,11 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         return 1.0 - np.array(rates) / most
 
     def _nearness(self, cycle: Cycle, nodes: Nodes) -> NDArray[np.float64]:
-        distances = self.network.distances(cycle)
+        network = self.network(cycle.pod.namespace)
+        distances = network.distances(cycle)
         if distances is None:
             return np.ones(nodes.count)
-        return np.clip(1.0 - distances[nodes.rows] / self.network.max_latency_ms, 0.0, 1.0)
+        return np.clip(1.0 - distances[nodes.rows] / network.max_latency_ms, 0.0, 1.0)
 
     def _kinds(self, nodes: Nodes) -> list[NodeKind]:
         """What sort of node each is: of which type, and whether it may be taken away."""
