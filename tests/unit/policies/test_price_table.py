@@ -9,6 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from moorage.app import built_in_plugins
+from moorage.cache.node_view import Nodes
 from moorage.config.loader import load
 from moorage.feeds.price_readers import FilePrices
 from moorage.feeds.readings import FeedError
@@ -166,3 +167,15 @@ def test_the_multi_cloud_example_says_what_it_does() -> None:
         "web": "azure-reserved",
         "web-2": "azure-reserved",
     }
+
+
+def test_each_plugin_goes_by_its_own_labels_of_spot_instances() -> None:
+    """Two profiles of one scheduler look at the same nodes."""
+    made = machine("a", "aws:///us-east-1a/i-0").labelled({TYPE: "m5.large", "pool": "spot"})
+    cluster = Cluster(made)
+    nodes = Nodes.all(cluster.cache.table)
+    plain, own = CostOptimizationPlugin(), CostOptimizationPlugin(spot_labels=("pool=spot",))
+
+    found = [float(plugin.prices.prices(nodes, TABLE)[0]) for plugin in (plain, own)]
+
+    assert found == [0.096, 0.035]
