@@ -173,6 +173,32 @@ def test_two_replicas_run_without_privileges(overlay: str) -> None:
 
 
 @pytest.mark.parametrize("overlay", SCHEDULERS)
+def test_a_scheduler_reads_the_configuration_of_its_config_map(overlay: str) -> None:
+    held = {m["metadata"]["name"]: m["data"] for m in of_kind(overlay, "ConfigMap")}
+    for deployment in of_kind(overlay, "Deployment"):
+        pod = deployment["spec"]["template"]["spec"]
+        [container] = pod["containers"]
+        [told] = [arg for arg in container["args"] if arg.startswith("--config=")]
+        folder, _, file = told.removeprefix("--config=").rpartition("/")
+        [mount] = [m for m in container["volumeMounts"] if m["mountPath"] == folder]
+        [volume] = [v for v in pod["volumes"] if v["name"] == mount["name"]]
+
+        assert file in held[volume["configMap"]["name"]]
+        assert "--v=2" in container["args"]
+
+
+@pytest.mark.parametrize("overlay", SCHEDULERS)
+def test_a_scheduler_is_sure_of_its_room(overlay: str) -> None:
+    for deployment in of_kind(overlay, "Deployment"):
+        pod = deployment["spec"]["template"]["spec"]
+        [container] = pod["containers"]
+
+        assert pod["priorityClassName"] == "system-cluster-critical"
+        assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
+        assert "memory" in container["resources"]["limits"]
+
+
+@pytest.mark.parametrize("overlay", SCHEDULERS)
 def test_probes_ask_what_is_served(overlay: str) -> None:
     for deployment in of_kind(overlay, "Deployment"):
         [container] = deployment["spec"]["template"]["spec"]["containers"]

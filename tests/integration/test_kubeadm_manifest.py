@@ -16,12 +16,17 @@ from tests.integration.control_plane import ControlPlane, free_ports
 from tests.integration.harness import wait_for
 from tests.integration.making import node, pod
 from tests.integration.test_serving import get
+from tests.unit.config.test_seeds_yaml import SEEDS, block_with
 
 pytestmark = pytest.mark.kube
 
 MANIFEST = Path(__file__).parent / "manifests" / "kube-scheduler.yaml"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
 BOUND = "/api/v1/namespaces/default/pods/web"
+MAINFRAME = "/api/v1/namespaces/default/pods/mainframe"
+
+
+START = (sys.executable, "-c", "from moorage.cli.main import main; main()", "run")
 
 
 def command(kubeconfig: Path) -> list[str]:
@@ -32,14 +37,19 @@ def command(kubeconfig: Path) -> list[str]:
         flag.replace("/etc/kubernetes/scheduler.conf", str(kubeconfig))
         for flag in container["command"][1:]
     ]
-    start = [sys.executable, "-c", "from moorage.cli.main import main; main()", "run"]
-    return [*start, *flags]
+    return flags
+
+
+def started(
+    log: Path, kubeconfig: Path, *flags: str
+) -> contextlib.AbstractContextManager[subprocess.Popen[bytes]]:
+    return process(log, *command(kubeconfig), *flags)
 
 
 @contextlib.contextmanager
-def started(log: Path, kubeconfig: Path, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
+def process(log: Path, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
     with open(log, "wb") as out:
-        process = subprocess.Popen([*command(kubeconfig), *flags], stdout=out, stderr=out)
+        process = subprocess.Popen([*START, *flags], stdout=out, stderr=out)
     try:
         yield process
     finally:
@@ -76,7 +86,7 @@ def test_it_schedules_by_kube_schedulers_name_and_lease(
 
 
 def test_the_seeds_command_line_works(plane: ControlPlane, tmp_path: Path) -> None:
-    """kube-scheduler --scheduler-name=lowcpu-scheduler --config=your-config.yaml, and the rest."""
+    """kube-scheduler --scheduler-name=lowcpu-scheduler --config=your-config.yaml."""
     config = tmp_path / "your-config.yaml"
     config.write_text(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -86,16 +96,6 @@ def test_the_seeds_command_line_works(plane: ControlPlane, tmp_path: Path) -> No
         f"--config={config}",
         "--scheduler-name=lowcpu-scheduler",
         "--secure-port=0",
-        "--port=0",
-        "--leader-elect=true",
-        "--leader-elect-lease-duration=15s",
-        "--leader-elect-renew-deadline=10s",
-        "--leader-elect-retry-period=2s",
-        "--kube-api-qps=100",
-        "--kube-api-burst=100",
-        "--percentage-of-nodes-to-score=50",
-        "--v=2",
-        "--logtostderr=true",
     )
     log = tmp_path / "log"
     plane.create(node("n1"), pod("web", scheduler="lowcpu-scheduler"))
@@ -103,8 +103,56 @@ def test_the_seeds_command_line_works(plane: ControlPlane, tmp_path: Path) -> No
         wait_for(
             lambda: plane.request("GET", BOUND)["spec"].get("nodeName"), f"not bound: see {log}"
         )
+    assert "--scheduler-name is ignored, because a configuration is given" in log.read_text()
+
+
+@pytest.mark.skipif(not SEEDS.is_dir(), reason=f"SKIPPED ALOUD: no {SEEDS}")
+def test_the_seeds_pod_runs_word_for_word(plane: ControlPlane, tmp_path: Path) -> None:
+    """Its command and its ConfigMap: only paths and the port are of this machine."""
+    the_pod, config_map = yaml.safe_load_all(block_with("- --authentication-kubeconfig").text)
+    certificate, key = plane.client_certificate("kube-scheduler", "system:masters")
+    config = tmp_path / "scheduler-config.yaml"
+    config.write_text(config_map["data"]["scheduler-config.yaml"], encoding="utf-8")
+    (port,) = free_ports(1)
+    here = {
+        "/etc/kubernetes/scheduler-config.yaml": str(config),
+        "/etc/kubernetes/scheduler.conf": str(plane.kubeconfig),
+        "/etc/kubernetes/pki/kube-scheduler.crt": str(certificate),
+        "/etc/kubernetes/pki/kube-scheduler.key": str(key),
+        "10259": str(port),
+    }
+    (container,) = the_pod["spec"]["containers"]
+    words = [
+        f"{name}={here.get(value, value)}" if value else name
+        for name, _, value in (word.partition("=") for word in container["command"])
+    ]
+    arch = "kubernetes.io/arch"
+    plane.create(
+        node("n1", labels={arch: "amd64"}),
+        node("n2", labels={arch: "s390x"}),
+        pod("web", scheduler="default-scheduler"),
+        pod("mainframe", scheduler="default-scheduler", nodeSelector={arch: "s390x"}),
+    )
+    log = tmp_path / "log"
+    with process(log, *words[1:]):
+        wait_for(lambda: get(port, "/readyz").status == 200, f"not ready: see {log}")
+        metrics = get(port, "/metrics", plane.token)
+        found = wait_for(
+            lambda: plane.request("GET", BOUND)["spec"].get("nodeName"), f"not bound: see {log}"
+        )
+        (why,) = wait_for(
+            lambda: plane.request("GET", MAINFRAME)["status"].get("conditions"), "not refused"
+        )
+        holder = plane.request("GET", LEASE)["spec"]["holderIdentity"]
+
     said = log.read_text()
-    assert "--kube-api-qps is ignored, because a configuration is given" in said
+    assert found == "n1"
+    assert "node(s) didn't match scheduler-enforced node affinity" in why["message"]
+    assert holder in said
+    assert "scheduler_schedule_attempts_total" in metrics.text
+    for flag in ("--kube-api-qps", "--kube-api-burst", "--percentage-of-nodes-to-score"):
+        assert f"{flag} is ignored, because a configuration is given" in said
+    assert "Traceback" not in said
 
 
 def _seconds_to_bind(plane: ControlPlane, prefix: str, count: int) -> float:

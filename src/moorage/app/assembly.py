@@ -150,7 +150,7 @@ def all_features(
         quotas_for(ports),
         claims_for(ports),
         rejections_for(ports),
-        PlacementOutcomes(ports.profiles),
+        outcomes_for(ports),
         ScalingHints(ports.cache, ports.queue, ports.reporter),
         canaries_for(ports),
         stand_ins,
@@ -327,6 +327,13 @@ def rivals_for(ports: Ports, stand_ins: StandIns) -> Rivals:
         ports.is_active,
         lambda: stand_ins.state().keys(),
     )
+
+
+def outcomes_for(ports: Ports) -> PlacementOutcomes:
+    """Policies that learn hear of every attempt."""
+    outcomes = PlacementOutcomes(ports.profiles)
+    ports.observers.add(outcomes)
+    return outcomes
 
 
 def canaries_for(ports: Ports) -> Canaries:

@@ -11,7 +11,8 @@ from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.observe import catalogue
 from moorage.observe.metric_families import Family, gauge
-from moorage.policies.load import outcomes, scaling_hints
+from moorage.observe.records import Attempt
+from moorage.policies.load import adaptive_scheduling, outcomes, scaling_hints
 from moorage.policies.load.scaling_hints import NodeShape, ScalingHint
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature
@@ -70,12 +71,24 @@ class ScalingHints(Feature):
 
 
 class PlacementOutcomes(Feature):
-    """Every change of a pod reaches the outcomes of each profile that keeps them."""
+    """Every attempt, and every change of a pod, reaches the outcomes of profiles that keep them."""
 
     hears = ("pods",)
 
     def __init__(self, profiles: Iterable[Profile]) -> None:
         self._profiles = profiles
+
+    def attempted(self, attempt: Attempt) -> None:
+        """Heard as an observer: of what is decided about pods, and not of what is only asked."""
+        namespace = attempt.pod.partition("/")[0]
+        keepers = {
+            id(found): found
+            for each in self._profiles
+            if each.scheduler_name == attempt.profile and adaptive_scheduling.NAME in each.plugins
+            for found in (outcomes.outcomes(each.shared),)
+        }
+        for kept in keepers.values():
+            kept.attempted(namespace)
 
     def after(self, change: Change, resource: Resource) -> None:
         keepers = [

@@ -20,14 +20,18 @@ class NamespaceCosts:
     """The costs by a profile's CostOptimizationPlugin; nothing where no profile has one.
 
     The parts of nodes that pods take are kept from scrape to scrape; only pods that came and went
-    are looked at.
+    are looked at, and those of nodes that offer something else than they did.
     """
 
     def __init__(self, profiles: Callable[[], Mapping[str, Profile]], cache: Cache) -> None:
         self._profiles = profiles
         self._cache = cache
         self._pods: Follower[PodChange] = Follower()
-        self._shares: dict[tuple[str, int], float] = defaultdict(float)
+        self._nodes: Follower[int] = Follower()
+        self._shares: dict[int, dict[str, float]] = {}
+        """By row, the part of the node that each namespace takes."""
+        self._offered: dict[int, bytes] = {}
+        """By row, what the node offered when its parts were worked out."""
         self._by: PriceList | None = None
 
     def describe(self) -> tuple[Family, ...]:
@@ -52,28 +56,37 @@ class NamespaceCosts:
         self._catch_up(by)
         prices = by.prices(Nodes.all(self._cache.table), known).tolist()
         found: dict[str, float] = defaultdict(float)
-        for (namespace, row), share in self._shares.items():
-            found[namespace] += prices[row] * share
+        for row, shares in self._shares.items():
+            for namespace, share in shares.items():
+                found[namespace] += prices[row] * share
         return dict(found)
 
     def _catch_up(self, by: PriceList) -> None:
         table = self._cache.table
-        changes = self._pods.missed(table.pod_log)
-        if changes is None or by is not self._by:
+        pods, nodes = self._pods.missed(table.pod_log), self._nodes.missed(table.node_log)
+        if pods is None or nodes is None or by is not self._by:
             self._by = by
-            self._shares.clear()
-            for row, pods in enumerate(table.pods):
-                for pod in pods.values():
-                    self._count(by, row, pod, 1)
-            return
-        for row, pod, sign in changes:
-            self._count(by, row, pod, sign)
+            pods, anew = (), set(range(len(table.pods)))
+        else:
+            anew = {row for row in nodes if self._offers(row) != self._offered.get(row)}
+        for row in anew:
+            self._shares.pop(row, None)
+            self._offered[row] = self._offers(row)
+            for pod in table.pods[row].values():
+                self._count(by, row, pod, 1)
+        for row, pod, sign in pods:
+            if row not in anew:
+                self._count(by, row, pod, sign)
+
+    def _offers(self, row: int) -> bytes:
+        return self._cache.table.allocatable[:, row].tobytes()
 
     def _count(self, by: PriceList, row: int, pod: PodInfo, sign: int) -> None:
-        key = (pod.pod.namespace, row)
-        self._shares[key] += sign * by.share_of_node(pod, self._cache.table, row)
-        if abs(self._shares[key]) < _NOTHING:
-            del self._shares[key]
+        shares, namespace = self._shares.setdefault(row, {}), pod.pod.namespace
+        share = shares.get(namespace, 0.0)
+        shares[namespace] = share + sign * by.share_of_node(pod, self._cache.table, row)
+        if abs(shares[namespace]) < _NOTHING:
+            del shares[namespace]
 
 
 _NOTHING = 1e-9

@@ -132,10 +132,11 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True):
         """Milliseconds to the farthest peer; None where the pod talks to nobody.  float64 (row)
 
         A peer with a target counts in proportion: at its target it is `maxLatencyMs` away. With
-        `told_only`, peers that are only inferred do not count. Worked out once per attempt, and
-        again when a trial moves pods.
+        `told_only`, peers that are only inferred do not count. Worked out once per attempt and
+        plugin, whose tables and targets differ, and again when a trial moves pods.
         """
-        version, key = cycle.table.pod_log.version, f"{NAME}/{'told' if told_only else 'all'}"
+        version = cycle.table.pod_log.version
+        key = f"{NAME}/{id(self)}/{'told' if told_only else 'all'}"
         known: tuple[int, Floats | None] | None = cycle.state.get(key)
         if known is None or known[0] != version:
             known = cycle.state[key] = (version, self._distances(cycle, told_only))

@@ -100,8 +100,11 @@ class ReservedRoom(Filter, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         changed = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL
-        gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
-        return EventHint(ClusterEvent(Resource.NODE, changed)), EventHint(gone)
+        freed = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)
+        own = ClusterEvent(
+            Resource.TARGET_POD, Action.UPDATE_POD_LABEL | Action.UPDATE_POD_SCALE_DOWN
+        )
+        return EventHint(ClusterEvent(Resource.NODE, changed)), EventHint(freed), EventHint(own)
 
     def _is_short(
         self, cycle: Cycle, nodes: Nodes, at: int, given: Reservation

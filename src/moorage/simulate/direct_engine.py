@@ -33,6 +33,7 @@ from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import NoNodesError, Rejection
 from moorage.guard.breaker_events import ignore_breaker_event
 from moorage.guard.guards import is_custom
+from moorage.policies.load import adaptive_scheduling
 from moorage.queue.backoff import Backoff
 from moorage.scheduler.event_handlers import EventHandlers
 from moorage.scheduler.handles import Handles
@@ -87,11 +88,12 @@ def needs_no_features(scenario: Scenario, loaded: Loaded, profile: Profile) -> b
     """Whether a run comes out the same without gangs, preemption, permits, extenders and so on."""
     configuration = loaded.configuration
     alone = len(configuration.profiles) == 1 and not (scenario.beside or configuration.extenders)
+    learns = adaptive_scheduling.NAME in profile.plugins
     ours = not any(is_custom(type(plugin)) for plugin in profile.plugins.values())
     fits = any(each.name == FIT for each in profile.filter)
     plain = {name for name, _ in profile.queue_sort} == {SORT}
     binds = {name for name, _ in profile.bind} == {BINDER} and not profile.post_bind
-    return bool(scenario.is_plain and alone and ours and fits and plain and binds)
+    return bool(scenario.is_plain and alone and ours and fits and plain and binds and not learns)
 
 
 def _ungated(profile: Profile) -> Profile:

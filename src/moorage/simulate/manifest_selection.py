@@ -12,6 +12,8 @@ from moorage.simulate import simulated_feeds, size_limits
 from moorage.simulate.manifest_files import Manifest
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
+_PROMETHEUS_RULES: Final = {"groups"}
+"""The fields of a file of rules, which is no object and often stands beside some."""
 ObjectKey = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
 
@@ -26,15 +28,15 @@ def select_readable(
     selection = _Selection()
     unread: list[Manifest] = []
     for manifest in found:
-        if not manifest.kind:
+        if not manifest.kind and manifest.raw.keys() != _PROMETHEUS_RULES:
             selection.refuse(manifest, "kind: missing")
         elif is_read(manifest):
             selection.keep(manifest)
         elif complaint := manifest_loader.version_complaint(manifest.raw):
             selection.refuse(manifest, complaint)
         elif strict:
-            what = f"{manifest.kind} {manifest.name} is not read by scheduling (--strict)"
-            selection.refuse(manifest, what)
+            what = f"{_kind(manifest)} {manifest.name}".rstrip()
+            selection.refuse(manifest, f"{what} is not read by scheduling (--strict)")
         else:
             unread.append(manifest)
     if selection.problems:
@@ -62,9 +64,13 @@ def object_key(manifest: Manifest) -> ObjectKey:
     return group, manifest.kind, str(namespace or "default"), manifest.name
 
 
+def _kind(unread: Manifest) -> str:
+    return unread.kind or "Prometheus rules"
+
+
 def _line(unread: list[Manifest]) -> str:
     counts = Counter(
-        f"{each.kind} ({each.raw.get('apiVersion') or 'no apiVersion'})" for each in unread
+        f"{_kind(each)} ({each.raw.get('apiVersion') or 'no apiVersion'})" for each in unread
     )
     kinds = ", ".join(f"{n} {kind}" for kind, n in counts.most_common())
     return f"not read by scheduling, skipped: {kinds}"

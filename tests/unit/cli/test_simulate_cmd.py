@@ -288,6 +288,19 @@ def test_a_kind_that_scheduling_does_not_read_is_skipped_with_a_warning(tmp_path
     assert strict.stdout == ""
 
 
+def test_rules_of_prometheus_beside_manifests_are_skipped_with_a_warning(tmp_path: Path) -> None:
+    text = f"{NODE}---\ngroups: [{{name: scheduler.rules, rules: []}}]\n---{POD}"
+
+    lenient = simulate(tmp_path, str(tmp_path), all_yaml=text)
+    strict = simulate(tmp_path, str(tmp_path), "--strict", all_yaml=text)
+
+    assert lenient.exit_code == 0
+    assert "1 of 1 pods placed" in lenient.stdout
+    assert "skipped: 1 Prometheus rules (no apiVersion)" in lenient.stderr
+    assert strict.exit_code == 2
+    assert "document 2: Prometheus rules is not read by scheduling (--strict)" in strict.stderr
+
+
 def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
     result = simulate(tmp_path, str(tmp_path / "nothing"))
 

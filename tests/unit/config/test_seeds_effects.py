@@ -106,6 +106,38 @@ def scored(
     return {node: parts[plugin] for node, parts in scores.items()}
 
 
+CUSTOM_PLUGIN = """
+from moorage import Cycle, Filter, Node, Pod, Rejection, Score, unresolvable
+
+class CustomPlugin(Filter, Score, frozen=True):
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return unresolvable("node(s) were not ours") if node.name == "theirs" else None
+
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        return 100 if node.name == "small" else 0
+"""
+
+
+def test_the_readers_filter_and_score_decide(tmp_path: Path) -> None:
+    """By kube-scheduler's own plugins the largest node would be taken, and then the next."""
+    config = block_with("- name: CustomPlugin")
+    plugin = tmp_path / "custom_plugin.py"
+    plugin.write_text(CUSTOM_PLUGIN, encoding="utf-8")
+    nodes = [node("theirs", "64", "256Gi"), node("large", "16", "64Gi"), node("small")]
+    mine = pod("mine", schedulerName="custom-scheduler")
+    named = [*under(tmp_path, [*nodes, mine], config), "--plugin", str(plugin)]
+
+    done = CliRunner().invoke(main, ["explain", *named, "--pod", "mine", "-o", "json"])
+
+    told = json.loads(done.stdout)
+    assert told["node"] == "small"
+    assert {at: scores["CustomPlugin"] for at, scores in told["scores"].items()} == {
+        "small": 100,
+        "large": 0,
+    }
+    assert simulated(tmp_path, *nodes, pod("mine")).nodes == {"mine": "theirs"}
+
+
 def without(block: Block, *lines: str) -> str:
     """The text of a block without some of its lines."""
     text = block.text
@@ -292,6 +324,25 @@ def test_the_high_priority_pod_takes_the_place_of_another(tmp_path: Path) -> Non
 
     assert simulated(tmp_path, full, low, block_with("name: high-priority")).nodes == {"nginx": "n"}
     assert simulated(tmp_path, full, low, pod("nginx")).nodes == {"low": "n", "nginx": ""}
+
+
+def test_the_schedulers_own_pod_has_its_room_before_others(tmp_path: Path) -> None:
+    """Its requests count, and system-node-critical is above every other."""
+    manifest = block_with("hostNetwork: true")
+    urgent = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "urgent"},
+        "value": 10**9,
+    }
+    small = node("small", "99m", "64Gi")
+    full = node("full", "100m", "128Mi")
+    there = pod("there", "100m", "128Mi", nodeName="full", priorityClassName="urgent")
+
+    assert simulated(tmp_path, small, manifest).nodes == {"kube-scheduler": ""}
+    assert simulated(tmp_path, small, full, urgent, there, manifest).nodes == {
+        "kube-scheduler": "full"
+    }
 
 
 def test_the_policy_of_preemption_decides_about_it(tmp_path: Path) -> None:

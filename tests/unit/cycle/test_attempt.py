@@ -175,6 +175,23 @@ def test_the_best_score_wins() -> None:
     assert cluster.place(pod("web")) == "b"
 
 
+class Chooses(PreFilter, frozen=True):
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
+        cycle.state["chosen"] = pod.labels["wants"]
+
+
+class Follows(Score, frozen=True):
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        return 100 if cycle.state["chosen"] == node.name else 0
+
+
+@pytest.mark.parametrize("wants", ["a", "b"])
+def test_what_one_plugin_notes_another_reads_in_the_same_attempt(wants: str) -> None:
+    cluster = Cluster(node("a"), node("b"), plugins=[Chooses(), Follows()])
+
+    assert cluster.place(pod("web").labelled(wants=wants)) == wants
+
+
 def test_ties_are_broken_at_random_by_the_seed() -> None:
     picked = {
         Cluster(node("a"), node("b"), alone=True, plugins=[Prefer(name="x")], seed=seed).place(

@@ -1,7 +1,8 @@
-"""A scheduler on the embedded cluster whose nodes are measured twice."""
+"""A scheduler on the embedded cluster for which a source is read twice."""
 
 import asyncio
 import random
+from typing import Any
 
 from moorage.api.pod import Pod
 from moorage.app import built_in_plugins, feed_builder
@@ -11,24 +12,45 @@ from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.feeds.readings import Reading
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.testing import node, pod
+from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_resources import NODES, PODS
 from tests.unit.feeds.fakes import NOW, FakeReader
 
-CONFIGURATION = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "LowCpuScheduler"}]}}}],
-}
+
+def configured(plugin: str, args: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "plugins": {"multiPoint": {"enabled": [{"name": plugin}]}},
+                "pluginConfig": [{"name": plugin, "args": args}],
+            }
+        ],
+    }
 
 
-def scheduled_after(first: Reading, second: Reading) -> dict[str, str]:
-    """Where a pod is after one measurement, and where after another."""
+CONFIGURATION = configured("LowCpuScheduler", {})
+
+
+def scheduled_after(
+    first: Reading,
+    second: Reading,
+    *,
+    plugin: str = "LowCpuScheduler",
+    args: dict[str, Any] | None = None,
+    seconds: float = 15.0,
+    on: NodeBuilder | None = None,
+    asking: PodBuilder | None = None,
+) -> dict[str, str]:
+    """Where a pod is just before a source is read for the second time, and where soon after."""
     clock, rng = VirtualClock(NOW), random.Random(0)
     cluster = MemoryCluster(clock=clock, rng=rng)
     known = built_in_plugins.installed()
-    loaded = load(CONFIGURATION, known=built_in_plugins.describe_plugins(known)).configuration
-    cluster.add(NODES, node("n1").raw)
+    loaded = load(
+        configured(plugin, args or {}), known=built_in_plugins.describe_plugins(known)
+    ).configuration
+    cluster.add(NODES, (on or node("n1")).raw)
     found: dict[str, str] = {}
 
     def where() -> str:
@@ -41,8 +63,8 @@ def scheduled_after(first: Reading, second: Reading) -> dict[str, str]:
         feeds = feed_builder.build_feeds(scheduler, lambda source: FakeReader(first, second))
         await feeds.prime()
         tasks = [asyncio.ensure_future(each) for each in (scheduler.run(), feeds.run())]
-        cluster.add(PODS, pod("p").raw)
-        await clock.sleep(14.0)
+        cluster.add(PODS, (asking or pod("p")).raw)
+        await clock.sleep(seconds - 1)
         found["before"] = where()
         await clock.sleep(14.0)
         found["after"] = where()

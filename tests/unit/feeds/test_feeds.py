@@ -10,9 +10,11 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from moorage.clock import run_virtual
 from moorage.feeds.feeds import LOOK_SECONDS
-from moorage.feeds.readings import FeedError
+from moorage.feeds.readings import FeedError, Prices
 from moorage.framework.points import Score
 from moorage.observe import logs
+from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL
+from moorage.policies.business.price_table import parse_prices
 from moorage.policies.energy_aware import EnergyAware
 from moorage.policies.load.low_cpu import CPU_TOO_HIGH, LowCpuScheduler
 from moorage.policies.network_latency import NetworkLatencyPlugin
@@ -21,6 +23,7 @@ from moorage.policies.telemetry.metric_sources import (
     EnergyProvider,
     LatencyConfigMap,
     LatencyFile,
+    PriceFile,
     Source,
     UsageProvider,
     UsageSource,
@@ -130,6 +133,24 @@ def test_pods_are_tried_again_when_something_new_was_measured_and_only_then() ->
 def test_a_pod_refused_for_a_busy_node_is_tried_again_when_it_is_idle() -> None:
     """On the embedded cluster, with the queue of the real scheduler."""
     assert scheduled_after(using("n1", 4.0), using("n1", 0.1)) == {"before": "", "after": "n1"}
+
+
+def test_a_pod_refused_for_its_price_is_tried_again_when_prices_fall() -> None:
+    """It counts as a fortieth of the node: 1.25 per hour at first."""
+    dear, cheap = (
+        Prices(parse_prices(f"instance_type,usd_per_hour\nm5,{price}\n")) for price in (50, 1)
+    )
+
+    found = scheduled_after(
+        dear,
+        cheap,
+        plugin="CostOptimizationPlugin",
+        args={"maxCostThreshold": 0.5, "priceFile": "prices.csv"},
+        seconds=PriceFile("prices.csv").seconds,
+        on=node("n1").labelled({INSTANCE_TYPE_LABEL: "m5"}),
+    )
+
+    assert found == {"before": "", "after": "n1"}
 
 
 @pytest.mark.parametrize(

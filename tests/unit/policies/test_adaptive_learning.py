@@ -9,7 +9,14 @@ import msgspec
 import pytest
 
 from moorage.api.affinity import NodeSelectorRequirement
+from moorage.api.node import ZONE_LABEL
+from moorage.app import built_in_plugins
+from moorage.config.loader import load
+from moorage.policies.business import price_table
+from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL
+from moorage.policies.business.price_table import parse_prices
 from moorage.policies.load import adaptive_scheduling, strategy_goals, strategy_learner
+from moorage.policies.load.adaptive_scheduling import Strategy
 from moorage.policies.load.outcomes import Outcomes, Window, count_losses
 from moorage.policies.load.strategy_goals import (
     AffinityRule,
@@ -19,7 +26,10 @@ from moorage.policies.load.strategy_goals import (
     Shortfall,
 )
 from moorage.policies.load.strategy_learner import SETTINGS, Learner
-from moorage.testing import PodBuilder, node, pod
+from moorage.policies.telemetry import latency_measurements
+from moorage.simulate import simulation
+from moorage.simulate.manifest_files import Manifest
+from moorage.testing import Cluster, PodBuilder, node, pod
 from tests.unit.policies import asking
 from tests.unit.policies.adaptive_world import ADAPTIVE, KUBE, Result, World
 
@@ -253,3 +263,130 @@ def test_what_vanishes_on_an_api_server(gone: PodBuilder, lost: int) -> None:
     seen.see(one, None)
 
     assert seen.window("web").lost == lost
+
+
+LATENCIES: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "moorage-latencies", "namespace": "moorage-system"},
+    "data": {"a": "latencies: {a: {b: 1.0}}"},
+}
+
+
+def in_zone(name: str, pods: str) -> Manifest:
+    made = node(name).labelled({ZONE_LABEL: name[0]}).offering(cpu="8", memory="32Gi", pods=pods)
+    return Manifest({"apiVersion": "v1", "kind": "Node", **made.raw}, name, 1)
+
+
+def learnt_beside(*measured: dict[str, Any], goal: float = 5.0) -> Strategy:
+    """What is in force in `shop` once its pods run a zone away from the service they talk to."""
+    args = {
+        "strategies": {"shop": {"performanceGoals": {"latencyMs": goal}}},
+        "minOutcomes": 1,
+        "outcomeDelay": "0s",
+        "updateInterval": "0s",
+    }
+    document = {
+        **KUBE,
+        "profiles": [
+            {
+                "plugins": {"multiPoint": {"enabled": [{"name": adaptive_scheduling.NAME}]}},
+                "pluginConfig": [{"name": adaptive_scheduling.NAME, "args": args}],
+            }
+        ],
+    }
+    known = built_in_plugins.installed()
+    loaded = load(document, known=built_in_plugins.describe_plugins(known))
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "db", "namespace": "shop"},
+        "spec": {"selector": {"app": "db"}},
+    }
+    pods = [
+        pod("db", "shop").labelled({"app": "db"}).on("b-1"),
+        *(pod(f"web-{each}", "shop") for each in range(2)),
+    ]
+    raws = [service, *measured, *({"apiVersion": "v1", "kind": "Pod", **each.raw} for each in pods)]
+    nodes = [in_zone("a-1", "10"), in_zone("a-2", "10"), in_zone("b-1", "1")]
+
+    outcome = simulation.simulate(
+        [*nodes, *(Manifest(raw, "-", 1) for raw in raws)], loaded.configuration, known
+    )
+
+    (profile,) = outcome.scheduler.profiles.values()
+    return adaptive_scheduling.AdaptiveSchedulingPlugin.in_force(profile.shared)["shop"]
+
+
+def test_latencies_as_measured_are_held_against_the_goal() -> None:
+    """Unmeasured, another zone counts as out of reach."""
+    near, unknown = learnt_beside(LATENCIES), learnt_beside()
+
+    assert (near.nearness, unknown.nearness) == (0, 100)
+    assert "milliseconds away: 10, at most 5; so nearness goes from 0 to 100" in unknown.why
+
+
+def test_unmeasured_is_out_of_reach_however_wide_the_goal() -> None:
+    assert learnt_beside(LATENCIES, goal=50.0).nearness == 0
+    assert learnt_beside(goal=50.0).nearness == 100
+
+
+@pytest.mark.parametrize(("goal", "far"), [(5.0, 4.0), (100.0, 80.0)])
+def test_what_is_near_goes_by_the_goal(goal: float, far: float) -> None:
+    """Of two zones that both meet it the nearer is better, be it across the street or the sea."""
+    wanted = NamespaceStrategy(performance_goals=PerformanceGoals(latency_ms=goal))
+    plugin = adaptive_scheduling.AdaptiveSchedulingPlugin(strategies={"default": wanted})
+    nodes = [node(zone).labelled({ZONE_LABEL: zone}) for zone in "abc"]
+    cluster = Cluster(*nodes, pod("db").labelled(app="db").on("a"), plugins=[plugin], alone=True)
+    learned = adaptive_scheduling.learned_strategies(cluster.profile.shared)
+    learned.learner("default").values[strategy_learner.NEARNESS] = 400
+    store = latency_measurements.latency_store(cluster.profile.shared)
+    store.record("a", "b", far / 2, at=0.0)
+    store.record("a", "c", far, at=0.0)
+    asking = pod("p").annotated({"moorage.io/talks-to": "app=db"})
+
+    found = cluster.scores(asking, adaptive_scheduling.NAME)
+
+    # a quarter, and half, of what is out of reach at twice the goal; that counts four fifths
+    assert found["b"] - found["c"] == 16
+
+
+GPU = "nvidia.com/gpu"
+
+
+def thrifty() -> Cluster:
+    """A cluster in which cheapness counts as much as it can."""
+    plugin = adaptive_scheduling.AdaptiveSchedulingPlugin()
+    nodes = (node(f"m{count}").offering({GPU: str(count)}) for count in (0, 2, 8))
+    typed = [each.labelled({INSTANCE_TYPE_LABEL: each.raw["metadata"]["name"]}) for each in nodes]
+    cluster = Cluster(*typed, plugins=[plugin], alone=True)
+    learned = adaptive_scheduling.learned_strategies(cluster.profile.shared)
+    learned.learner("default").values[strategy_learner.COST] = 400
+    return cluster
+
+
+def scored(cluster: Cluster, gpus: int = 0) -> dict[str, int]:
+    asking = pod("p").requesting({GPU: str(gpus)}, cpu="1", memory="1Gi")
+    return cluster.scores(asking, adaptive_scheduling.NAME)
+
+
+def test_what_a_pod_costs_is_its_own() -> None:
+    """Pods without GPUs that ask for as much cpu and memory came before."""
+    want, cluster = scored(thrifty(), gpus=1), thrifty()
+    others = [scored(cluster) for _ in range(3)]
+
+    assert scored(cluster, gpus=1) == want
+    assert want not in others
+
+
+def test_what_a_pod_costs_follows_the_prices() -> None:
+    """The cheapest node costs what it did."""
+    cluster = thrifty()
+    before, after = (
+        parse_prices(f"instance_type,usd_per_hour\nm0,1\nm2,{price}\nm8,9\n") for price in (9, 1)
+    )
+    cluster.profile.shared[price_table.PRICES] = before
+    found = [scored(cluster) for _ in range(3)]
+    cluster.profile.shared[price_table.PRICES] = after
+
+    assert scored(cluster)["m2"] == found[-1]["m0"] > found[-1]["m2"]

@@ -199,6 +199,18 @@ def test_a_namespace_may_say_what_cpu_and_memory_weigh(weights: dict[str, int], 
     assert learnt(world(plugin, node("a"), *cpu_heavy())).cpu_weight == want
 
 
+@pytest.mark.parametrize("pods", [0, 5])
+def test_what_a_namespace_says_holds_from_the_beginning(pods: int) -> None:
+    """No pattern has to be told first, and no weight moves there step by step."""
+    team = NamespaceStrategy(resource_weights=CpuAndMemory(cpu=3, memory=7))
+    plugin = AdaptiveSchedulingPlugin(strategies={"team": team})
+
+    strategy = learnt(world(plugin, node("a"), *cpu_heavy()[:pods]))
+
+    assert (strategy.cpu_weight, strategy.memory_weight) == (30, 70)
+    assert "cpu weighs 30, as it is told to" in strategy.why
+
+
 def test_a_namespace_weighs_nothing_but_cpu_and_memory() -> None:
     report = Report()
     args = {"strategies": {"web": {"resourceWeights": {"gpu": 3}}}}

@@ -5,6 +5,7 @@ import pytest
 from moorage.policies.business.cost_optimization import TOO_EXPENSIVE, CostOptimizationPlugin
 from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL, CostMetrics
 from moorage.testing import Cluster, NodeBuilder, node, pod
+from tests.unit.policies import waking
 from tests.unit.policies.asking import plugin_of, refusals, scores, world
 
 GPU = "nvidia.com/gpu"
@@ -118,3 +119,15 @@ def test_batch_pods_fill_the_spot_node_first() -> None:
     placed = [cluster.place(pod(f"b{i}").requesting(cpu="1500m")) for i in range(4)]
 
     assert placed == ["spot", "spot", "lasting", "lasting"]
+
+
+def test_a_pod_that_was_too_dear_is_tried_again_when_it_asks_for_less() -> None:
+    """All of a node of four cores and 16 GB costs 0.36."""
+    all_of_it = pod("p").requesting(cpu="4")
+    half_of_it = pod("p").requesting(cpu="2")
+
+    found = waking.places(
+        "p", "CostOptimizationPlugin", {"maxCostThreshold": 0.2}, [node("a"), all_of_it], half_of_it
+    )
+
+    assert found == ["", "a"]

@@ -12,6 +12,8 @@ from moorage.policies.gpu.gpu_topology import NO_DOMAIN, TOO_SMALL, GPUTopology
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_errors import NotFound
 from tests.unit.feeds.fakes import FakeServer
+from tests.unit.feeds.scheduling import scheduled_after
+from tests.unit.policies import waking
 from tests.unit.policies.asking import refusals, scores, world
 
 GPU = "nvidia.com/gpu"
@@ -242,6 +244,28 @@ def test_what_is_served_goes_before_what_is_worked_out() -> None:
 
     reported(4, 0).write(cluster.profile.shared)
     assert refusals(cluster, strict(4)) == {}
+
+
+def test_a_pod_refused_by_a_report_is_tried_again_at_the_next() -> None:
+    """No pod leaves in between: the kubelet says later than the API server what is free."""
+    found = scheduled_after(
+        reported(2, 2),
+        reported(4, 2),
+        plugin="GPUTopology",
+        on=box("a", 8, per_numa=4),
+        asking=strict(4),
+    )
+
+    assert found == {"before": "", "after": "a"}
+
+
+@pytest.mark.parametrize("plugin", ["GPUTopology", "GPUPacking"])
+def test_a_pod_that_no_longer_insists_on_one_domain_is_tried_again(plugin: str) -> None:
+    content = strict(6)
+    content.raw["metadata"]["annotations"] = {"moorage.io/gpu-topology": "prefer-same-numa"}
+    there: list[waking.Object] = [box("a", 8, per_numa=4), strict(6)]
+
+    assert waking.places("t", plugin, {}, there, content) == ["", "a"]
 
 
 def test_pods_that_came_after_a_report_take_what_their_devices_are_of() -> None:

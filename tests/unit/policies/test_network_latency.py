@@ -5,6 +5,7 @@ import pytest
 from moorage.api.cluster_objects import Service
 from moorage.api.decode import decode_as
 from moorage.config.durations import Duration
+from moorage.policies.business.business_score import BusinessScorePlugin
 from moorage.policies.network_latency import TOO_FAR, NetworkLatencyPlugin
 from moorage.policies.telemetry import latency_measurements
 from moorage.testing import Cluster, PodBuilder, node, pod
@@ -48,6 +49,20 @@ def test_a_node_beyond_the_limit_is_refused() -> None:
     assert TOO_FAR.format(10.0) == (
         "node(s) were more than 10 ms away from the pods that the pod talks to"
     )
+
+
+@pytest.mark.parametrize("business_first", [False, True])
+def test_its_table_counts_beside_a_plugin_that_has_none(business_first: bool) -> None:
+    business = BusinessScorePlugin()
+    plugins = [business, PLUGIN] if business_first else [PLUGIN, business]
+    cluster = Cluster(*NODES, database("db-0", "a1"), plugins=plugins, alone=True)
+    alone = world(PLUGIN, *NODES, database("db-0", "a1"))
+
+    found = cluster.scores(talking("app=db"), "NetworkLatencyPlugin")
+
+    # what is too far is refused here, and not scored
+    assert found == {at: 100 - far for at, far in (("a1", 0), ("a2", 5), ("b1", 20), ("b2", 20))}
+    assert found.items() <= scores(alone, talking("app=db")).items()
 
 
 def test_of_several_pods_the_mean_counts() -> None:

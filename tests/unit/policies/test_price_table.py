@@ -9,6 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from moorage.app import built_in_plugins
+from moorage.cache.node_view import Nodes
 from moorage.config.loader import load
 from moorage.feeds.price_readers import FilePrices
 from moorage.feeds.readings import FeedError
@@ -166,3 +167,37 @@ def test_the_multi_cloud_example_says_what_it_does() -> None:
         "web": "azure-reserved",
         "web-2": "azure-reserved",
     }
+
+
+def test_each_plugin_goes_by_its_own_labels_of_spot_instances() -> None:
+    """Two profiles of one scheduler look at the same nodes."""
+    made = machine("a", "aws:///us-east-1a/i-0").labelled({TYPE: "m5.large", "pool": "spot"})
+    cluster = Cluster(made)
+    nodes = Nodes.all(cluster.cache.table)
+    plain, own = CostOptimizationPlugin(), CostOptimizationPlugin(spot_labels=("pool=spot",))
+
+    found = [float(plugin.prices.prices(nodes, TABLE)[0]) for plugin in (plain, own)]
+
+    assert found == [0.096, 0.035]
+
+
+def four_cores(name: str, cpu: str = "4") -> NodeBuilder:
+    return node(name).offering(cpu=cpu, memory="16Gi").labelled({TYPE: "m5.large"})
+
+
+def test_what_namespaces_cost_follows_their_nodes() -> None:
+    """A node that grows, and one that is gone, whose row another node has by now."""
+    cluster = Cluster(four_cores("a"), plugins=[CostOptimizationPlugin()])
+    cluster.profile.shared[price_table.PRICES] = TABLE
+    costs = NamespaceCosts(lambda: {"moorage": cluster.profile}, cluster.cache)
+    resident = pod("a", "shop").requesting(cpu="2").on("a")
+    cluster.add(resident)
+    assert costs.by_namespace() == {"shop": pytest.approx(0.1)}
+
+    cluster.add(four_cores("a", cpu="8"))
+    assert costs.by_namespace() == {"shop": pytest.approx(0.05)}
+
+    cluster.cache.remove_pod(resident.build().uid)
+    cluster.cache.remove_node(four_cores("a").build())
+    cluster.add(four_cores("b"))
+    assert costs.by_namespace() == {}

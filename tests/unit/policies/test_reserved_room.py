@@ -1,9 +1,12 @@
 """Room that stays free for those that it is reserved for."""
 
+import pytest
+
 from moorage.api.affinity import NodeSelectorRequirement
 from moorage.api.meta import LabelSelector
 from moorage.policies.reserved_room import RESERVED, Reservation, ReservedRoom
 from moorage.testing import Cluster, PodBuilder, node, pod
+from tests.unit.policies import waking
 from tests.unit.policies.asking import faults, refusals, world
 
 URGENT = Reservation("urgent", {"cpu": "2"}, min_priority=1000)
@@ -62,3 +65,31 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
         "reservations[0].resources.cpu: 'much' is neither a quantity nor a percentage",
         "reservations[0].pods: nobody is named: pods, namespaces or minPriority",
     ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(asking("2").labelled(team="web"), id="the room is for it by a new label"),
+        pytest.param(asking("1500m"), id="it asks for less"),
+        pytest.param(asking("1", "there").on("a"), id="a pod on the node asks for less"),
+    ],
+)
+def test_a_pod_that_leaves_the_room_free_after_a_change_is_tried_again(change: PodBuilder) -> None:
+    """Of four cores one is reserved and one and a half are taken: two are too many."""
+    args = {
+        "reservations": [
+            {
+                "name": "web",
+                "resources": {"cpu": "1"},
+                "pods": {"matchLabels": {"team": "web"}},
+            }
+        ]
+    }
+    there: list[waking.Object] = [
+        node("a").offering(cpu="4"),
+        asking("1500m", "there").on("a"),
+        asking("2"),
+    ]
+
+    assert waking.places("p", "ReservedRoom", args, there, change) == ["", "a"]

@@ -63,6 +63,49 @@ pods: {checkpointSeconds: 30, stopSeconds: 5}
     assert direct == whole
 
 
+LEARNING = Candidate(
+    "learning",
+    "learning.yaml",
+    b"""
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: AdaptiveSchedulingPlugin, weight: 20}]}}
+  pluginConfig:
+  - name: AdaptiveSchedulingPlugin
+    args:
+      minOutcomes: 5
+      outcomeDelay: 20s
+      updateInterval: 10s
+      strategies: {"*": {performanceGoals: {lossRate: 0.01, successRate: 0.99}}}
+""",
+)
+
+
+def test_the_same_bits_where_a_plugin_learns_what_becomes_of_pods(tmp_path: Path) -> None:
+    """By what features tell it: which nodes are taken away, which attempts fail."""
+    file = tmp_path / "scenario.yaml"
+    file.write_text("""
+apiVersion: moorage/v1
+kind: Scenario
+cluster:
+  nodes:
+  - {name: n, count: 4, cpu: "4", memory: 16Gi, pricePerHour: 1}
+  - name: s
+    count: 4
+    cpu: "8"
+    memory: 8Gi
+    labels: {karpenter.sh/capacity-type: spot}
+    spot: {meanSeconds: 300, noticeSeconds: 5, replaceSeconds: 60}
+arrivals:
+  generators:
+  - {seconds: 1800, perHour: 600, pods: [{name: p, cpu: "2", runs: {meanSeconds: 200}}]}
+""")
+    direct, whole = both(read_scenario_file(str(file)), LEARNING, seed=3)
+
+    assert direct == whole
+
+
 def test_the_same_bits_where_there_are_no_nodes_at_first(tmp_path: Path) -> None:
     file = tmp_path / "scenario.yaml"
     file.write_text("""

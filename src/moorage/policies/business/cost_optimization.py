@@ -12,7 +12,7 @@ from moorage.api.pod import Pod
 from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
 from moorage.framework.cycle import Cycle
-from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
+from moorage.framework.events import MEASURED, Action, ClusterEvent, EventHint, Resource
 from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable
@@ -114,4 +114,6 @@ class CostOptimizationPlugin(Filter, Score, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         changed = Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
-        return (EventHint(ClusterEvent(Resource.NODE, changed)),)
+        smaller = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)
+        node = ClusterEvent(Resource.NODE, changed)
+        return EventHint(node), EventHint(smaller), EventHint(MEASURED)

@@ -100,7 +100,8 @@ class PriceList(msgspec.Struct, frozen=True):
                 return known.find(instance._replace(purchase=ON_DEMAND)) * self.spot_price_ratio
             return found
 
-        key = ("price", known.version, self.instance_type_label, self.spot_price_ratio)
+        told = self.instance_type_label, self.spot_labels, self.spot_price_ratio
+        key = ("price", known.version, *told)
         return label_values.node_column(nodes.table, key, read)[nodes.rows]
 
     @property

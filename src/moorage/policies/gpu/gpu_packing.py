@@ -244,7 +244,9 @@ class GPUPacking(PreFilter, Filter, Score, Reserve, PreBind, frozen=True):
         changed = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL
         said = Action.UPDATE_NODE_ANNOTATION
         gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
-        return EventHint(ClusterEvent(Resource.NODE, changed | said)), EventHint(gone)
+        own = ClusterEvent(Resource.TARGET_POD, Action.UPDATE)
+        node = ClusterEvent(Resource.NODE, changed | said)
+        return EventHint(node), EventHint(gone), EventHint(own)
 
 
 def _request(cycle: Cycle) -> GPURequest:

@@ -12,7 +12,7 @@ from moorage.cache.column_cache import Depends
 from moorage.cache.node_view import Nodes
 from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
-from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
+from moorage.framework.events import MEASURED, Action, ClusterEvent, EventHint, Resource
 from moorage.framework.plugin import Carried
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable, unschedulable
@@ -120,7 +120,11 @@ class GPUTopology(Filter, Score, frozen=True):
         changed = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL
         changed |= Action.UPDATE_NODE_ANNOTATION
         gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
-        return EventHint(ClusterEvent(Resource.NODE, changed)), EventHint(gone)
+        node, own = (
+            ClusterEvent(Resource.NODE, changed),
+            ClusterEvent(Resource.TARGET_POD, Action.UPDATE),
+        )
+        return EventHint(node), EventHint(gone), EventHint(own), EventHint(MEASURED)
 
     def _counts(self, cycle: Cycle, asked: GPURequest, kind: str, nodes: Nodes) -> DomainCounts:
         """The domains of each node: as reported, or as the devices of its pods have it."""

@@ -20,11 +20,13 @@ from moorage.config.durations import Duration
 from moorage.framework import score_range
 from moorage.framework.cycle import Cycle
 from moorage.framework.plugin import Carried
-from moorage.framework.points import PreFilter, Reserve, Score
+from moorage.framework.points import Reserve, Score
 from moorage.framework.verdicts import MAX_SCORE
+from moorage.policies import network_latency
 from moorage.policies.argument_types import Amount, Count, Percent, Share
 from moorage.policies.business import price_list, price_table
 from moorage.policies.business.price_list import CostMetrics, PriceList
+from moorage.policies.gpu import gpu_resources
 from moorage.policies.load import (
     outcomes,
     requested_load,
@@ -38,6 +40,7 @@ from moorage.policies.load.strategy_learner import Learner
 from moorage.policies.load.workload_patterns import ClusterState, WorkloadPattern, WorkloadPatterns
 from moorage.policies.network_latency import NetworkLatencyPlugin
 from moorage.policies.telemetry import metric_sources, node_measurements
+from moorage.policies.telemetry.latency_measurements import LATENCY_STORE, LatencyStore
 from moorage.policies.telemetry.metric_sources import (
     Source,
     StrategyConfigMap,
@@ -59,6 +62,7 @@ _READ_SECONDS = 300.0
 _EVEN = 50
 _WHOLE = 100
 _HALF = 0.5
+_OUT_OF_REACH = 2
 
 
 class Strategy(msgspec.Struct, frozen=True):
@@ -106,7 +110,7 @@ def learned_strategies(shared: dict[str, Any]) -> LearnedStrategies:
     return found
 
 
-class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
+class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
     """Learns what the pods of each namespace ask for and what becomes of them.
 
     1. A strategy begins with a pattern. The weight of cpu is half cpu's part of what the
@@ -116,13 +120,15 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
        `metricProvider` has told in the last `staleAfter` (5m), or else what is asked for.
     2. Pods are spread, to nodes with more left; but packed, to nodes with less left, where most of
        the namespace's pods are jobs', or where the cluster is fuller than `packAbove` (0.8).
-    3. With fewer than `minPods` (5) pods to learn from, cpu and memory weigh the same.
+    3. With fewer than `minPods` (5) pods to learn from, cpu and memory weigh the same. Where the
+       namespace's strategy has `resourceWeights`, those hold from the beginning.
     4. Where at least `minOutcomes` (20) pods were placed since the last time, the first of them
        `outcomeDelay` (5m) ago, what became of them is held against the goals of `strategies`, and
        one setting moves by one step (strategy_learner.py): what cheapness, safety and nearness
        count, packing, the weight of cpu.
 
-    `strategies` tells what is in force, and why. What was learnt is kept in `stateConfigMap`.
+    `strategies` tells what is in force, and why. What was learnt is kept in `stateConfigMap`. Where
+    a goal is a latency, what was measured is read from `latencyConfigMap`.
     """
 
     min_weight: Percent = 20
@@ -141,11 +147,13 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
     price_config_map: str = ""
     price_file: str = ""
     state_config_map: str = CONFIG_MAP
+    latency_config_map: str = network_latency.CONFIG_MAP
 
     aliases = ("AdaptiveScheduling",)
     depends = Depends.USAGE
     carried: ClassVar[Carried] = {
         node_measurements.USAGE_STORE: None,
+        LATENCY_STORE: LatencyStore,
         NAME: None,
         outcomes.OUTCOMES: None,
     }
@@ -155,15 +163,16 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
         faults = list(metric_sources.provider_faults(args, "cpuQuery", "memoryQuery"))
         if not args["minWeight"] <= _EVEN <= args["maxWeight"]:
             faults.append("minWeight: 50 must be between minWeight and maxWeight")
-        namespace, _, name = args["stateConfigMap"].partition("/")
-        if args["stateConfigMap"] and not (namespace and name):
-            faults.append("stateConfigMap: NAMESPACE/NAME, or nothing")
+        for field in ("stateConfigMap", "latencyConfigMap"):
+            namespace, _, name = args[field].partition("/")
+            if args[field] and not (namespace and name):
+                faults.append(f"{field}: NAMESPACE/NAME, or nothing")
         faults += metric_sources.price_faults(args)
         return [*faults, *_rule_faults(args["strategies"])]
 
     def sources(self) -> tuple[Source, ...]:
-        """What nodes use, and what was learnt before."""
-        found: list[Source] = []
+        """What nodes use, what was learnt before, latencies where one is a goal, prices."""
+        found: list[Source] = list(self._networks[0.0].sources()) if self._aims_at_latency else []
         if self.metric_provider.type != metric_sources.NO_PROVIDER:
             found.append(UsageSource(self.metric_provider))
         namespace, _, name = self.state_config_map.partition("/")
@@ -182,10 +191,25 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
             _SPOT_RATIO,
         )
 
+    def network(self, namespace: str) -> NetworkLatencyPlugin:
+        """Who is near to whom, as the namespace's pods see it."""
+        return self._networks[self.wanted(namespace).performance_goals.latency_ms or 0.0]
+
     @cached_property
-    def network(self) -> NetworkLatencyPlugin:
-        """Who is near to whom."""
-        return NetworkLatencyPlugin()
+    def _networks(self) -> dict[float, NetworkLatencyPlugin]:
+        """By goal: what is more than so many times as far, or unknown, is out of reach."""
+        found = {0.0: NetworkLatencyPlugin(latency_config_map=self.latency_config_map)}
+        for each in self.strategies.values():
+            if goal := each.performance_goals.latency_ms:
+                found[goal] = NetworkLatencyPlugin(
+                    max_latency_ms=_OUT_OF_REACH * goal, latency_config_map=self.latency_config_map
+                )
+        return found
+
+    @property
+    def _aims_at_latency(self) -> bool:
+        goals = (wanted.performance_goals for wanted in self.strategies.values())
+        return any(each.latency_ms is not None for each in goals)
 
     @cached_property
     def rules(self) -> dict[str, tuple[tuple[tuple[Requirement, ...], int], ...]]:
@@ -203,16 +227,13 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
         anywhere = self.strategies.get(ANY_NAMESPACE, NamespaceStrategy())
         return self.strategies.get(namespace, anywhere)
 
-    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
-        outcomes.outcomes(cycle.shared).attempted(pod.namespace)
-
     def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
         """Take note of where a pod goes, and of how long it waited."""
         row = cycle.table.row_of[node.name]
         alone = Nodes.some(cycle.table, [row])
         created = pod.metadata.creation_timestamp
         aims = self.wanted(pod.namespace).performance_goals.latency_ms is not None
-        distances = self.network.distances(cycle) if aims else None
+        distances = self.network(pod.namespace).distances(cycle) if aims else None
         outcomes.outcomes(cycle.shared).placed(
             pod,
             self._kinds(alone)[0],
@@ -222,6 +243,9 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
             latency=math.nan if distances is None else float(distances[row]),
         )
 
+    def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        outcomes.outcomes(cycle.shared).taken_back(pod)
+
     def sign(self, cycle: Cycle) -> Hashable:
         strategy = self.strategy(cycle)
         if strategy.nearness:
@@ -229,8 +253,13 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
         known = (strategy.cpu_weight, strategy.packing, strategy.cost, strategy.safety)
         rates = tuple(strategy.loss_rates.items()) if strategy.safety else ()
         rules = self.rules.get(self._strategy_name(cycle.pod.namespace))
-        cheapest = self._cheapest(cycle) if strategy.cost else 0
-        return known, rates, rules, cheapest, cycle.incoming.nonzero
+        costs = self._cost_sign(cycle) if strategy.cost else ()
+        return known, rates, rules, costs, cycle.incoming.nonzero
+
+    def _cost_sign(self, cycle: Cycle) -> Hashable:
+        """What costs depend on beside cpu and memory."""
+        gpus = gpu_resources.requested_gpus(cycle.incoming, cycle.table, self.prices.gpu_names)
+        return self._cheapest(cycle), gpus, price_table.price_table(cycle.shared).version
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         strategy = self.strategy(cycle)
@@ -273,10 +302,11 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
         return 1.0 - np.array(rates) / most
 
     def _nearness(self, cycle: Cycle, nodes: Nodes) -> NDArray[np.float64]:
-        distances = self.network.distances(cycle)
+        network = self.network(cycle.pod.namespace)
+        distances = network.distances(cycle)
         if distances is None:
             return np.ones(nodes.count)
-        return np.clip(1.0 - distances[nodes.rows] / self.network.max_latency_ms, 0.0, 1.0)
+        return np.clip(1.0 - distances[nodes.rows] / network.max_latency_ms, 0.0, 1.0)
 
     def _kinds(self, nodes: Nodes) -> list[NodeKind]:
         """What sort of node each is: of which type, and whether it may be taken away."""
@@ -357,31 +387,42 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
     def _learn(self, cycle: Cycle, workloads: WorkloadPatterns, known: Strategy | None) -> Strategy:
         namespace, now = cycle.pod.namespace, cycle.now
         pattern = workloads.pattern(namespace, cycle.table)
+        told = self._told_cpu_weight(namespace)
         seen = pattern.pods if pattern is not None else 0
         if pattern is None or seen < self.min_pods:
             why = (
                 f"{seen} pod{'s' * (seen != 1)} seen, {self.min_pods} are needed to tell a pattern"
             )
-            return Strategy(namespace, _EVEN, _EVEN, SPREAD, why, now)
+            weight = _EVEN if told is None else told
+            return Strategy(
+                namespace, weight, _WHOLE - weight, SPREAD, f"{why}{_as_told(told)}", now
+            )
         state = self._cluster_state(cycle)
         wanted = round(_WHOLE * (pattern.cpu + _cpu_part_of_use(state)) / 2)
-        given = self.wanted(namespace).resource_weights
-        if given and (weights := given.cpu + given.memory):
-            wanted = round(_WHOLE * given.cpu / weights)
-        weight = self._bounded(wanted, _EVEN if known is None else known.pattern_cpu)
+        weight = self._step(wanted, _EVEN if known is None else known.pattern_cpu)
         goal, because = self._goal(pattern, state)
         why = (
             f"{seen} {pattern.name} pods ask for cpu and memory as {pattern.cpu:.0%} to "
             f"{1 - pattern.cpu:.0%}; of the cluster, {state.cpu:.0%} of cpu and {state.memory:.0%} "
-            f"of memory are {'in use' if state.measured else 'asked for'}; so cpu should weigh "
-            f"{wanted}, and weighs {weight}; {because}"
+            f"of memory are {'in use' if state.measured else 'asked for'}"
         )
-        return Strategy(namespace, weight, _WHOLE - weight, goal, why, now)
+        why += _as_told(told) or f"; so cpu should weigh {wanted}, and weighs {weight}"
+        weight = weight if told is None else told
+        return Strategy(namespace, weight, _WHOLE - weight, goal, f"{why}; {because}", now)
 
-    def _bounded(self, wanted: int, before: int) -> int:
-        """One step towards what is wanted, such that neither weight leaves its bounds."""
-        step = min(max(wanted, before - self.max_step), before + self.max_step)
-        return min(max(step, self._lowest), _WHOLE - self._lowest)
+    def _told_cpu_weight(self, namespace: str) -> int | None:
+        """What cpu weighs by the namespace's own word; None where it says nothing."""
+        given = self.wanted(namespace).resource_weights
+        if given is None or not given.cpu + given.memory:
+            return None
+        return self._bounded(round(_WHOLE * given.cpu / (given.cpu + given.memory)))
+
+    def _step(self, wanted: int, before: int) -> int:
+        """One step towards what is wanted, within the bounds of both weights."""
+        return self._bounded(min(max(wanted, before - self.max_step), before + self.max_step))
+
+    def _bounded(self, weight: int) -> int:
+        return min(max(weight, self._lowest), _WHOLE - self._lowest)
 
     @property
     def _lowest(self) -> int:
@@ -396,6 +437,10 @@ class AdaptiveSchedulingPlugin(PreFilter, Score, Reserve, frozen=True):
         if fullest > self.pack_above:
             return PACK, f"packed, because the cluster is {fullest:.0%} full"
         return SPREAD, "spread"
+
+
+def _as_told(told: int | None) -> str:
+    return "" if told is None else f"; cpu weighs {told}, as it is told to"
 
 
 def _cpu_part_of_use(state: ClusterState) -> float:

@@ -76,6 +76,9 @@ class _Placed(NamedTuple):
     namespace: str
     kind: NodeKind
     window: Window
+    waited: float
+    cost: float
+    latency: float
 
 
 class Outcomes:
@@ -87,7 +90,7 @@ class Outcomes:
         self._kinds: dict[str, dict[NodeKind, list[float]]] = {}
 
     def attempted(self, namespace: str) -> None:
-        """A pod of the namespace is being tried."""
+        """An attempt at a pod of the namespace has ended, however it did."""
         self.window(namespace).attempts += 1
 
     def placed(
@@ -103,18 +106,30 @@ class Outcomes:
         """A pod was placed, on a node of this kind."""
         window = self.window(pod.namespace)
         window.since = min(window.since, now)
-        window.placed += 1
-        window.waited += max(waited, 0.0)
-        if not math.isnan(cost):
-            window.cost += cost
-            window.priced += 1
-        if not math.isnan(latency):
-            window.latency += latency
-            window.located += 1
-        self._tally(pod.namespace, kind)[0] += 1
-        self._placed[pod.uid] = _Placed(pod.namespace, kind, window)
+        found = _Placed(pod.namespace, kind, window, max(waited, 0.0), cost, latency)
+        self._count_placed(found, 1)
+        self._placed[pod.uid] = found
         if len(self._placed) > _REMEMBERED_PODS:
             self._placed.popitem(last=False)
+
+    def taken_back(self, pod: Pod) -> None:
+        """A pod that was placed is not bound after all."""
+        found = self._placed.pop(pod.uid, None)
+        if found is not None:
+            self._count_placed(found, -1)
+
+    def _count_placed(self, found: _Placed, sign: int) -> None:
+        window = found.window
+        window.placed += sign
+        window.waited += sign * found.waited
+        if not math.isnan(found.cost):
+            window.cost += sign * found.cost
+            window.priced += sign
+        if not math.isnan(found.latency):
+            window.latency += sign * found.latency
+            window.located += sign
+        tally = self._tally(found.namespace, found.kind)
+        tally[0] = max(tally[0] + sign, 0.0)
 
     def see(self, old: Pod | None, new: Pod | None) -> None:
         """Hear of a change of a pod."""
