@@ -76,6 +76,8 @@ class Gangs(Feature):
         self._served: dict[str, bool] = {}
         self._touched: list[Group] = []
         """The groups that the change at hand has added pods to, or taken some from."""
+        self._bound_by_others: list[Group] = []
+        """Those of which it shows a pod that somebody else has put on a node."""
         groups.in_use = settings.any
 
     def reconfigured(self) -> None:
@@ -110,7 +112,7 @@ class Gangs(Feature):
     def before(self, change: Change, resource: Resource) -> None:
         """Count pods and groups, so that the queue's gates know of them."""
         sample = change.new if change.new is not None else change.old
-        self._touched = []
+        self._touched, self._bound_by_others = [], []
         if isinstance(sample, Pod):
             gone = change.new is None or sample.is_terminal
             self._touched = self._pod_gone(sample) if gone else self._pod_here(sample)
@@ -123,6 +125,9 @@ class Gangs(Feature):
         """Let go whom the change made ready, or may have made room for."""
         if isinstance(change.new, Node) and _may_offer_more(change.old, change.new):
             self._leaving.reconsider()
+        for group in self._bound_by_others:
+            if group.tree is not None or 1 <= len(group.placed) <= group.minimum:
+                self._lifecycle.needs_less(group)
         for group in self._touched:
             self._lifecycle.review(group)
             if group.placed:
@@ -132,6 +137,8 @@ class Gangs(Feature):
         if len(podgroup.group_names(pod)) > 1:
             self._lifecycle.tell_of_pod(pod.uid)
         touched = self.groups.put_pod(pod, self._clock.now())
+        if pod.spec.node_name and pod.uid not in self._cache.assumed:
+            self._bound_by_others = touched
         self._interrupted.see(pod)
         return touched
 

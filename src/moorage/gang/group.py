@@ -113,6 +113,13 @@ class Group:
         return self.started and bool(self.placed)
 
     @property
+    def goes_whole(self) -> bool:
+        """Whether an attempt at one of its pods is one at all that wait, for all that is bound."""
+        if self.minimum < 1 or self.is_replacing:
+            return False
+        return self.tree is not None or len(self.placed) < self.minimum
+
+    @property
     def priority(self) -> int:
         """The group's own priority, or that of its first pod."""
         found = self.object

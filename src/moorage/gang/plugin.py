@@ -152,11 +152,13 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         return key == hierarchy.object_key(changed)
 
     def after_more_room(self, pod: Pod, old: Any, new: Any) -> Hint:
-        """Worth a try for the whole group, so for the first of its pods: it brings the others."""
+        """Worth a try for the whole group, so for the first of its pods: it brings the others, as
+        long as they are not tried one by one."""
         groups, _ = self.handle.shared.get(NAME, NO_GROUPS)
         group = groups.of(pod)
-        first = pod.uid if group is None else next(iter(group.waiting), pod.uid)
-        return self.may_use_room(pod, old, new) if first == pod.uid else Hint.SKIP
+        if group is not None and group.goes_whole and next(iter(group.waiting), pod.uid) != pod.uid:
+            return Hint.SKIP
+        return self.may_use_room(pod, old, new)
 
     def may_use_room(self, pod: Pod, old: Any, new: Any) -> Hint:
         """Worth a try for some pod of a class: all of them are of one group, or of none.
