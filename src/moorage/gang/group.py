@@ -167,7 +167,7 @@ class Group:
         return self._by_leaf(pod for uid, pod in self.pods.items() if uid in uids)
 
     def _by_leaf(self, pods: Iterable[Pod]) -> Counter[str]:
-        return Counter(podgroup.group_key(pod) or "" for pod in pods)
+        return Counter(map(podgroup.member_key, pods))
 
     def scheduled(self, assumed: Container[str]) -> int:
         """How many of its pods are on a node, or about to be: `assumed` are uids."""

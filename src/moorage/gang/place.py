@@ -176,11 +176,11 @@ class GangPlacer:
     ) -> Whole[P] | Misfit:
         waiting: dict[str, list[QueuedPod]] = {}
         for queued in members:
-            waiting.setdefault(podgroup.group_key(queued.info.pod) or "", []).append(queued)
+            waiting.setdefault(podgroup.member_key(queued.info.pod), []).append(queued)
         occupied: dict[str, list[str]] = {}
         for uid, pod in group.on_nodes(self._cache.assumed).items():
             node = pod.spec.node_name or self._cache.node_of(uid) or ""
-            occupied.setdefault(podgroup.group_key(pod) or "", []).append(node)
+            occupied.setdefault(podgroup.member_key(pod), []).append(node)
         return TreePlacement(self._cache.table, waiting, occupied, trying).place(tree)
 
     def _place_in(
