@@ -18,10 +18,15 @@ INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
 """The condition of Kubernetes' own groups."""
 
 
-def group_names(pod: Pod) -> tuple[str, ...]:
-    """The groups that a pod names, each once: none for most pods, and more than one by mistake."""
+def group_names(pod: Pod, *, by_label: bool = True) -> tuple[str, ...]:
+    """The groups that a pod names, each once: none for most pods, and more than one by mistake.
+
+    Labels name groups of scheduler-plugins: `by_label` is whether there can be any.
+    """
     group, labels = pod.spec.scheduling_group, pod.metadata.labels
     field = None if group is None else group.pod_group_name
+    if not by_label:
+        return (field,) if field else ()
     label, older = labels.get(POD_GROUP_LABEL), labels.get(OLDER_POD_GROUP_LABEL)
     if not older and not (field and label):
         found = field or label
@@ -29,10 +34,17 @@ def group_names(pod: Pod) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in (field, label, older) if name))
 
 
-def group_key(pod: Pod) -> str | None:
+def group_key(pod: Pod, *, by_label: bool = True) -> str | None:
     """The group that a pod belongs to, as `namespace/name`; None without one, or with several."""
-    found = group_names(pod)
+    found = group_names(pod, by_label=by_label)
     return f"{pod.namespace}/{found[0]}" if len(found) == 1 else None
+
+
+def member_key(pod: Pod) -> str:
+    """The group that a pod belongs to which is known to belong to one."""
+    group = pod.spec.scheduling_group
+    field = None if group is None else group.pod_group_name
+    return f"{pod.namespace}/{field}" if field else group_key(pod) or ""
 
 
 class GangSchedulingPolicy(ApiStruct):

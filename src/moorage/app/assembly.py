@@ -271,6 +271,7 @@ def gangs_for(ports: Ports, evictions: Evictions, sparing: bool = False) -> Gang
         status,
         attempt,
         interrupted,
+        ports.known,
     )
 
 

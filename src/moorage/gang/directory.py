@@ -19,11 +19,13 @@ RAN: Final = frozenset({"Scheduled", "Running"})
 class Directory:
     """Groups by key. While it is not `in_use`, naming a group means nothing.
 
-    It is in use where there can be PodGroups; `ours` are the schedulers whose pods we may place.
+    It is in use where there can be PodGroups; `by_label` is whether there can be those that labels
+    name. `ours` are the schedulers whose pods we may place.
     """
 
     def __init__(self, ours: Container[str] = ()) -> None:
         self.in_use = False
+        self.by_label = True
         self._ours = ours
         self._doomed: set[str] = set()
         self._groups: dict[str, Group] = {}
@@ -37,8 +39,16 @@ class Directory:
 
     def of(self, pod: Pod) -> Group | None:
         """The group a pod belongs to, if it is known of."""
-        key = podgroup.group_key(pod)
+        key = self.key(pod)
         return None if key is None else self._groups.get(self.home(key))
+
+    def names(self, pod: Pod) -> tuple[str, ...]:
+        """The groups that a pod names, as far as that means anything."""
+        return podgroup.group_names(pod, by_label=self.by_label)
+
+    def key(self, pod: Pod) -> str | None:
+        """The PodGroup that a pod is of."""
+        return podgroup.group_key(pod, by_label=self.by_label)
 
     def home(self, key: str) -> str:
         """The key of the group that pods of a PodGroup are in: its own, or that of its root."""
@@ -54,7 +64,7 @@ class Directory:
         """Why a pod may not be attempted now; None for pods of no group, and of one that may."""
         if not self.in_use:
             return None
-        found = podgroup.group_names(pod)
+        found = self.names(pod)
         if not found:
             return None
         if len(found) > 1:
@@ -64,7 +74,7 @@ class Directory:
 
     def ranked_as(self, queued: QueuedPod) -> QueuedPod:
         """The pod to be sorted in place of this one: itself, unless its group is waiting."""
-        key = podgroup.group_key(queued.info.pod) if self.in_use else None
+        key = self.key(queued.info.pod) if self.in_use else None
         group = None if key is None else self._groups.get(self.home(key))
         if group is None or group.minimum < 1 or group.arrived is None or group.is_replacing:
             return queued
@@ -143,7 +153,7 @@ class Directory:
         old = self._groups.get(last)
         if old is None:
             return []
-        pods = [pod for pod in old.pods.values() if podgroup.group_key(pod) == key]
+        pods = [pod for pod in old.pods.values() if podgroup.member_key(pod) == key]
         arrived = old.arrived or 0.0
         new = self._open(home)
         for pod in pods:
@@ -173,7 +183,7 @@ class Directory:
 
     def put_pod(self, pod: Pod, now: float) -> list[Group]:
         """Follow a pod that was added or has changed; the groups that have more or fewer pods."""
-        key = podgroup.group_key(pod) if self._counts(pod) else None
+        key = self.key(pod) if self._counts(pod) else None
         group = None if key is None else self._open(self.home(key))
         if group is not None and group.replace(pod):
             return []

@@ -24,7 +24,7 @@ class DisruptionUnits:
         return self._groups.in_use and len(self._groups) > 0
 
     def __call__(self, cycle: Cycle, info: PodInfo) -> Unit | int:
-        named = victim_search.named_group(info)
+        named = victim_search.named_group(self._groups, info)
         if named is None:
             return POD
         seen: dict[str, Unit | int] = cycle.state.setdefault(_SEEN, {})

@@ -29,6 +29,7 @@ from moorage.gang.settings import GangSettings
 from moorage.gang.status import GangStatus
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature
+from moorage.scheduler.intake import KnownObjects
 from moorage.watch.api_resources import RESOURCES, Resource
 from moorage.watch.reflector import Change
 
@@ -61,6 +62,7 @@ class Gangs(Feature):
         status: GangStatus,
         attempt: GangAttempt,
         interrupted: InterruptedEvictions,
+        known: KnownObjects,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -73,9 +75,12 @@ class Gangs(Feature):
         self._status = status
         self._attempt = attempt
         self._interrupted = interrupted
+        self._known = known
         self._served: dict[str, bool] = {}
         self._touched: list[Group] = []
         """The groups that the change at hand has added pods to, or taken some from."""
+        self._bound_by_others: list[Group] = []
+        """Those of which it shows a pod that somebody else has put on a node."""
         groups.in_use = settings.any
 
     def reconfigured(self) -> None:
@@ -96,12 +101,24 @@ class Gangs(Feature):
         if resource.kind != "PodGroup":
             return
         self._served[resource.group] = served
+        self._go_by_labels(self._served.get(POD_GROUPS[0].group, True))
         if not self._settings.any:
             return
         self.groups.in_use = self._may_be_served
         if not self.groups.in_use:
             waiting = [uid for group in self.groups for uid in group.waiting]
             self._queue.activate(waiting, self._clock.now())
+
+    def _go_by_labels(self, by_label: bool) -> None:
+        """Where there can be no groups of scheduler-plugins, labels mean nothing."""
+        if by_label == self.groups.by_label:
+            return
+        self.groups.by_label, now = by_label, self._clock.now()
+        pods = [pod for pod in self._known.pods() if _names_by_label(pod)]
+        touched = {group.key: group for pod in pods for group in self.groups.put_pod(pod, now)}
+        for group in touched.values():
+            self._lifecycle.review(group)
+        self._queue.activate((pod.uid for pod in pods), now)
 
     @property
     def _may_be_served(self) -> bool:
@@ -110,7 +127,7 @@ class Gangs(Feature):
     def before(self, change: Change, resource: Resource) -> None:
         """Count pods and groups, so that the queue's gates know of them."""
         sample = change.new if change.new is not None else change.old
-        self._touched = []
+        self._touched, self._bound_by_others = [], []
         if isinstance(sample, Pod):
             gone = change.new is None or sample.is_terminal
             self._touched = self._pod_gone(sample) if gone else self._pod_here(sample)
@@ -123,15 +140,20 @@ class Gangs(Feature):
         """Let go whom the change made ready, or may have made room for."""
         if isinstance(change.new, Node) and _may_offer_more(change.old, change.new):
             self._leaving.reconsider()
+        for group in self._bound_by_others:
+            if group.tree is not None or 1 <= len(group.placed) <= group.minimum:
+                self._lifecycle.needs_less(group)
         for group in self._touched:
             self._lifecycle.review(group)
             if group.placed:
                 self._status.one_by_one(group, len(group.placed))
 
     def _pod_here(self, pod: Pod) -> list[Group]:
-        if len(podgroup.group_names(pod)) > 1:
+        if len(self.groups.names(pod)) > 1:
             self._lifecycle.tell_of_pod(pod.uid)
         touched = self.groups.put_pod(pod, self._clock.now())
+        if pod.spec.node_name and pod.uid not in self._cache.assumed:
+            self._bound_by_others = touched
         self._interrupted.see(pod)
         return touched
 
@@ -153,7 +175,7 @@ class Gangs(Feature):
         pod = queued.info.pod
         if not self.groups.in_use or not self._settings.apply_to(pod):
             return False
-        if not podgroup.group_names(pod):
+        if not self.groups.names(pod):
             return False
         refusal = self.groups.refusal(pod)
         if refusal is not None:
@@ -223,6 +245,10 @@ class Gangs(Feature):
         group = self.groups.of(pod)
         if group is not None:
             self._leaving.end(group)
+
+
+def _names_by_label(pod: Pod) -> bool:
+    return podgroup.group_names(pod) != podgroup.group_names(pod, by_label=False)
 
 
 def _may_offer_more(old: KubeObject | None, new: Node) -> bool:

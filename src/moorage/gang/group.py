@@ -113,6 +113,13 @@ class Group:
         return self.started and bool(self.placed)
 
     @property
+    def goes_whole(self) -> bool:
+        """Whether an attempt at one of its pods is one at all that wait, for all that is bound."""
+        if self.minimum < 1 or self.is_replacing:
+            return False
+        return self.tree is not None or len(self.placed) < self.minimum
+
+    @property
     def priority(self) -> int:
         """The group's own priority, or that of its first pod."""
         found = self.object
@@ -160,7 +167,7 @@ class Group:
         return self._by_leaf(pod for uid, pod in self.pods.items() if uid in uids)
 
     def _by_leaf(self, pods: Iterable[Pod]) -> Counter[str]:
-        return Counter(podgroup.group_key(pod) or "" for pod in pods)
+        return Counter(map(podgroup.member_key, pods))
 
     def scheduled(self, assumed: Container[str]) -> int:
         """How many of its pods are on a node, or about to be: `assumed` are uids."""

@@ -7,6 +7,7 @@ from moorage.clock import Clock
 from moorage.framework.queued_pod import State
 from moorage.gang.directory import Directory
 from moorage.gang.group import Group, Release
+from moorage.gang.group_states import GroupState
 from moorage.gang.reservation import Reservations
 from moorage.gang.settings import GangSettings
 from moorage.gang.status import GangStatus
@@ -62,6 +63,13 @@ class Lifecycle:
             if queued.state is not State.IN_FLIGHT
         ]
         self._queue.activate(held, now)
+
+    def needs_less(self, group: Group) -> None:
+        """Somebody else has put a pod of the group on a node: the others may fit now."""
+        if group.state is GroupState.RELEASED:
+            self._let_go(group, Release.ALL, self._clock.now())
+        else:
+            group.retry_all()
 
     def back_off(self, group: Group, *, retry: bool = False) -> None:
         """Keep a group that failed out of the queue for a while.

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from moorage.api import podgroup
 from moorage.cache.cache import Cache
+from moorage.cache.table import NodeTable
 from moorage.clock import Clock
 from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
@@ -17,7 +18,7 @@ from moorage.gang.foresight import Need, eligible
 from moorage.gang.group import Group
 from moorage.gang.hierarchy import Branch
 from moorage.gang.plugin import DOMAIN
-from moorage.gang.topology import Choice, UnclearDomainError
+from moorage.gang.topology import Choice, Domain, UnclearDomainError
 from moorage.gang.transaction import Misfit, Refused, Trying, Whole
 from moorage.gang.tree_placement import TreePlacement
 from moorage.gang.trial import Trial
@@ -175,11 +176,11 @@ class GangPlacer:
     ) -> Whole[P] | Misfit:
         waiting: dict[str, list[QueuedPod]] = {}
         for queued in members:
-            waiting.setdefault(podgroup.group_key(queued.info.pod) or "", []).append(queued)
+            waiting.setdefault(podgroup.member_key(queued.info.pod), []).append(queued)
         occupied: dict[str, list[str]] = {}
         for uid, pod in group.on_nodes(self._cache.assumed).items():
             node = pod.spec.node_name or self._cache.node_of(uid) or ""
-            occupied.setdefault(podgroup.group_key(pod) or "", []).append(node)
+            occupied.setdefault(podgroup.member_key(pod), []).append(node)
         return TreePlacement(self._cache.table, waiting, occupied, trying).place(tree)
 
     def _place_in(
@@ -189,12 +190,15 @@ class GangPlacer:
         table = self._cache.table
         best = shortage.too_small(choice, [queued.info for queued in members][:needed], table)
         for domain in (*choice.domains, *((None,) if choice.anywhere else ())):
-            nodes = None if domain is None else frozenset(table.node(r).name for r in domain.rows)
-            tried = partial(trying.attempt_one, nodes=nodes, claims=set())
+            claims: set[str] = set()
+            tried = partial(trying.attempt_one, nodes=_names(table, domain), claims=claims)
             outcome = transaction.place_together(
                 members, needed, tried, trying.undo, shortage.explain_misfit
             )
             if isinstance(outcome, Whole):
+                for wider in choice.around(domain):
+                    tried = partial(trying.attempt_one, nodes=_names(table, wider), claims=claims)
+                    outcome = transaction.place_left_over(outcome, tried, trying.undo)
                 return outcome
             if domain is not None:
                 outcome = outcome._replace(domain=domain.name)
@@ -209,3 +213,7 @@ class GangPlacer:
         infos = (self._cache.pod(uid) for uid in (*group.placed, *group.waiting))
         own = [info for info in infos if info is not None]
         return shortage.lacking(self._cache.table, found.spec.min_resources, own)
+
+
+def _names(table: NodeTable, domain: Domain | None) -> frozenset[str] | None:
+    return None if domain is None else frozenset(table.node(row).name for row in domain.rows)

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.api import podgroup
 from moorage.api.pod import Pod
 from moorage.api.podgroup import PodGroup
 from moorage.cache.node_view import Nodes
@@ -102,9 +101,9 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
 
     def refusal_sign(self, cycle: Cycle) -> Hashable | None:
         """Pods of no group are kept off the same rooms as long as those are held."""
-        if podgroup.group_names(cycle.pod):
+        groups, holds = cycle.shared.get(NAME, NO_GROUPS)
+        if groups.names(cycle.pod):
             return None
-        _, holds = cycle.shared.get(NAME, NO_GROUPS)
         held = holds.over(cycle.pod, None, cycle.now)
         return holds.version, tuple(hold.group.key for hold in held)
 
@@ -142,21 +141,23 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
 
     def _concerns(self, changed: PodGroup, pod: Pod) -> bool:
         """Whether it is the pod's group, or one of the same tree."""
-        key = podgroup.group_key(pod)
+        view: GroupView = self.handle.shared.get(NAME, NO_GROUPS)
+        key = view.directory.key(pod)
         if key is None or pod.namespace != changed.namespace:
             return False
-        view: GroupView = self.handle.shared.get(NAME, NO_GROUPS)
         group = view.directory.of(pod)
         if group is not None and group.tree is not None:
             return group.tree.contains(changed)
         return key == hierarchy.object_key(changed)
 
     def after_more_room(self, pod: Pod, old: Any, new: Any) -> Hint:
-        """Worth a try for the whole group, so for the first of its pods: it brings the others."""
+        """Worth a try for the whole group, so for the first of its pods: it brings the others, as
+        long as they are not tried one by one."""
         groups, _ = self.handle.shared.get(NAME, NO_GROUPS)
         group = groups.of(pod)
-        first = pod.uid if group is None else next(iter(group.waiting), pod.uid)
-        return self.may_use_room(pod, old, new) if first == pod.uid else Hint.SKIP
+        if group is not None and group.goes_whole and next(iter(group.waiting), pod.uid) != pod.uid:
+            return Hint.SKIP
+        return self.may_use_room(pod, old, new)
 
     def may_use_room(self, pod: Pod, old: Any, new: Any) -> Hint:
         """Worth a try for some pod of a class: all of them are of one group, or of none.

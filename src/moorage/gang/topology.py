@@ -104,6 +104,18 @@ class Choice(NamedTuple):
     too_small: list[Domain]
     anywhere: bool
 
+    def around(self, preferred: Domain | None) -> list[Domain | None]:
+        """Where pods may go for which there is no place where their group would rather be."""
+        if preferred is None:
+            return []
+        wider = [each for each in self.domains if _contains(each, preferred)]
+        return [*wider, *((None,) if self.anywhere else ())]
+
+
+def _contains(domain: Domain, other: Domain) -> bool:
+    larger = len(domain.rows) > len(other.rows)
+    return larger and bool(np.isin(other.rows, domain.rows).all())
+
 
 def choose_domains(
     table: NodeTable,

@@ -106,6 +106,22 @@ def place_together(
     return Whole(placed, refused)
 
 
+def place_left_over(whole: Whole[P], attempt: Attempt[P], undo: Callable[[P], object]) -> Whole[P]:
+    """Try in another way the pods that were refused and not needed."""
+    placed, refused = list(whole.placed), []
+    try:
+        for each in whole.refused:
+            outcome = attempt(each.queued)
+            if isinstance(outcome, Refused):
+                refused.append(outcome)
+            else:
+                placed.append(outcome)
+    except BaseException:
+        _undo(placed, undo)
+        raise
+    return Whole(placed, refused)
+
+
 def _undo(placed: Iterable[P], undo: Callable[[P], object]) -> None:
     for outcome in reversed(list(placed)):
         undo(outcome)

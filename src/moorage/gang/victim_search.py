@@ -28,6 +28,7 @@ from moorage.gang.group import Group
 
 Spares = Callable[[PodInfo], bool]
 _NAMED: Final = "GangScheduling/named"
+_NAMED_BY_FIELD: Final = "GangScheduling/named by field"
 
 
 class Unit(NamedTuple):
@@ -93,7 +94,7 @@ def _units(cache: Cache, groups: Directory) -> Iterable[Unit]:
     keys: dict[str | None, str] = {None: ""}
     for pods in cache.table.pods:
         for info in pods.values():
-            named = named_group(info)
+            named = named_group(groups, info)
             if named not in keys:
                 keys[named] = unit_of(groups, info.pod)
             if key := keys[named]:
@@ -104,13 +105,13 @@ def _units(cache: Cache, groups: Directory) -> Iterable[Unit]:
         yield Unit(tuple(infos), key)
 
 
-def named_group(info: PodInfo) -> str | None:
+def named_group(groups: Directory, info: PodInfo) -> str | None:
     """The key of the group that a pod names, if any; the pods that name it are of one unit."""
-    memo = info.cls.memo
+    memo, asked = info.cls.memo, _NAMED if groups.by_label else _NAMED_BY_FIELD
     try:
-        named: str | None = memo[_NAMED]
+        named: str | None = memo[asked]
     except KeyError:
-        named = memo[_NAMED] = podgroup.group_key(info.pod)
+        named = memo[asked] = groups.key(info.pod)
     return named
 
 
@@ -124,7 +125,7 @@ def unit_of(groups: Directory, pod: Pod) -> str:
         return ""
     if group.tree is None:
         return "" if _is_divisible(group) else group.key
-    above = group.tree.path(podgroup.group_key(pod) or "")
+    above = group.tree.path(podgroup.member_key(pod))
     whole = (branch.obj for branch in above if not is_divisible(branch.obj))
     return next(map(hierarchy.object_key, whole), "")
 

@@ -112,6 +112,14 @@ def test_a_preferred_topology_is_kept_where_it_can_be() -> None:
     assert zones_of(world) == {"a"}
 
 
+def test_pods_beyond_the_minimum_go_elsewhere_where_the_preferred_zone_is_full() -> None:
+    world = GangWorld(*zone("a", 2), *zone("b", 1), PREFERRED, *members("train", 6))
+
+    world.run()
+
+    assert len(world.bound("train")) == 6
+
+
 def test_a_rack_is_preferred_within_a_zone_that_is_required() -> None:
     nodes = [
         node(f"{z}-{r}").in_zone(z).labelled({RACK: f"{z}{r}"}).offering(cpu=cpu)

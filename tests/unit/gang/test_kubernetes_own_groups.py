@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
-from moorage.watch.api_resources import PODS
+from moorage.watch.api_resources import NODES, PODS
 from tests.unit.gang.gang_world import GangWorld, Raw, group, settle
 from tests.unit.preemption.preemption_world import low
 
@@ -178,3 +178,36 @@ def test_room_is_made_in_the_zone_where_most_pods_fit() -> None:
 
     assert set(world.bound("g").values()) == {"b0", "b1"}
     assert set(world.bound("low")) == {"low-a0"}
+
+
+def test_every_pod_of_a_group_that_runs_is_tried_when_its_zone_grows() -> None:
+    there = [each.on(home) for each, home in zip(workers(2, "x"), ("a0", "a1"), strict=True)]
+    other = node("b0").offering(cpu="2").labelled({ZONE: "b"})
+    world = GangWorld(*zones(a=2), other, own(2, **IN_ONE_ZONE), *there, *workers(2))
+
+    async def story(world: GangWorld) -> None:
+        await settle(world)
+        assert world.bound("g") == {}
+        await world.cluster.patch(NODES, "", "b0", {"metadata": {"labels": {ZONE: "a"}}})
+        await settle(world)
+
+    world.run(story)
+
+    assert world.bound("g") == {"g-0": "b0", "g-1": "b0"}
+
+
+@pytest.mark.parametrize("after", [0.5, 30.0], ids=["while it backs off", "later"])
+def test_a_gang_is_tried_again_when_somebody_else_has_bound_a_pod_of_it(after: float) -> None:
+    nodes = [node("full").offering(cpu="1"), node("b").offering(cpu="2")]
+    world = GangWorld(*nodes, low("low", "full"), own(3), *workers(3))
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(after)
+        assert world.bound("g") == {}
+        uid = world.cluster.read(PODS, "default", "g-0")["metadata"]["uid"]
+        await world.cluster.bind("default", "g-0", uid, "full")
+        await settle(world)
+
+    world.run(story)
+
+    assert world.bound("g") == {"g-0": "full", "g-1": "b", "g-2": "b"}

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from moorage.api.podgroup import POD_GROUP_LABEL
+from moorage.gang.feature import WORKLOAD_POD_GROUPS
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.testing import node, pod
 from moorage.watch.api_errors import ApiError, Forbidden, NotFound
-from moorage.watch.api_resources import Resource
+from moorage.watch.api_resources import RESOURCES, Resource
 from moorage.watch.api_server import Page
-from tests.unit.gang.gang_world import GangWorld, group, members
+from tests.unit.gang.composite_groups import leaf, workers
+from tests.unit.gang.gang_world import GangWorld, Raw, group, member, members
 from tests.unit.tenancy.test_capacity_scheduling import pods_of, quota, world_of
 
 REFUSALS = [NotFound("no such resource yet"), Forbidden("roles are not loaded yet")]
@@ -63,3 +66,41 @@ def test_a_quota_is_kept_from_the_first_attempt_on(refusal: ApiError) -> None:
     world.run()
 
     assert len(world.bound("red")) == 2
+
+
+class OwnGroupsAlone(MemoryCluster):
+    """A server that serves Kubernetes' own groups, and none of scheduler-plugins."""
+
+    async def list_page(self, resource: Resource, **options: Any) -> Page:
+        if resource == RESOURCES["podgroups"]:
+            raise NotFound("no such resource")
+        return await super().list_page(_stored(resource), **options)
+
+    def watch(self, resource: Resource, **options: Any) -> Any:
+        return super().watch(_stored(resource), **options)
+
+    async def patch(self, resource: Resource, *where: Any, **options: Any) -> Raw:
+        return await super().patch(_stored(resource), *where, **options)
+
+
+def _stored(resource: Resource) -> Resource:
+    return RESOURCES["podgroups"] if resource in WORKLOAD_POD_GROUPS else resource
+
+
+def test_labels_mean_nothing_where_no_group_can_have_that_name() -> None:
+    """Neither one that names a group that is not there, nor one that names another group."""
+    both = workers("own", 2)[0].labelled({POD_GROUP_LABEL: "train"})
+    world = GangWorld(
+        node("a").offering(cpu="8"),
+        leaf("own", 2),
+        leaf("train", 5),
+        member("train-0", "train"),
+        member("lost-0", "lost"),
+        both,
+        workers("own", 2)[1],
+        cluster=OwnGroupsAlone,
+    )
+
+    world.run()
+
+    assert set(world.bound()) == {"train-0", "lost-0", "own-0", "own-1"}
