@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from moorage.api.decode import UNREADABLE
 from moorage.kube import binding_request, response_decoder
 from moorage.kube.connection import Connection
 from moorage.kube.fence import LeaseFence
@@ -131,11 +132,12 @@ class KubeApiServer:
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Raw:
         """The object as it is now."""
-        return _raw(await self._sender.repeat(resource, "GET", resource.path(namespace, name)))
+        body = await self._sender.repeat(resource, "GET", resource.path(namespace, name))
+        return _raw(body, resource)
 
     async def create(self, resource: Resource, object: Raw) -> Raw:
         """Create the object, in the namespace its metadata names; the answer is as stored."""
-        return _raw(await self._post(resource, object))
+        return _raw(await self._post(resource, object), resource)
 
     async def post(self, resource: Resource, object: Raw) -> None:
         """Create the object; the answer is not read."""
@@ -149,7 +151,7 @@ class KubeApiServer:
         """Replace the object."""
         metadata = object["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
-        return _raw(await self._sender.once(resource, "PUT", path, object))
+        return _raw(await self._sender.once(resource, "PUT", path, object), resource)
 
     async def patch(
         self,
@@ -163,7 +165,8 @@ class KubeApiServer:
     ) -> Raw:
         """Change the object by a JSON merge patch or a strategic merge patch."""
         path = resource.path(namespace, name, subresource)
-        return _raw(await self._sender.once(resource, "PATCH", path, patch, _PATCHES[patch_type]))
+        body = await self._sender.once(resource, "PATCH", path, patch, _PATCHES[patch_type])
+        return _raw(body, resource)
 
     async def delete(
         self,
@@ -231,18 +234,28 @@ def _delete_options(uid: str, grace_period_seconds: int | None) -> Raw:
 
 
 def _raw_list(body: bytes, resource: Resource) -> Raw:
+    return _with("items", body, resource, "list")
+
+
+def _raw(body: bytes, resource: Resource) -> Raw:
+    found = _with("metadata", body, resource, "object")
+    if not isinstance(found["metadata"], dict):
+        raise _no_answer(resource, "object")
+    return found
+
+
+def _with(field: str, body: bytes, resource: Resource, what: str) -> Raw:
     try:
         found = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         found = None
-    if not isinstance(found, dict) or "items" not in found:
-        raise ServerError(
-            f"the answer for {resource.qualified} is no list: is this the address of an API "
-            "server, with no proxy or login page in between?"
-        )
+    if not isinstance(found, dict) or field not in found:
+        raise _no_answer(resource, what)
     return found
 
 
-def _raw(body: bytes) -> Raw:
-    found: Raw = msgspec.json.decode(body)
-    return found
+def _no_answer(resource: Resource, what: str) -> ServerError:
+    return ServerError(
+        f"the answer for {resource.qualified} is no {what}: is this the address of an API "
+        "server, with no proxy or login page in between?"
+    )
