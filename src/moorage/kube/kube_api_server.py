@@ -1,6 +1,7 @@
 """`KubeApiServer`: the `ApiServer` protocol over HTTP to a real API server."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Mapping
 from typing import Final
 from urllib.parse import urlencode
@@ -14,7 +15,8 @@ from moorage.kube.fence import LeaseFence
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.kube.request_sender import RequestSender
 from moorage.observe.client_metrics import ClientMetrics
-from moorage.watch.api_errors import ServerError
+from moorage.observe.logs import say
+from moorage.watch.api_errors import ApiError, ServerError
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
 
@@ -198,7 +200,11 @@ class KubeApiServer:
         async def look() -> Raw:
             return await self.get(PODS, namespace, name)
 
-        await binding_request.bind_exactly_once(ask, look, uid, node, asyncio.sleep)
+        def told(error: ApiError) -> None:
+            found = {"pod": f"{namespace}/{name}", "node": node, "err": str(error)}
+            say(logging.WARNING, "Whether a pod is bound cannot be found out yet", **found)
+
+        await binding_request.bind_exactly_once(ask, look, uid, node, asyncio.sleep, told)
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
         """Change the pod's status by a strategic merge patch, if it is still that pod."""

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.kube_api_server import KubeApiServer
-from moorage.kube.kubeconfig import Cluster, SelectedContext, User
+from moorage.kube.kubeconfig import Cluster, KubeconfigError, SelectedContext, User
 from moorage.watch.api_errors import Gone, ServerError, TooManyRequests, Unauthorized, Unreachable
 from moorage.watch.api_resources import EVENTS, LEASES, NODES, PODS
 from moorage.watch.api_server import WatchEvent
@@ -525,3 +525,26 @@ def test_nobody_listening_is_told_with_the_address() -> None:
             await server.close()
 
     asyncio.run(main())
+
+
+def test_a_proxy_that_does_not_listen_is_told_apart_from_the_server() -> None:
+    cluster = Cluster(server="http://api.invalid", proxy_url="http://me:secret@127.0.0.1:9")
+    selected = SelectedContext("here", "one", "a", cluster, User(), "")
+
+    async def main() -> None:
+        server = KubeApiServer(selected)
+        try:
+            want = r"nodes through proxy http://127\.0\.0\.1:9: Connection refused"
+            with pytest.raises(Unreachable, match=want):
+                await server.list_page(NODES)
+        finally:
+            await server.close()
+
+    asyncio.run(main())
+
+
+def test_a_proxy_that_cannot_be_used_is_named_with_its_cluster() -> None:
+    cluster = Cluster(server="https://api.invalid", proxy_url="socks5://127.0.0.1:9")
+
+    with pytest.raises(KubeconfigError, match=r"^file: cluster 'one': proxy-url: only http"):
+        KubeApiServer(SelectedContext("here", "one", "a", cluster, User(), "file"))
