@@ -101,10 +101,10 @@ def assemble(
 ) -> Scheduler:
     """A scheduler with every feature.
 
-    `told` hears of schedulers that are stood in for; `monotonic` judges their leases, and is a
-    clock that nobody sets. `sparing` spares equal pods attempts whose end is known; who looks at
-    every single one does without, and without `bursts`. Where `rng` notes what is drawn, all of it
-    comes out as it would without.
+    `told` hears of schedulers that are stood in for, and of events that are refused; `monotonic`
+    judges the leases of the former, and is a clock that nobody sets. `sparing` spares equal pods
+    attempts whose end is known; who looks at every single one does without, and without `bursts`.
+    Where `rng` notes what is drawn, all of it comes out as it would without.
     """
     return Scheduler(
         server,
@@ -126,7 +126,7 @@ def assemble(
         turns=turns,
         leads=leads,
         max_in_unschedulable=max_in_unschedulable,
-        recorder=recorder,
+        recorder=recorder or EventRecorder(server, clock, instance=instance, told=told),
         tap=tap,
         bursts=bursts,
     )

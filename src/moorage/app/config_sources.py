@@ -14,7 +14,7 @@ from moorage.api.decode import decode_as
 from moorage.app import config_bundle, config_text, profile_builder
 from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_text import ConfigText
-from moorage.app.input_files import STDIN, read_input, title_of
+from moorage.app.input_files import STDIN, os_problem, read_input, title_of
 from moorage.clock import Clock
 from moorage.config.field_errors import InputError
 from moorage.config.types import SchedulerConfiguration
@@ -48,7 +48,11 @@ class ConfigFiles:
         problems: list[str] = []
         texts: list[ConfigText] = []
         for option, path in self._paths:
-            found = _config_files(path)
+            try:
+                found = _config_files(path)
+            except OSError as error:
+                problems.append(f"{option} {os_problem(path, error)}")
+                continue
             if not found:
                 inside = ", or no manifests in it" if path.is_dir() else ""
                 problems.append(f"{option} {path}: no such file{inside}")
@@ -73,7 +77,7 @@ class ConfigFiles:
 
     def signature(self) -> Signature:
         """What tells whether anything has changed."""
-        listed = [file for _, path in self._paths for file in _config_files(path) or [path]]
+        listed = [file for _, path in self._paths for file in _listed(path)]
         return tuple((str(file), *_stat(file)) for file in (*listed, *self._beside))
 
 
@@ -83,6 +87,14 @@ def _config_files(path: Path) -> list[Path]:
         inside = (file for file in path.iterdir() if not file.name.startswith("."))
         return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
     return [path] if path.exists() or str(path) == STDIN else []
+
+
+def _listed(path: Path) -> list[Path]:
+    """What is watched; the path itself where nothing is there, or it cannot be seen what is."""
+    try:
+        return _config_files(path) or [path]
+    except OSError:
+        return [path]
 
 
 def _stat(file: Path) -> tuple[int, int, int]:

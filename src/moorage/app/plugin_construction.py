@@ -18,7 +18,7 @@ def plugin_construction() -> Iterator[None]:
         raise
     except LoadTimeout as error:
         raise InputError([_CANNOT.format(error)]) from error
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+    except BaseException as error:
         is_ours = not isinstance(error, Exception) and not is_plugins_own_exit(error)
         if is_ours or not error_place(error):
             raise

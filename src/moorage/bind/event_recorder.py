@@ -2,7 +2,8 @@
 
 Recording is a call that returns at once. A few tasks send what was recorded, and more of them when
 much waits, so that a busy API server delays events and loses none; when it cannot keep up, the
-oldest are dropped and counted. What waits names its object and does not hold it.
+oldest are dropped and counted. What it refuses is dropped, counted and told now and then. What
+waits names its object and does not hold it.
 
 A repeated event becomes a longer series instead of a new object. Its second time is told at once,
 further ones are counted and told from time to time, less and less often, and none while many events
@@ -12,7 +13,9 @@ nothing new.
 
 import asyncio
 import contextlib
+import logging
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
@@ -20,6 +23,7 @@ from typing import Any, Final, Literal, NamedTuple
 from moorage.api.meta import KubeObject, ObjectMeta
 from moorage.api.podgroup import PodGroup
 from moorage.clock import Clock
+from moorage.observe.repeated_failures import RepeatedFailures
 from moorage.watch.api_errors import AlreadyExists, ApiError, NotFound, Unreachable
 from moorage.watch.api_resources import EVENTS
 from moorage.watch.api_server import ApiServer
@@ -136,12 +140,21 @@ class _Series:
 
 
 class EventRecorder:
-    """Sends events.k8s.io/v1 events about pods."""
+    """Sends events.k8s.io/v1 events about pods; `told` hears that they are refused."""
 
-    def __init__(self, server: ApiServer, clock: Clock, *, instance: str) -> None:
+    def __init__(
+        self,
+        server: ApiServer,
+        clock: Clock,
+        *,
+        instance: str,
+        told: Callable[[int, str], None] = lambda level, sentence: None,
+    ) -> None:
         self._server = server
         self._clock = clock
         self._instance = instance
+        self._told = told
+        self._refusals = RepeatedFailures(clock.now)
         self._backlog: deque[tuple[str, _Event, _Series]] = deque(maxlen=BACKLOG)
         self._something = asyncio.Event()
         self._series: OrderedDict[int, _Series] = OrderedDict()
@@ -220,8 +233,10 @@ class EventRecorder:
                     await self._clock.sleep(delay)
                     continue
                 self.dropped += 1
-            except ApiError:
+            except ApiError as error:
                 self.dropped += 1
+                if self._refusals.due(error.reason) is not None:
+                    self._told(logging.WARNING, f"an event was refused: {error}")
             else:
                 self.sent += 1
             return

@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 
 from moorage import __version__
 from moorage.kube.credentials import Credential, credentials_of
-from moorage.kube.http_proxy import is_loopback, proxy_for
+from moorage.kube.http_proxy import is_loopback, proxy_for, shown
 from moorage.kube.kubeconfig import KubeconfigError, SelectedContext, User
 from moorage.kube.tls import Tls
 from moorage.watch.api_errors import Unreachable
@@ -55,7 +55,7 @@ class Access:
         self.host = parts.hostname or ""
         self.port = parts.port or (443 if self.secure else 80)
         self.server_name = cluster.tls_server_name or self.host
-        self.proxy = proxy_for(self.url, cluster.proxy_url)
+        self.proxy = _proxy(selected, self.url)
         self.compressed = not cluster.disable_compression and not is_loopback(self.host)
         self.headers = _headers(selected)
         self._now = now
@@ -79,7 +79,8 @@ class Access:
 
     def unreachable(self, method: str, path: str, error: Exception) -> Unreachable:
         """What to raise where no answer came."""
-        return Unreachable(f"{method} {self.url}{path.partition('?')[0]}: {_why(error)}")
+        by = "" if self.proxy is None else f" through proxy {shown(self.proxy)}"
+        return Unreachable(f"{method} {self.url}{path.partition('?')[0]}{by}: {_why(error)}")
 
 
 def _base(selected: SelectedContext) -> str:
@@ -88,6 +89,16 @@ def _base(selected: SelectedContext) -> str:
         place = f"cluster {selected.cluster_name!r}: server"
         raise KubeconfigError(selected.file, place, f"not a URL: {server!r}")
     return server
+
+
+def _proxy(selected: SelectedContext, url: str) -> str | None:
+    try:
+        return proxy_for(url, selected.cluster.proxy_url)
+    except KubeconfigError as error:
+        if not selected.cluster.proxy_url:
+            raise
+        place = f"cluster {selected.cluster_name!r}: {error.place}"
+        raise KubeconfigError(selected.file, place, error.problem) from None
 
 
 def _is_url(server: str) -> bool:

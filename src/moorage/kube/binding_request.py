@@ -4,7 +4,7 @@
    answer was lost before.
 2. Otherwise look at the pod: for as long as it takes until the server shows it, because a pod that
    may be bound must not be scheduled again. Credentials that have expired meanwhile, or roles that
-   are not loaded yet, tell nothing of the pod.
+   are not loaded yet, tell nothing of the pod. Where that takes long, `told` hears why.
 3. On the node we asked for: bound, whoever's answer was lost. On another, or another pod: an error.
 4. Not bound: a conflict is an error; anything else is tried again, on the same node, because the
    first request may still arrive, and then both say the same.
@@ -33,10 +33,16 @@ UNTOLD: Final = (ServerError, TooManyRequests, Unauthorized, Forbidden)
 PostBinding = Callable[[], Awaitable[object]]
 GetPod = Callable[[], Awaitable[Raw]]
 Sleep = Callable[[float], Awaitable[None]]
+Told = Callable[[ApiError], None]
 
 
 async def bind_exactly_once(
-    ask: PostBinding, look: GetPod, uid: str, node: str, sleep: Sleep
+    ask: PostBinding,
+    look: GetPod,
+    uid: str,
+    node: str,
+    sleep: Sleep,
+    told: Told = lambda error: None,
 ) -> None:
     """Assign the pod to the node; return when it is there."""
     in_doubt = False
@@ -46,15 +52,15 @@ async def bind_exactly_once(
             return
         except ApiError as error:
             in_doubt = in_doubt or isinstance(error, (Conflict, ServerError))
-            if in_doubt and await _is_bound(look, uid, node, sleep):
+            if in_doubt and await _is_bound(look, uid, node, sleep, told):
                 return
             if not isinstance(error, ServerError) or delay is None:
                 raise
         await sleep(delay)
 
 
-async def _is_bound(look: GetPod, uid: str, node: str, sleep: Sleep) -> bool:
-    pod = await _get_pod(look, sleep)
+async def _is_bound(look: GetPod, uid: str, node: str, sleep: Sleep, told: Told) -> bool:
+    pod = await _get_pod(look, sleep, told)
     found = str(pod["metadata"].get("uid"))
     if found != uid:
         raise Conflict(f"the pod is another one by now: its uid is {found}, not {uid}")
@@ -64,10 +70,14 @@ async def _is_bound(look: GetPod, uid: str, node: str, sleep: Sleep) -> bool:
     return assigned == node
 
 
-async def _get_pod(look: GetPod, sleep: Sleep) -> Raw:
-    delays = iter(GET_POD_DELAYS)
+async def _get_pod(look: GetPod, sleep: Sleep, told: Told) -> Raw:
+    looked = 0
     while True:
         try:
             return await look()
         except UNTOLD as error:
-            await sleep(max(next(delays, GET_POD_DELAYS[-1]), error.retry_after))
+            if looked == len(GET_POD_DELAYS):
+                told(error)
+            delay = GET_POD_DELAYS[min(looked, len(GET_POD_DELAYS) - 1)]
+            looked += 1
+            await sleep(max(delay, error.retry_after))

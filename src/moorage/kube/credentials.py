@@ -66,18 +66,21 @@ class TokenFileCredentials:
         self._read_at = self._now() - REREAD_SECONDS
 
     def _read(self) -> None:
-        """Take what the file holds; where it cannot be read, the last token serves on."""
+        """Take what the file holds; where that is no token, the last one serves on."""
         try:
-            token = self._path.read_text().strip()
+            self._credential, self._read_at = self._held(), self._now()
+        except KubeconfigError:
+            if self._credential is None:
+                raise
+
+    def _held(self) -> Credential:
+        try:
+            token = self._path.read_text(errors="replace").strip()
         except OSError as error:
-            if self._credential is not None:
-                return
             raise KubeconfigError(*self._where, f"{self._path}: {error.strerror}") from None
-        if not token and self._credential is None:
+        if not token:
             raise KubeconfigError(*self._where, f"{self._path}: the file is empty")
-        if token:
-            self._credential = bearer(token, self._where)
-            self._read_at = self._now()
+        return bearer(token, self._where)
 
 
 class ExecPluginCredentials:

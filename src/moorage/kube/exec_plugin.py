@@ -2,21 +2,28 @@
 
 import asyncio
 import base64
+import contextlib
 import datetime
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from moorage.api.decode import UNREADABLE
 from moorage.kube.kubeconfig import Exec, KubeconfigError, SelectedContext
 
 GROUP: Final = "client.authentication.k8s.io"
 VERSIONS: Final = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
 TIMEOUT_SECONDS: Final = 60.0
+KILLED_SECONDS: Final = 1.0
+"""How long a plugin that was killed may hold its pipes."""
 LEEWAY_SECONDS: Final = 10.0
 """Credentials are renewed this long before they expire."""
+QUOTED: Final = 500
+"""How much is quoted of the end of what a plugin says."""
 
 
 class PluginCredential(msgspec.Struct, frozen=True, rename="camel"):
@@ -72,30 +79,34 @@ class ExecPlugin:
         return expires is not None and expires.timestamp() - LEEWAY_SECONDS <= self._wall()
 
     async def _run(self) -> bytes:
+        environment = self._environment()
         try:
             process = await asyncio.create_subprocess_exec(
                 self._command(),
                 *(self._exec.args or ()),
-                env=self._environment(),
+                env=environment,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
             )
         except OSError as error:
             hint = self._exec.install_hint or "install it, put it on PATH, or name its path"
             raise self._error("command", f"{self._command()}: {error.strerror}; {hint}") from None
+        except ValueError as error:  # a NUL, or a variable that cannot be one
+            raise self._error("command", f"cannot be run: {error}") from None
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 out, err = await process.communicate()
         except TimeoutError:
+            await _end(process)
             problem = f"{self._command()} did not end within {TIMEOUT_SECONDS:g} s"
             raise self._error("command", problem) from None
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+        except asyncio.CancelledError:
+            await _end(process)
+            raise
         if process.returncode:
-            said = err.decode(errors="replace").strip()
+            said = err.decode(errors="replace").strip()[-QUOTED:]
             problem = f"{self._command()} ended with {process.returncode}: {said}"
             raise self._error("command", problem)
         return out
@@ -120,7 +131,7 @@ class ExecPlugin:
         cluster = self._selected.cluster
         ca = cluster.certificate_authority_data
         if not ca and cluster.certificate_authority:
-            ca = Path(cluster.certificate_authority).read_bytes()
+            ca = self._read_ca(cluster.certificate_authority)
         info = {
             "server": cluster.server,
             "tls-server-name": cluster.tls_server_name,
@@ -130,10 +141,16 @@ class ExecPlugin:
         }
         return {key: value for key, value in info.items() if value}
 
+    def _read_ca(self, path: str) -> bytes:
+        try:
+            return Path(path).read_bytes()
+        except OSError as error:
+            raise self._error("provideClusterInfo", f"{path}: {error.strerror}") from None
+
     def _understand(self, out: bytes) -> PluginCredential:
         try:
             credential = msgspec.json.decode(out, type=_ExecCredential)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise self._error("command", f"printed no ExecCredential: {error}") from None
         if credential.api_version != self._exec.api_version:
             problem = f"asked for {self._exec.api_version}, got {credential.api_version}"
@@ -148,3 +165,12 @@ class ExecPlugin:
     def _error(self, field: str, problem: str) -> KubeconfigError:
         place = f"user {self._selected.user_name!r}: exec.{field}"
         return KubeconfigError(self._selected.file, place, problem)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Kill a plugin and whatever it has started, which may hold its pipes for ever."""
+    with contextlib.suppress(ProcessLookupError):  # it has ended, and left nobody behind
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(KILLED_SECONDS):
+            await process.wait()

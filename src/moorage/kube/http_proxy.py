@@ -30,9 +30,22 @@ def proxy_for(
 
 
 def _checked(url: str, place: str) -> str:
-    if urlsplit(url).scheme not in SCHEMES:
+    try:
+        parts = urlsplit(url)
+        named = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an IPv6 address, a port that is no number
+        raise KubeconfigError("", place, "not a URL") from None
+    if parts.scheme not in SCHEMES:
         raise KubeconfigError("", place, "only http:// and https:// proxies are supported")
+    if not named:
+        raise KubeconfigError("", place, "not a URL: it names no host")
     return url
+
+
+def shown(proxy: str) -> str:
+    """A proxy's URL without a password that may stand in it."""
+    parts = urlsplit(proxy)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def _bypassed(host: str, port: int | None, environment: Mapping[str, str]) -> bool:

@@ -1,19 +1,22 @@
 """`KubeApiServer`: the `ApiServer` protocol over HTTP to a real API server."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Mapping
 from typing import Final
 from urllib.parse import urlencode
 
 import msgspec
 
+from moorage.api.decode import UNREADABLE
 from moorage.kube import binding_request, response_decoder
 from moorage.kube.connection import Connection
 from moorage.kube.fence import LeaseFence
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.kube.request_sender import RequestSender
 from moorage.observe.client_metrics import ClientMetrics
-from moorage.watch.api_errors import ServerError
+from moorage.observe.logs import say
+from moorage.watch.api_errors import ApiError, ServerError
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
 
@@ -131,11 +134,12 @@ class KubeApiServer:
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Raw:
         """The object as it is now."""
-        return _raw(await self._sender.repeat(resource, "GET", resource.path(namespace, name)))
+        body = await self._sender.repeat(resource, "GET", resource.path(namespace, name))
+        return _raw(body, resource)
 
     async def create(self, resource: Resource, object: Raw) -> Raw:
         """Create the object, in the namespace its metadata names; the answer is as stored."""
-        return _raw(await self._post(resource, object))
+        return _raw(await self._post(resource, object), resource)
 
     async def post(self, resource: Resource, object: Raw) -> None:
         """Create the object; the answer is not read."""
@@ -149,7 +153,7 @@ class KubeApiServer:
         """Replace the object."""
         metadata = object["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
-        return _raw(await self._sender.once(resource, "PUT", path, object))
+        return _raw(await self._sender.once(resource, "PUT", path, object), resource)
 
     async def patch(
         self,
@@ -163,7 +167,8 @@ class KubeApiServer:
     ) -> Raw:
         """Change the object by a JSON merge patch or a strategic merge patch."""
         path = resource.path(namespace, name, subresource)
-        return _raw(await self._sender.once(resource, "PATCH", path, patch, _PATCHES[patch_type]))
+        body = await self._sender.once(resource, "PATCH", path, patch, _PATCHES[patch_type])
+        return _raw(body, resource)
 
     async def delete(
         self,
@@ -195,7 +200,11 @@ class KubeApiServer:
         async def look() -> Raw:
             return await self.get(PODS, namespace, name)
 
-        await binding_request.bind_exactly_once(ask, look, uid, node, asyncio.sleep)
+        def told(error: ApiError) -> None:
+            found = {"pod": f"{namespace}/{name}", "node": node, "err": str(error)}
+            say(logging.WARNING, "Whether a pod is bound cannot be found out yet", **found)
+
+        await binding_request.bind_exactly_once(ask, look, uid, node, asyncio.sleep, told)
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
         """Change the pod's status by a strategic merge patch, if it is still that pod."""
@@ -231,18 +240,28 @@ def _delete_options(uid: str, grace_period_seconds: int | None) -> Raw:
 
 
 def _raw_list(body: bytes, resource: Resource) -> Raw:
+    return _with("items", body, resource, "list")
+
+
+def _raw(body: bytes, resource: Resource) -> Raw:
+    found = _with("metadata", body, resource, "object")
+    if not isinstance(found["metadata"], dict):
+        raise _no_answer(resource, "object")
+    return found
+
+
+def _with(field: str, body: bytes, resource: Resource, what: str) -> Raw:
     try:
         found = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         found = None
-    if not isinstance(found, dict) or "items" not in found:
-        raise ServerError(
-            f"the answer for {resource.qualified} is no list: is this the address of an API "
-            "server, with no proxy or login page in between?"
-        )
+    if not isinstance(found, dict) or field not in found:
+        raise _no_answer(resource, what)
     return found
 
 
-def _raw(body: bytes) -> Raw:
-    found: Raw = msgspec.json.decode(body)
-    return found
+def _no_answer(resource: Resource, what: str) -> ServerError:
+    return ServerError(
+        f"the answer for {resource.qualified} is no {what}: is this the address of an API "
+        "server, with no proxy or login page in between?"
+    )

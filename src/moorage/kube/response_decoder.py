@@ -32,7 +32,7 @@ class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
 
 class _List(msgspec.Struct, frozen=True):
     metadata: _ListMeta = _ListMeta()
-    items: list[msgspec.Raw] | None = None
+    items: list[msgspec.Raw] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class _Event(msgspec.Struct, frozen=True, gc=False):
@@ -51,6 +51,8 @@ def decode_page(resource: Resource, body: bytes) -> Page:
         listed = _decode_list(body)
     except UNREADABLE as error:
         raise ServerError(f"a list of {resource.plural} cannot be read: {error}") from None
+    if listed.items is msgspec.UNSET:
+        raise ServerError(f"a list of {resource.plural} cannot be read: it has no items")
     decode = decoder_for(resource)
     items = tuple(_each(resource, decode, listed.items or []))
     return Page(items, listed.metadata.resource_version, listed.metadata.continue_)

@@ -1,10 +1,15 @@
 """Turns an HTTP error or a Kubernetes Status into an `ApiError`."""
 
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import msgspec
 
-from moorage.watch.api_errors import ApiError, error_from_status
+from moorage.api.decode import UNREADABLE
+from moorage.watch.api_errors import ApiError, ServerError, error_from_status
+
+QUOTED: Final = 200
+"""How much is quoted of what is no Status."""
+REDIRECTED: Final = ": a redirect, which an API server does not answer with: is this its address?"
 
 
 class _Cause(msgspec.Struct, frozen=True):
@@ -33,19 +38,19 @@ _decode = msgspec.json.Decoder(Status).decode
 
 def error_from_response(status: int, body: bytes, retry_after: str | None = None) -> ApiError:
     """The exception for an answer that is none: a Status, or whatever a proxy said."""
-    try:
-        said = _decode(body)
-    except msgspec.DecodeError:
-        said = Status()
+    said = _status_in(body)
     if said.kind != "Status":
-        text = " ".join(body.decode(errors="replace").split())[:200]
-        said = Status(code=status, message=f"HTTP {status}: {text}" if text else f"HTTP {status}")
+        text = _quoted(body)
+        message = f"HTTP {status}{REDIRECTED if status < 400 else ''}"
+        said = Status(code=status, message=f"{message}: {text}" if text else message)
     return error_from_status_object(said, status, _seconds(retry_after))
 
 
 def raise_watch_error(raw: msgspec.Raw) -> NoReturn:
     """Raise what the server says in the ERROR event of a watch."""
-    said = _decode(raw)
+    said = _status_in(raw)
+    if said.kind != "Status":
+        raise ServerError(f"the watch ended with no Status: {_quoted(bytes(raw))}")
     raise error_from_status_object(said, said.code or 500)
 
 
@@ -59,6 +64,18 @@ def error_from_status_object(said: Status, status: int, retry_after: float = 0.0
         causes=tuple(cause.message or cause.reason for cause in details.causes),
         retry_after=retry_after or details.retry_after_seconds,
     )
+
+
+def _status_in(raw: bytes | msgspec.Raw) -> Status:
+    """A Status; an empty one where it is something else."""
+    try:
+        return _decode(raw)
+    except UNREADABLE:
+        return Status()
+
+
+def _quoted(raw: bytes) -> str:
+    return " ".join(raw.decode(errors="replace").split())[:QUOTED]
 
 
 def _seconds(header: str | None) -> float:

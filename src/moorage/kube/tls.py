@@ -1,6 +1,5 @@
 """TLS contexts for the API server, rebuilt when CA or client certificate files change."""
 
-import os
 import ssl
 import tempfile
 from pathlib import Path
@@ -97,17 +96,18 @@ class Tls:
 
     def _present(self, context: ssl.SSLContext, certificate: Certificate) -> None:
         """Load a certificate; ssl takes files only, so one exists for as long as that takes."""
-        descriptor, path = tempfile.mkstemp(prefix="moorage-")
+        place = f"user {self._selected.user_name!r}: client certificate and key"
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with tempfile.NamedTemporaryFile(prefix="moorage-") as file:
                 file.write(certificate.certificate + b"\n" + certificate.key)
-            context.load_cert_chain(path)
+                file.flush()
+                context.load_cert_chain(file.name)
         except ssl.SSLError as error:
-            place = f"user {self._selected.user_name!r}: client certificate and key"
             problem = error.reason or str(error)
             raise KubeconfigError(self._selected.file, place, problem) from None
-        finally:
-            os.unlink(path)
+        except OSError as error:
+            problem = f"no room for a temporary file: {error.strerror}"
+            raise KubeconfigError(self._selected.file, place, problem) from None
 
 
 def _read(path: str, file: str, place: str) -> bytes:

@@ -8,6 +8,7 @@ kept for ten seconds, kube's own measure; tokens are kept as digests only. Revie
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,8 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from moorage.observe.logs import say
+from moorage.observe.repeated_failures import RepeatedFailures
 from moorage.serve.review_budget import ReviewBudget
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import Resource
@@ -77,6 +80,7 @@ class Authorizer:
         self._users: _Kept[dict[str, Any] | None] = _Kept(now)
         self._verdicts: _Kept[bool] = _Kept(now)
         self._under_way: dict[str, asyncio.Future[Any]] = {}
+        self._failures = RepeatedFailures(now)
 
     async def check(
         self,
@@ -95,6 +99,8 @@ class Authorizer:
                 raise Denied(401, "Unauthorized: the token is not valid\n")
             allowed = await self._allowed(user, verb, path, address)
         except ApiError as error:
+            if self._failures.due(error.reason) is not None:
+                say(logging.WARNING, "Nobody can be asked who may look", err=str(error))
             raise Denied(503, f"the API server could not be asked: {error}\n") from error
         if not allowed:
             name = user.get("username", "")

@@ -45,34 +45,57 @@ class Certificates(msgspec.Struct, frozen=True):
 
 
 class ServerTls:
-    """A TLS context whose certificate is read again by `refresh` when its files have changed."""
+    """A TLS context; `refresh` reads its certificates again when their files have changed."""
 
     def __init__(self, certificates: Certificates, address: str) -> None:
         self.context = _context(certificates.terms)
         self._given = certificates
-        self._read: tuple[float, ...] = ()
+        self._pairs: list[_Pair] = []
         if bool(certificates.cert_file) != bool(certificates.key_file):
             raise CertificateError("give both a certificate file and a key file, or neither")
         if certificates.cert_file:
-            self.refresh()
+            self._pair(self.context, certificates.cert_file, certificates.key_file)
         else:
-            self._sign(address)
-        _answer_by_name(self.context, certificates.terms)
+            try:
+                self._sign(address)
+            except (OSError, ssl.SSLError) as error:
+                where = certificates.cert_dir or "the folder for temporary files"
+                raise CertificateError(f"{where}: no certificate of our own: {error}") from error
+        self._answer_by_name()
 
     def refresh(self) -> bool:
-        """Read the files if they have changed; whether they had."""
-        files = (self._given.cert_file, self._given.key_file)
-        if not files[0]:
-            return False
-        try:
-            changed = tuple(os.stat(file).st_mtime for file in files)
-            if changed == self._read:
-                return False
-            self.context.load_cert_chain(*files)
-        except (OSError, ssl.SSLError) as error:
-            raise CertificateError(f"{files[0]}, {files[1]}: {error}") from error
-        self._read = changed
-        return True
+        """Read the files if they have changed; whether they had. Broken ones change nothing."""
+        changed, problems = False, []
+        for pair in self._pairs:
+            try:
+                changed |= pair.refresh()
+            except CertificateError as error:
+                problems.append(str(error))
+        if problems:
+            raise CertificateError("; ".join(problems))
+        return changed
+
+    def _pair(self, context: ssl.SSLContext, cert_file: str, key_file: str) -> None:
+        pair = _Pair(context, (cert_file, key_file))
+        pair.refresh()
+        self._pairs.append(pair)
+
+    def _answer_by_name(self) -> None:
+        """Show another certificate to those who ask for one of its names."""
+        contexts: dict[str, ssl.SSLContext] = {}
+        for cert, key, names in self._given.terms.by_name:
+            made = _context(self._given.terms)
+            self._pair(made, cert, key)
+            contexts |= dict.fromkeys(names, made)
+
+        def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
+            parent = "*." + (name or "").partition(".")[2]
+            found = contexts.get(name or "") or contexts.get(parent)
+            if found is not None:
+                connection.context = found
+
+        if contexts:
+            self.context.sni_callback = choose
 
     def _sign(self, address: str) -> None:
         if self._given.cert_dir:
@@ -99,25 +122,27 @@ def _context(terms: TlsTerms) -> ssl.SSLContext:
     return context
 
 
-def _answer_by_name(context: ssl.SSLContext, terms: TlsTerms) -> None:
-    """Show another certificate to those who ask for one of its names."""
-    contexts: dict[str, ssl.SSLContext] = {}
-    for cert, key, names in terms.by_name:
-        made = _context(terms)
+class _Pair:
+    """A certificate file and its key's, in a context."""
+
+    def __init__(self, context: ssl.SSLContext, files: tuple[str, str]) -> None:
+        self._context = context
+        self._files = files
+        self._read: tuple[float, ...] = ()
+
+    def refresh(self) -> bool:
+        """Read them if they have changed; whether they had."""
         try:
-            made.load_cert_chain(cert, key)
+            changed = tuple(os.stat(file).st_mtime for file in self._files)
+            if changed == self._read:
+                return False
+            # Of two that do not match, the first would stay in the context: try them elsewhere.
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*self._files)
+            self._context.load_cert_chain(*self._files)
         except (OSError, ssl.SSLError) as error:
-            raise CertificateError(f"{cert}, {key}: {error}") from error
-        contexts |= dict.fromkeys(names, made)
-
-    def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
-        parent = "*." + (name or "").partition(".")[2]
-        found = contexts.get(name or "") or contexts.get(parent)
-        if found is not None:
-            connection.context = found
-
-    if contexts:
-        context.sni_callback = choose
+            raise CertificateError(f"{', '.join(self._files)}: {error}") from error
+        self._read = changed
+        return True
 
 
 def write_self_signed(cert: Path, key: Path, address: str) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from moorage.bind import event_recorder
 from moorage.bind.event_recorder import EventRecorder
-from moorage.clock import SystemClock, VirtualClock
+from moorage.clock import SystemClock, VirtualClock, run_virtual
 from moorage.testing import pod
+from moorage.watch.api_errors import Forbidden
 
 
 class SlowServer:
@@ -195,3 +196,28 @@ def test_series_that_have_ended_are_forgotten() -> None:
     fail("late")
 
     assert len(recorder._series) == 1
+
+
+def test_events_that_are_refused_are_told_now_and_then() -> None:
+    """Else nothing but a counter would say that the role lacks a right."""
+    clock, said = VirtualClock(1_000.0), []
+
+    class Refusing(SlowServer):
+        async def post(self, resource: object, body: dict[str, Any]) -> None:
+            raise Forbidden("cannot create resource events")
+
+    async def story() -> int:
+        recorder = EventRecorder(
+            Refusing(),  # type: ignore[arg-type]
+            clock,
+            instance="test",
+            told=lambda level, sentence: said.append(sentence),
+        )
+        for _ in range(20):
+            _record(recorder, 5)
+            await recorder.flush()
+            await clock.sleep(2.0)
+        return recorder.dropped
+
+    assert run_virtual(story(), clock) == 100
+    assert said == ["an event was refused: cannot create resource events"] * 2

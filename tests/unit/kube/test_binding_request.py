@@ -35,6 +35,7 @@ class Script:
     ) -> None:
         self.asked = self.looked = 0
         self.slept: list[float] = []
+        self.told: list[ApiError] = []
         self._asks, self._looks = iter(asks), iter(looks)
 
     async def ask(self) -> None:
@@ -54,7 +55,11 @@ class Script:
         self.slept.append(seconds)
 
     def bind(self) -> None:
-        asyncio.run(binding_request.bind_exactly_once(self.ask, self.look, "u", "n1", self.sleep))
+        asyncio.run(
+            binding_request.bind_exactly_once(
+                self.ask, self.look, "u", "n1", self.sleep, self.told.append
+            )
+        )
 
 
 @pytest.mark.parametrize(
@@ -128,3 +133,19 @@ def test_looks_grow_rarer_and_heed_the_server() -> None:
     script.bind()
 
     assert script.slept == [3.0, 0.2, 0.5, 1.0, 2.0, 5.0, 5.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("looks", "times"),
+    [
+        pytest.param(6, 0, id="a server that is away for seconds is nothing to tell of"),
+        pytest.param(20, 1, id="a role that lacks a right is told, once for a pod"),
+    ],
+)
+def test_a_pod_that_cannot_be_looked_up_for_long_is_told(looks: int, times: int) -> None:
+    """It waits, assumed on its node, for as long as that takes."""
+    forbidden = Forbidden("cannot get resource pods")
+    script = Script([UNREACHABLE], [*[forbidden] * looks, pod("n1")])
+    script.bind()
+
+    assert script.told == [forbidden] * times

@@ -105,14 +105,22 @@ class TestTokenFile:
 
         assert current(credentials).authorization == "Bearer second"
 
-    @pytest.mark.parametrize("left", ["missing", "empty"])
+    @pytest.mark.parametrize(
+        "left",
+        [
+            pytest.param(None, id="missing"),
+            pytest.param(b"", id="empty"),
+            pytest.param(b"\xff\xfe", id="no text"),
+            pytest.param(b"two\nlines", id="no token"),
+        ],
+    )
     def test_the_last_token_serves_while_the_file_cannot_be_read(
-        self, tmp_path: Path, left: str
+        self, tmp_path: Path, left: bytes | None
     ) -> None:
         path = tmp_path / "token"
         credentials = self.made(path, Time())
         current(credentials)
-        path.unlink() if left == "missing" else path.write_text("")
+        path.unlink() if left is None else path.write_bytes(left)
         credentials.refused()
 
         assert current(credentials).authorization == "Bearer first"
@@ -122,6 +130,14 @@ class TestTokenFile:
 
         with pytest.raises(KubeconfigError, match=r"config: user 'alice': tokenFile: .*none: No"):
             current(credentials_of(selected(user), Time(), Time()))
+
+    def test_a_file_that_never_held_a_token_is_named(self, tmp_path: Path) -> None:
+        path = tmp_path / "token"
+        path.write_bytes(b"\xff\xfe")
+
+        credentials = credentials_of(selected(User(token_file=str(path))), Time(), Time())
+        with pytest.raises(KubeconfigError, match="tokenFile: a token holds printable"):
+            current(credentials)
 
     def test_a_file_that_was_always_empty_is_named(self, tmp_path: Path) -> None:
         path = tmp_path / "token"
@@ -234,6 +250,52 @@ class TestExecPlugin:
     @pytest.mark.parametrize(
         ("settings", "want"),
         [
+            pytest.param(
+                {"args": ("a\0b",)}, "exec.command: cannot be run: embedded null", id="a NUL"
+            ),
+            pytest.param(
+                {"env": (ExecVariable("A=", "b"),)},
+                "exec.command: cannot be run: illegal environment variable",
+                id="a variable that cannot be one",
+            ),
+        ],
+    )
+    def test_what_cannot_be_run_is_named(
+        self, tmp_path: Path, settings: dict[str, Any], want: str
+    ) -> None:
+        with pytest.raises(KubeconfigError, match=want):
+            current(self.made(tmp_path, "", **settings))
+
+    def test_an_authority_that_is_gone_is_named(self, tmp_path: Path) -> None:
+        user = User(exec=Exec("login", V1, provide_cluster_info=True))
+        cluster = Cluster(certificate_authority=str(tmp_path / "ca.crt"))
+        credentials = credentials_of(selected(user, cluster=cluster), Time(), Time())
+
+        with pytest.raises(KubeconfigError, match=r"exec\.provideClusterInfo: .*ca\.crt: No such"):
+            current(credentials)
+
+    def test_bytes_that_are_no_text_are_told(self, tmp_path: Path) -> None:
+        credentials = self.made(tmp_path, "", command="printf", args=('{"apiVersion":"\\377"}',))
+
+        with pytest.raises(KubeconfigError, match="printed no ExecCredential: 'utf-8'"):
+            current(credentials)
+
+    def test_a_program_that_hangs_is_given_up_with_all_it_has_started(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A shell that waits for another program, which keeps the pipe open when it is killed."""
+        monkeypatch.setattr("moorage.kube.exec_plugin.TIMEOUT_SECONDS", 1.0)
+        pid = tmp_path / "pid"
+        script = f"sleep 600 & echo $! > {pid}.new && mv {pid}.new {pid}; wait"
+        credentials = self.made(tmp_path, "", command="sh", args=("-c", script))
+
+        with pytest.raises(KubeconfigError, match=r"sh did not end within 1 s"):
+            current(credentials)
+        assert is_gone(int(pid.read_text()))
+
+    @pytest.mark.parametrize(
+        ("settings", "want"),
+        [
             pytest.param({"api_version": "v9"}, "exec.apiVersion: must be one of", id="a version"),
             pytest.param({"command": ""}, "exec.command: missing", id="no program"),
             pytest.param(
@@ -286,3 +348,11 @@ class TestExecPlugin:
 
 def credential(**status: str) -> dict[str, Any]:
     return {"apiVersion": V1, "kind": "ExecCredential", "status": status}
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended, or waits for nobody but the one who buries it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except FileNotFoundError:
+        return True

@@ -31,7 +31,7 @@ class World:
         await request.read()
         self.came.append((request.path.rpartition("/")[2], steady_time()))
         if self._handle is None:
-            return web.json_response({})
+            return web.json_response({"metadata": {}})
         try:
             return await self._handle(request)
         except asyncio.CancelledError:

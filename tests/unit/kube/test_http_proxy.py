@@ -1,6 +1,6 @@
 import pytest
 
-from moorage.kube.http_proxy import proxy_for
+from moorage.kube.http_proxy import proxy_for, shown
 from moorage.kube.kubeconfig import KubeconfigError
 
 PROXY = "http://proxy.example:3128"
@@ -56,3 +56,15 @@ def test_without_a_proxy_there_is_none() -> None:
 def test_a_proxy_of_another_kind_is_refused() -> None:
     with pytest.raises(KubeconfigError, match=r"proxy-url: only http:// and https://"):
         proxy_for(SERVER, "socks5://proxy:1", {})
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://proxy:many", "http://"])
+def test_what_is_no_url_is_refused(url: str) -> None:
+    with pytest.raises(KubeconfigError, match="proxy-url: not a URL"):
+        proxy_for(SERVER, url, {})
+    with pytest.raises(KubeconfigError, match="HTTPS_PROXY: not a URL"):
+        proxy_for(SERVER, "", {"HTTPS_PROXY": url})
+
+
+def test_a_password_is_not_shown() -> None:
+    assert shown("http://me:secret@proxy:3128/") == "http://proxy:3128"

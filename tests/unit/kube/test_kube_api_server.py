@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.kube_api_server import KubeApiServer
-from moorage.kube.kubeconfig import Cluster, SelectedContext, User
+from moorage.kube.kubeconfig import Cluster, KubeconfigError, SelectedContext, User
 from moorage.watch.api_errors import Gone, ServerError, TooManyRequests, Unauthorized, Unreachable
 from moorage.watch.api_resources import EVENTS, LEASES, NODES, PODS
 from moorage.watch.api_server import WatchEvent
@@ -194,7 +194,7 @@ class TestLists:
         async def scenario(server: KubeApiServer) -> None:
             await server.list_page(NODES)
 
-        (asked,) = World(says({"metadata": {"resourceVersion": "9"}})).play(scenario)
+        (asked,) = World(says({"metadata": {"resourceVersion": "9"}, "items": []})).play(scenario)
         assert asked.headers["Accept-Encoding"] == "identity"
 
     def test_a_list_is_asked_for_again_where_its_connection_breaks(self) -> None:
@@ -320,7 +320,7 @@ class TestBinding:
         async def scenario(server: KubeApiServer) -> None:
             await server.bind("d", "web", "u-web", "n1")
 
-        (asked,) = World(says({}, 201)).play(scenario)
+        (asked,) = World(says({"metadata": {}}, 201)).play(scenario)
 
         assert (asked.method, asked.path) == ("POST", f"{POD_PATH}/binding")
         assert asked.body["metadata"] == {"namespace": "d", "name": "web", "uid": "u-web"}
@@ -370,7 +370,7 @@ class TestBinding:
                 await server.evict("d", "web")
             await server.create(EVENTS, {"metadata": {"namespace": "d"}})
 
-        asked = World(says({}, 201)).play(scenario, fence=LeaseFence(15))
+        asked = World(says({"metadata": {}}, 201)).play(scenario, fence=LeaseFence(15))
         assert [a.path for a in asked] == ["/apis/events.k8s.io/v1/namespaces/d/events"]
 
 
@@ -423,7 +423,7 @@ class TestWrites:
         async def scenario(server: KubeApiServer) -> None:
             await server.evict("d", "web", uid="u-web", grace_period_seconds=3)
 
-        (asked,) = World(says({}, 201)).play(scenario)
+        (asked,) = World(says({"metadata": {}}, 201)).play(scenario)
 
         assert asked.path == f"{POD_PATH}/eviction"
         assert asked.body["deleteOptions"]["preconditions"] == {"uid": "u-web"}
@@ -434,14 +434,14 @@ def test_a_lease_does_not_wait_behind_requests_that_hang() -> None:
 
     async def hangs(request: web.Request) -> web.StreamResponse:
         if "leases" in request.path:
-            return web.Response(body=b"{}")
+            return web.Response(body=b'{"metadata":{}}')
         await asyncio.sleep(3600)
         return web.Response()
 
     async def scenario(server: KubeApiServer) -> None:
         stuck = [asyncio.ensure_future(server.get(PODS, "d", f"p{i}")) for i in range(100)]
         await asyncio.sleep(0)
-        assert await server.get(LEASES, "kube-system", "moorage") == {}
+        assert await server.get(LEASES, "kube-system", "moorage") == {"metadata": {}}
         for task in stuck:
             task.cancel()
         await asyncio.gather(*stuck, return_exceptions=True)
@@ -497,6 +497,22 @@ class TestCredentials:
         World().play(scenario, User(token_file=str(tmp_path / "none")))
 
 
+@pytest.mark.parametrize("body", [b"<html>log in</html>", b"[]", b"{}", b'{"metadata":1}', b"\xff"])
+def test_an_answer_that_is_no_object_is_the_servers_fault(body: bytes) -> None:
+    """A login page, say: who waits for the lease asks again, and the process does not end."""
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(body=body)
+
+    async def scenario(server: KubeApiServer) -> None:
+        with pytest.raises(
+            ServerError, match=r"leases\.coordination\.k8s\.io is no object: is this"
+        ):
+            await server.get(LEASES, "kube-system", "moorage")
+
+    World(answer).play(scenario)
+
+
 def test_nobody_listening_is_told_with_the_address() -> None:
     selected = SelectedContext("here", "one", "a", Cluster(server="http://127.0.0.1:9"), User(), "")
 
@@ -509,3 +525,26 @@ def test_nobody_listening_is_told_with_the_address() -> None:
             await server.close()
 
     asyncio.run(main())
+
+
+def test_a_proxy_that_does_not_listen_is_told_apart_from_the_server() -> None:
+    cluster = Cluster(server="http://api.invalid", proxy_url="http://me:secret@127.0.0.1:9")
+    selected = SelectedContext("here", "one", "a", cluster, User(), "")
+
+    async def main() -> None:
+        server = KubeApiServer(selected)
+        try:
+            want = r"nodes through proxy http://127\.0\.0\.1:9: Connection refused"
+            with pytest.raises(Unreachable, match=want):
+                await server.list_page(NODES)
+        finally:
+            await server.close()
+
+    asyncio.run(main())
+
+
+def test_a_proxy_that_cannot_be_used_is_named_with_its_cluster() -> None:
+    cluster = Cluster(server="https://api.invalid", proxy_url="socks5://127.0.0.1:9")
+
+    with pytest.raises(KubeconfigError, match=r"^file: cluster 'one': proxy-url: only http"):
+        KubeApiServer(SelectedContext("here", "one", "a", cluster, User(), "file"))

@@ -39,6 +39,12 @@ def test_an_empty_list_may_be_null() -> None:
     )
 
 
+def test_an_answer_without_items_is_no_empty_list() -> None:
+    """Else whatever a proxy says would mean that every object was deleted."""
+    with pytest.raises(ServerError, match="a list of pods cannot be read: it has no items"):
+        response_decoder.decode_page(PODS, b"{}")
+
+
 def test_of_kinds_nobody_reads_the_metadata_is_kept() -> None:
     body = {"items": [{"metadata": {"name": "l"}, "spec": {"holderIdentity": "x"}}]}
 
@@ -100,6 +106,22 @@ def test_an_object_without_a_name_is_left_out(caplog: pytest.LogCaptureFixture) 
 )
 def test_nonsense_is_the_servers_fault(line: bytes) -> None:
     with pytest.raises(ServerError, match="a watch of pods cannot be read"):
+        response_decoder.decode_watch_event(PODS, response_decoder.decoder_for(PODS), line)
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        pytest.param(b'"x"', id="a text"),
+        pytest.param(b'{"kind":"Status","code":"x"}', id="a status whose code is no number"),
+        pytest.param(b'{"kind":"Status","message":"\xff"}', id="bytes that are no text"),
+        pytest.param(b"{}", id="nothing"),
+    ],
+)
+def test_a_watch_that_ends_with_nonsense_is_the_servers_fault(status: bytes) -> None:
+    line = b'{"type":"ERROR","object":' + status + b"}"
+
+    with pytest.raises(ServerError, match=r"watch .*(no Status|cannot be read)"):
         response_decoder.decode_watch_event(PODS, response_decoder.decoder_for(PODS), line)
 
 

@@ -83,6 +83,25 @@ def test_what_a_proxy_says_is_quoted() -> None:
     assert error.message == "HTTP 502: <html> bad gateway</html>"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b'{"kind":"Status","message":"\xff"}', id="bytes that are no text"),
+        pytest.param(b"[" * 100_000, id="lists in lists without end"),
+        pytest.param(b'{"kind":"Status","code":"much"}', id="a code that is no number"),
+    ],
+)
+def test_what_cannot_be_read_is_quoted_too(body: bytes) -> None:
+    error = error_from_response(502, body)
+
+    assert isinstance(error, ServerError)
+    assert error.message.startswith(f"HTTP 502: {body[:10].decode()}")
+
+
+def test_a_redirect_is_told_to_be_none_of_an_api_servers_answers() -> None:
+    assert "HTTP 302: a redirect, which an API server does" in error_from_response(302, b"").message
+
+
 def test_silence_is_told_by_its_number() -> None:
     assert error_from_response(503, b"").message == "HTTP 503"
 

@@ -152,6 +152,25 @@ def test_no_key_is_left_behind(made: Path, tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_full_disk_is_told_and_leaves_the_old_context_in_place(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ssl reads certificates from files only, so that one is needed for a moment."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    cert, key = tmp_path / "crt", tmp_path / "key"
+    shutil.copy(made / "a.crt", cert)
+    shutil.copy(made / "a.key", key)
+    tls = Tls(selected(User(client_certificate=str(cert), client_key=str(key))))
+    with pytest.raises(KubeconfigError, match="client certificate and key: no room for a temp"):
+        tls.context(0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    first = tls.context(61)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    renew(cert, made / "a.crt", 1)
+    assert tls.context(122) is first
+
+
 def renew(file: Path, source: Path, when: int) -> None:
     shutil.copy(source, file)
     os.utime(file, (when, when))

@@ -123,12 +123,14 @@ def test_verdicts_are_kept_for_ten_seconds(
     assert len(reviews.asked) == 2 * asked
 
 
-def test_a_server_that_cannot_be_asked_allows_nothing(
-    authorizer: Authorizer, reviews: Reviews
+def test_a_server_that_cannot_be_asked_allows_nothing_and_the_log_says_so(
+    authorizer: Authorizer, reviews: Reviews, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Prometheus shows no more than a 503, and probes go on well."""
     reviews.reachable = False
 
-    assert check(authorizer, "good") == 503
+    assert [check(authorizer, "good"), check(authorizer, "good")] == [503, 503]
+    assert [each.message for each in caplog.records] == ["Nobody can be asked who may look"]
 
     reviews.reachable = True
     assert check(authorizer, "good") == 200

@@ -1,7 +1,9 @@
 """TLS from files, or signed by ourselves."""
 
+import contextlib
 import os
 import shutil
+import ssl
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from moorage.serve.secure_serving import (
     CertificateError,
     Certificates,
     ServerTls,
+    TlsTerms,
     write_self_signed,
 )
 
@@ -46,6 +49,21 @@ def test_a_certificate_kept_in_a_folder_is_used_again(tmp_path: Path) -> None:
     assert (tmp_path / "certs" / "moorage.key").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("left", ["no folder", "empty files"])
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, left: str) -> None:
+    """A file where the folder should be; files that a full disk left empty."""
+    folder = tmp_path / "certs"
+    if left == "no folder":
+        folder.write_text("")
+    else:
+        folder.mkdir()
+        (folder / "moorage.crt").touch()
+        (folder / "moorage.key").touch()
+
+    with pytest.raises(CertificateError, match=r"certs: no certificate of our own"):
+        ServerTls(Certificates(cert_dir=str(folder)), "127.0.0.1")
+
+
 def test_files_are_read_again_when_they_have_changed(
     tmp_path: Path, pair: tuple[Path, Path]
 ) -> None:
@@ -56,6 +74,51 @@ def test_files_are_read_again_when_they_have_changed(
     os.utime(cert, (1, 1))
     assert tls.refresh()
     assert not tls.refresh()
+
+
+@pytest.mark.parametrize("broken", ["crt", "key"])
+def test_what_is_broken_on_disk_leaves_the_certificate_before_in_use(
+    tmp_path: Path, pair: tuple[Path, Path], broken: str
+) -> None:
+    """A new certificate beside the old key, say: OpenSSL takes the one and then misses the other,
+    and nobody could connect any more, no kubelet's probe either."""
+    cert, key = (Path(shutil.copy(file, tmp_path)) for file in pair)
+    tls = ServerTls(Certificates(str(cert), str(key)), "0.0.0.0")
+    shown = certificate_shown_by(tls)
+    write_self_signed(tmp_path / "other.crt", tmp_path / "other.key", "10.1.2.3")
+    os.replace(tmp_path / f"other.{broken}", tmp_path / f"tls.{broken}")
+
+    with pytest.raises(CertificateError, match=r"tls\.crt"):
+        tls.refresh()
+
+    assert certificate_shown_by(tls) == shown
+
+
+def test_a_certificate_for_other_names_is_read_again_too(
+    tmp_path: Path, pair: tuple[Path, Path]
+) -> None:
+    cert, key = (str(shutil.copy(file, tmp_path)) for file in pair)
+    by_name = TlsTerms(by_name=((cert, key, ("other.example",)),))
+    tls = ServerTls(Certificates(str(pair[0]), str(pair[1]), terms=by_name), "0.0.0.0")
+    before = certificate_shown_by(tls, "other.example")
+    write_self_signed(Path(cert), Path(key), "10.1.2.3")
+
+    assert tls.refresh()
+    assert certificate_shown_by(tls, "other.example") != before
+    assert certificate_shown_by(tls) == before
+
+
+def certificate_shown_by(tls: ServerTls, name: str | None = None) -> bytes | None:
+    """The certificate that a client is shown who asks for a name, by a handshake in memory."""
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = trusting.wrap_bio(back, there, server_hostname=name)
+    server = tls.context.wrap_bio(there, back, server_side=True)
+    for end in (client, server, client, server):
+        with contextlib.suppress(ssl.SSLWantReadError):
+            end.do_handshake()
+    return client.getpeercert(binary_form=True)
 
 
 def test_files_that_are_broken_are_named(tmp_path: Path, pair: tuple[Path, Path]) -> None:
