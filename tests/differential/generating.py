@@ -38,6 +38,8 @@ THEMES = (
     ("devices", "taints", "nodeselector"),
     ("devices", "priorities"),
     ("devices", "extended"),
+    ("backed",),
+    ("backed", "extended"),
 )
 """Features that meet in one rule, and are therefore often drawn together."""
 

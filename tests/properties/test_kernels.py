@@ -170,7 +170,8 @@ def test_every_form_of_the_mean_is_the_exact_one(
     cluster, incoming = world
     table = cluster.cache.table
     nodes = Nodes.all(table)
-    asked = scored_resources(resources, pod_scoring_requests(incoming), nodes)
+    cycle = cluster.cycle(incoming)
+    asked = scored_resources(resources, pod_scoring_requests(incoming), nodes, cycle)
     if not asked or not are_exact_in_float(asked, nodes):
         return
     exact = np.zeros(nodes.count, dtype=np.int64)
@@ -198,7 +199,7 @@ def test_balanced_allocation_is_the_same_without_a_compiler(
     told = scores(cluster, plugin, incoming)
 
     cycle, nodes = cluster.cycle(incoming), Nodes.all(cluster.cache.table)
-    resources = scored_resources(plugin.resources, pod_requests(incoming), nodes)
+    resources = scored_resources(plugin.resources, pod_requests(incoming), nodes, cycle)
     passes = np.zeros(nodes.count, dtype=np.int64)
     plugin._score_by_passes(cycle, resources, nodes, passes)
 

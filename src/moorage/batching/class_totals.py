@@ -204,11 +204,11 @@ def _prefers_none(profile: Profile, cycle: Cycle, entry: ScoreEntry, open_: Mask
 def _fit_score(cycle: Cycle, plugin: NodeResourcesFit, weight: int) -> Spec | None:
     strategy, table = plugin.scoring_strategy, cycle.table
     nodes, requests = Nodes.all(table), cycle.incoming.cls.scored_requests
-    resources = scored_resources(strategy.resources, requests, nodes)
+    resources = scored_resources(strategy.resources, requests, nodes, cycle)
     known = strategy.type in STRATEGIES and len(resources) <= MOST_RESOURCES
     if not known or not are_exact_in_float(resources, nodes):
         return None
-    columns = ((nodes.floats(index), each, request) for index, each, request in resources)
+    columns = ((nodes.floats(index), each, request) for index, each, request, _ in resources)
     specs = tuple((each, request, c.offered, c.scored) for c, each, request in columns)
     return specs, strategy.type == "LeastAllocated", weight
 
@@ -218,8 +218,8 @@ def _balance_score(
 ) -> Spec | None:
     nodes = Nodes.all(cycle.table)
     requests = cycle.incoming.cls.named_requests
-    resources = scored_resources(plugin.resources, requests, nodes)
+    resources = scored_resources(plugin.resources, requests, nodes, cycle)
     if not is_simple_pair(resources, nodes):
         return None
-    columns = ((nodes.floats(index), request) for index, _, request in resources)
+    columns = ((nodes.floats(index), request) for index, _, request, _ in resources)
     return tuple((request, c.offered, c.used, c.share) for c, request in columns), weight

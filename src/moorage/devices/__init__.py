@@ -15,6 +15,8 @@
     requests       the requests of claims, checked and ready to be searched for
     allocator      the search: the first devices, in kube's order, that meet all requests
     allocation     what the search found, as a claim's status has it
+    stale_rows     rows of which something has changed that devices on a node depend on
+    totals         how many devices of a class a node reaches, and how many are taken
     errands        what is to be written about claims outside of attempts
     reasons        why a search found nothing, device by device
 

@@ -33,6 +33,8 @@ class DeviceCache:
         """What plugins have found for pods that ask for the same, under their own keys."""
         self.verdicts: dict[Any, Any] = {}
         """What they have found for all who ask for the same under other names."""
+        self.totals: dict[str, Any] = {}
+        """How many devices each node reaches, by the name of the class."""
         self.errands: list[Errand] = []
         """What is to be written outside of attempts."""
         self.unlisted: frozenset[str] = frozenset()

@@ -3,6 +3,7 @@
 from tests.differential.draft import Feature
 from tests.differential.features.affinity import NodeAffinity, NodeSelector
 from tests.differential.features.amounts import Extended, Quantities, Starved
+from tests.differential.features.backed import Backed
 from tests.differential.features.declared import DeclaredFeatures
 from tests.differential.features.devices import Devices
 from tests.differential.features.gated_devices import GatedDevices
@@ -50,6 +51,7 @@ FEATURES: dict[str, Feature] = {
         Limits(),
         Devices(),
         GatedDevices(),
+        Backed(),
         Priorities(),
         Budgets(),
         Nominated(),

@@ -51,7 +51,10 @@ def volume(dice: Dice, name: str, names: list[str], klass: str | None) -> Json:
         spec["nodeAffinity"] = {"required": _where(dice, names)} if not dice.odd(0.3) else {}
     if dice.chance(0.1):
         spec["volumeMode"] = dice.pick(("Block", "Filesystem"))
+    if dice.chance(0.08):
+        spec["volumeAttributesClassName"] = dice.pick(("gold", "silver", ""))
     metadata: Json = {"name": name}
+    _tell_class_as_of_old(dice, metadata, klass)
     if dice.chance(0.3):
         metadata["labels"] = zone_labels(dice)
     if dice.chance(0.05):
@@ -69,7 +72,22 @@ def source(dice: Dice, name: str) -> Json:
             {"awsElasticBlockStore": {"volumeID": f"vol-{name}"}},
             {"gcePersistentDisk": {"pdName": name}},
             {"nfs": {"server": "nfs", "path": "/"}},
+            *in_tree(dice, name),
         )
+    )
+
+
+def in_tree(dice: Dice, name: str) -> tuple[Json, ...]:
+    """What CSI drivers have taken the place of."""
+    azure: Json = {"diskName": name, "diskURI": f"/disks/{name}"}
+    if dice.chance(0.4):
+        azure["kind"] = dice.either(("Managed", "managed"), ("Dedicated", "Shared", ""))
+    return (
+        {"azureDisk": azure},
+        {"cinder": {"volumeID": name}},
+        {"portworxVolume": {"volumeID": name}},
+        {"vsphereVolume": {"volumePath": f"[store] {name}"}},
+        {"azureFile": {"secretName": "s", "shareName": name}},
     )
 
 
@@ -103,12 +121,22 @@ def claim(dice: Dice, name: str, namespace: str, klass: str | None) -> Json:
         spec["selector"] = labels.label_selector(dice, {"app": ("db", "web")})
     if dice.chance(0.05):
         spec["volumeMode"] = "Block"
+    if dice.chance(0.06):
+        spec["volumeAttributesClassName"] = dice.pick(("gold", ""))
+    _tell_class_as_of_old(dice, metadata, klass)
     if dice.chance(0.1):
         chosen = dice.pick(("n00", "n01", "gone"))
         metadata["annotations"] = {"volume.kubernetes.io/selected-node": chosen}
     if dice.chance(0.02):
         metadata["deletionTimestamp"] = "2026-02-01T00:00:00Z"
     return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
+
+
+def _tell_class_as_of_old(dice: Dice, metadata: Json, klass: str | None) -> None:
+    """By the annotation that came before the field, and has precedence over it."""
+    if dice.chance(0.05):
+        told = klass if klass is not None and dice.chance(0.6) else dice.pick(CLASSES)
+        metadata.setdefault("annotations", {})["volume.beta.kubernetes.io/storage-class"] = told
 
 
 def bind(dice: Dice, made: Json, bound: Json, state: str) -> None:

@@ -10,6 +10,10 @@ GPU, NIC = "gpu.example.com", "nic.example.com"
 MODELS = ("a100", "h100", "l4")
 CLASSES = ("gpu", "nic", "any", "big")
 RESOURCE = "example.com/gpu"
+CLASS_RESOURCES = (
+    "deviceclass.resource.kubernetes.io/nic",
+    "deviceclass.resource.kubernetes.io/any",
+)
 
 
 def add_classes(draft: Draft) -> None:

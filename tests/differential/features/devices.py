@@ -3,7 +3,7 @@
 from tests.differential.dice import Dice
 from tests.differential.draft import Draft, Feature
 from tests.differential.features import device_pools
-from tests.differential.features.device_pools import GPU, NIC, RESOURCE
+from tests.differential.features.device_pools import CLASS_RESOURCES, GPU, NIC, RESOURCE
 from tests.differential.words import Json
 
 SELECTORS = (
@@ -49,6 +49,14 @@ class Devices(Feature):
     """Claims of the pod and of others; classes, slices, partitions, taints and shares."""
 
     name = "devices"
+
+    def on_node(self, draft: Draft, node: Json) -> None:
+        """A few nodes have a device plugin for what classes stand for elsewhere."""
+        if draft.dice.chance(0.06):
+            resource = draft.dice.pick((RESOURCE, *CLASS_RESOURCES))
+            node["status"].setdefault("allocatable", {})[resource] = draft.dice.pick(
+                ("0", "2", "4")
+            )
 
     def on_pod(self, draft: Draft, pod: Json, incoming: bool) -> None:
         if incoming:
@@ -176,7 +184,7 @@ class Devices(Feature):
         status["reservedFor"] = [users] if dice.chance(0.7) else []
 
     def _extended(self, dice: Dice, pod: Json) -> None:
-        resource = dice.pick((RESOURCE, RESOURCE, "deviceclass.resource.kubernetes.io/nic"))
+        resource = dice.pick((RESOURCE, RESOURCE, *CLASS_RESOURCES))
         count = str(dice.count(1, 2))
         container = dice.pick(pod["spec"]["containers"])
         asked = container.setdefault("resources", {})

@@ -7,6 +7,19 @@ from tests.differential.features.claims import DRIVER
 from tests.differential.words import Json
 
 EBS_CSI = "ebs.csi.aws.com"
+MOVED = (
+    "pd.csi.storage.gke.io",
+    "disk.csi.azure.com",
+    "cinder.csi.openstack.org",
+    "pxd.portworx.com",
+    "csi.vsphere.vmware.com",
+    "file.csi.azure.com",
+)
+PLUGINS = (
+    "kubernetes.io/aws-ebs",
+    "kubernetes.io/aws-ebs,kubernetes.io/gce-pd,kubernetes.io/azure-disk",
+    "kubernetes.io/cinder,kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume",
+)
 MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
@@ -20,10 +33,11 @@ class Limits(Feature):
         dice = draft.dice
         if dice.chance(0.15):
             return
-        drivers = [self._driver(dice, name) for name in dice.some((DRIVER, EBS_CSI), 1, 2)]
+        names = [*dice.some((DRIVER, EBS_CSI), 1, 2), *dice.some(MOVED, 0, 3)]
+        drivers = [self._driver(dice, name) for name in names]
         metadata: Json = {"name": node["metadata"]["name"]}
         if dice.chance(0.6):
-            plugins = dice.either(("kubernetes.io/aws-ebs",), ("", "kubernetes.io/gce-pd"))
+            plugins = dice.either(PLUGINS, ("", "kubernetes.io/gce-pd", "kubernetes.io/aws-ebs,,x"))
             metadata["annotations"] = {MIGRATED: plugins}
         draft.add("csiNodes", {"metadata": metadata, "spec": {"drivers": drivers}})
 
@@ -33,11 +47,26 @@ class Limits(Feature):
         for number in range(draft.dice.count(1, 2)):
             name, namespace = f"{pod['metadata']['name']}-csi{number}", pod["metadata"]["namespace"]
             mounted = {"name": f"l{number}", "persistentVolumeClaim": {"claimName": name}}
-            if draft.dice.chance(0.2):
-                mounted = {"name": f"l{number}", "awsElasticBlockStore": {"volumeID": name}}
+            if draft.dice.chance(0.3):
+                mounted = {"name": f"l{number}", **self._inline(draft.dice, name)}
             else:
                 self._bound(draft, name, namespace)
             pod["spec"].setdefault("volumes", []).append(mounted)
+
+    def on_case(self, draft: Draft) -> None:
+        """Some drivers keep pods off nodes where they are not."""
+        for driver in draft.dice.some((DRIVER, EBS_CSI, *MOVED), 0, 3):
+            if all(each["metadata"]["name"] != driver for each in draft.all("csiDrivers")):
+                spec = {"preventPodSchedulingIfMissing": draft.dice.chance(0.7)}
+                draft.add("csiDrivers", {"metadata": {"name": driver}, "spec": spec})
+
+    def _inline(self, dice: Dice, name: str) -> Json:
+        volume = dice.either((name, f"vol-{name}"), ("aws://zone/vol-1", "aws://zone/x", "aws://a"))
+        usual: tuple[Json, ...] = (
+            {"awsElasticBlockStore": {"volumeID": volume}},
+            {"gcePersistentDisk": {"pdName": name}},
+        )
+        return dice.pick((*usual, *claims.in_tree(dice, name)))
 
     def _bound(self, draft: Draft, name: str, namespace: str) -> None:
         dice = draft.dice

@@ -7,7 +7,6 @@
     claim_columns       what pods that ask for the same get on each node, kept between attempts
     node_questions      the device requests of a pod, node by node
     shared_verdicts     whether a node has what is asked, for all who ask under other names
-    stale_rows          rows of which something has changed that a search depends on
     extended_resources  extended resources that device classes stand for, as claims
     binding_conditions  devices that have to be made ready before the pod is bound
     claim_writer        what is written about claims: allocation, reservation, and taking it back

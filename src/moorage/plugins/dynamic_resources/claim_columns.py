@@ -25,13 +25,13 @@ from moorage.devices.device_cache import DeviceCache
 from moorage.devices.feature_gates import DEFAULT, Features
 from moorage.devices.node_pools import PoolsError
 from moorage.devices.requests import AllocationError
+from moorage.devices.stale_rows import StaleRows
 from moorage.plugins.dynamic_resources.extended_resources import RequestMapping
 from moorage.plugins.dynamic_resources.shared_verdicts import (
     SharedVerdicts,
     Verdict,
     shared_verdicts,
 )
-from moorage.plugins.dynamic_resources.stale_rows import StaleRows
 
 FITS: Final = 0
 CANNOT_ALLOCATE: Final = 1

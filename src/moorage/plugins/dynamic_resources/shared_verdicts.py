@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from moorage.cache.table import NodeTable
 from moorage.devices.device_cache import DeviceCache
-from moorage.plugins.dynamic_resources.stale_rows import StaleRows
+from moorage.devices.stale_rows import StaleRows
 
 MOST_KEPT: Final = 256
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from moorage.api.pod import Pod
 from moorage.cache.column_cache import ColumnCache, Depends, Rule
 from moorage.cache.node_view import Nodes
+from moorage.cache.podinfo import Feature
 from moorage.cache.table import NodeTable
 from moorage.config.plugin_args import CPU_AND_MEMORY, ResourceSpec
 from moorage.framework.cycle import Cycle
@@ -20,8 +21,10 @@ from moorage.framework.verdicts import MAX_SCORE, SKIP, Skip
 from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import (
     EXACT_BELOW,
+    Amounts,
     ScoredResource,
     are_exact_in_float,
+    devices_sign,
     scored_resources,
 )
 
@@ -35,7 +38,11 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
     scores_in_range = True
 
     def sign(self, cycle: Cycle) -> Hashable:
-        return cycle.incoming.requests, cycle.incoming.cls.named_sign
+        cls = cycle.incoming.cls
+        sign = cycle.incoming.requests, cls.named_sign
+        if not cls.features & Feature.EXTENDED:
+            return sign
+        return *sign, devices_sign(self.resources, cls.named_requests, cycle)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         requests = cycle.incoming.cls.named_requests
@@ -45,7 +52,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
         requests = cycle.incoming.cls.named_requests
         if not any(requests.get(spec.name) for spec in self.resources):
             return
-        resources = scored_resources(self.resources, requests, nodes)
+        resources = scored_resources(self.resources, requests, nodes, cycle)
         if not is_simple_pair(resources, nodes):
             self._score_by_passes(cycle, resources, nodes, out)
         elif nodes.count == 1:
@@ -69,7 +76,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
     def _without_pod(
         self, cycle: Cycle, resources: list[ScoredResource], nodes: Nodes
     ) -> NDArray[np.float64]:
-        if nodes.count == 1:
+        if nodes.count == 1 or any(resource.devices for resource in resources):
             return evenness(resources, nodes, with_pod=False)
         kept: ColumnCache = cycle.shared.setdefault("evenness", ColumnCache())
         key = tuple(resource.row for resource in resources)
@@ -91,7 +98,7 @@ def _score_fused(resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.
     """The same as by passes, for a simple pair, in one compiled pass."""
     if compiled is None:
         raise LookupError("the compiled kernels were not built")
-    (first, _, request), (second, _, other) = resources
+    (first, _, request, _), (second, _, other, _) = resources
     one, two = nodes.floats(first), nodes.floats(second)
     compiled.balance_of_two(
         out, one.offered, one.used, one.share, request, two.offered, two.used, two.share, other
@@ -105,7 +112,7 @@ def is_simple_pair(resources: list[ScoredResource], nodes: Nodes) -> bool:
 
 def pair_score(resources: list[ScoredResource], table: NodeTable, row: int) -> int:
     """The score of one row by a simple pair."""
-    (first, _, request), (second, _, other) = resources
+    (first, _, request, _), (second, _, other, _) = resources
     requested, allocatable = table.requested, table.allocatable
     used, offered = requested.item(first, row), allocatable.item(first, row)
     used_too, offered_too = requested.item(second, row), allocatable.item(second, row)
@@ -134,18 +141,26 @@ def evenness(
         even = np.subtract(1.0, first, out=first)
     else:
         fractions = [_fraction(resource, nodes, with_pod) for resource in resources]
-        present = [nodes.allocatable[resource.row] != 0 for resource in resources]
+        present = [_offered(resource, nodes) != 0 for resource in resources]
         even = 1 - _deviation(fractions, present, nodes.count)
     even *= MAX_SCORE
     np.trunc(even, out=even)
     return even
 
 
+def _offered(resource: ScoredResource, nodes: Nodes) -> Amounts:
+    own = resource.devices
+    return nodes.allocatable[resource.row] if own is None else own.offered
+
+
 def _fraction(resource: ScoredResource, nodes: Nodes, with_pod: bool) -> NDArray[np.float64]:
     """What is used of what is offered, at most 1.  float64 (node)"""
-    index, _, request = resource
-    columns = nodes.floats(index)
+    index, _, request, devices = resource
     used: NDArray[np.float64]
+    if devices is not None:
+        used = (devices.used + request * with_pod) / np.maximum(devices.offered, 1)
+        return np.minimum(used, 1.0)
+    columns = nodes.floats(index)
     if nodes.table.largest[index] < EXACT_BELOW and 0 <= request < EXACT_BELOW:
         used = columns.used + (float(request) if with_pod else 0.0)
     else:

@@ -25,7 +25,7 @@ from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import Rejection, unresolvable, unschedulable
 from moorage.kernels import compiled
-from moorage.plugins.node_resources.resource_allocation import scored_resources
+from moorage.plugins.node_resources.resource_allocation import devices_sign, scored_resources
 from moorage.plugins.node_resources.scoring_strategies import strategy_of
 
 Sets = NDArray[np.int32] | NDArray[np.object_]
@@ -61,7 +61,10 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         if not incoming.cls.features & Feature.EXTENDED:
             return sign
         backed = backed_by_devices(cycle)
-        return (*sign, backed) if backed else sign
+        if not backed:
+            return sign
+        resources, requests = self.scoring_strategy.resources, incoming.cls.scored_requests
+        return *sign, backed, devices_sign(resources, requests, cycle)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
         return None
@@ -114,7 +117,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
         requests = cycle.incoming.cls.scored_requests
-        resources = scored_resources(self.scoring_strategy.resources, requests, nodes)
+        resources = scored_resources(self.scoring_strategy.resources, requests, nodes, cycle)
         strategy_of(self.scoring_strategy)(resources, nodes, out)
 
     def events(self) -> tuple[EventHint, ...]:

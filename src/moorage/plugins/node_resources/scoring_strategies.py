@@ -20,6 +20,7 @@ from moorage.framework.verdicts import MAX_SCORE
 from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import (
     PERCENT,
+    Amount,
     Amounts,
     ScoredResource,
     are_exact_in_float,
@@ -59,7 +60,7 @@ def strategy_of(strategy: ScoringStrategy) -> Kernel:
 def mean_of(resources: list[ScoredResource], table: NodeTable, row: int, least: bool) -> int:
     """The same as `exact_mean`, for one row."""
     total = weights = 0
-    for index, weight, request in resources:
+    for index, weight, request, _ in resources:
         offered = table.allocatable.item(index, row)
         column = table.nonzero if index < _CPU_AND_MEMORY else table.requested
         used = min(column.item(index, row) + request, offered)
@@ -73,11 +74,12 @@ def exact_mean(
 ) -> None:
     """Percent left (`least`) or used, weighted by resource, truncated at every step."""
     weights = np.zeros_like(out)
-    for index, weight, request in resources:
-        offered = nodes.allocatable[index]
+    for resource in resources:
+        weight, request = resource.weight, resource.request
+        offered, used = _amount(resource, nodes)
         present = offered != 0
         whole = np.where(present, offered, 1)
-        part = np.minimum(_used(index, nodes) + request, whole)
+        part = np.minimum(used + request, whole)
         percent = percent_of(whole - part if least else part, whole)
         out += percent * present * weight
         weights += present * weight
@@ -91,7 +93,7 @@ def fused_mean(
     if compiled is None:
         raise LookupError("the compiled kernels were not built")
     specs = []
-    for index, weight, request in resources:
+    for index, weight, request, _ in resources:
         columns = nodes.floats(index)
         specs.append((weight, request, columns.offered, columns.scored))
     compiled.mean_allocated(out, tuple(specs), least)
@@ -103,7 +105,7 @@ def fast_mean(
     """The same as `exact_mean`, with fewer and cheaper passes."""
     total: Floats | None = None
     weights = 0
-    for index, weight, request in resources:
+    for index, weight, request, _ in resources:
         columns = nodes.floats(index)
         offered, used = columns.offered, columns.scored
         if least:
@@ -126,10 +128,13 @@ def fast_mean(
         out[:] = total
 
 
-def _used(index: int, nodes: Nodes) -> Amounts:
+def _amount(resource: ScoredResource, nodes: Nodes) -> Amount:
     """What counts as used: with defaults for pods that ask nothing, for cpu and memory."""
-    column: Amounts = (nodes.nonzero if index < _CPU_AND_MEMORY else nodes.requested)[index]
-    return column
+    if resource.devices is not None:
+        return resource.devices
+    index = resource.row
+    used = nodes.nonzero if index < _CPU_AND_MEMORY else nodes.requested
+    return Amount(nodes.allocatable[index], used[index])
 
 
 def _ratio_kernel(shape: tuple[UtilizationShapePoint, ...]) -> Kernel:
@@ -138,11 +143,12 @@ def _ratio_kernel(shape: tuple[UtilizationShapePoint, ...]) -> Kernel:
 
     def kernel(resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.int64]) -> None:
         weights = np.zeros_like(out)
-        for index, weight, request in resources:
-            offered = nodes.allocatable[index]
+        for resource in resources:
+            weight, request = resource.weight, resource.request
+            offered, used = _amount(resource, nodes)
             present = offered != 0
             whole = np.where(present, offered, 1)
-            used = np.minimum(_used(index, nodes) + request, whole)
+            used = np.minimum(used + request, whole)
             score = by_percent[np.clip(percent_of(used, whole), 0, PERCENT)] * present
             out += score * weight
             weights += (score > 0) * weight

@@ -1,4 +1,4 @@
-"""Rows of which something has changed that a search for devices depends on."""
+"""Rows of which something has changed that devices on a node depend on."""
 
 from collections.abc import Set
 
