@@ -1,6 +1,7 @@
 """The meter hears of nodes and pods as they come and go; at the end it knows what a run was."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -61,7 +62,11 @@ class _Gang:
 
 
 class Meter:
-    """Everything that KPIs are made of. Times never go back; a pod is known by any unique name."""
+    """Everything that KPIs are made of. Times never go back; a pod is known by any unique name.
+
+    A run ends with the last thing that happens to a pod, and nobody knows beforehand which that is:
+    what becomes of a node is held until something happens to a pod after it, or never counts.
+    """
 
     def __init__(self, settings: KpiSettings, start: float) -> None:
         self.settings = settings
@@ -81,6 +86,7 @@ class Meter:
         self._zones: dict[str, str] = {}
         self._pods: dict[str, _Pod] = {}
         self._gangs: dict[str, _Gang] = {}
+        self._held: list[tuple[float, Callable[[float], None]]] = []
         for part in (self.totals, self.costs, self.fairness):
             part.begin(start)
 
@@ -98,27 +104,25 @@ class Meter:
         zone: str = "",
     ) -> None:
         """A node is there, empty."""
-        now = self._look(now)
-        self._zones[name] = zone
-        self.totals.node_joined(now, name, allocatable)
-        self.costs.node_joined(now, name, price_per_hour, allocatable)
-        self.fragmentation.node_joined(name, allocatable)
-        self.spread.zone_joined(zone)
-        self.fairness.resized(now, self.totals.capacity)
+        self._node_changes(now, partial(self._join, name, allocatable, price_per_hour, zone))
 
     def node_left(self, now: float, name: str) -> None:
         """A node is gone; its pods have stopped before."""
-        now = self._look(now)
-        self.totals.node_left(now, name)
-        self.costs.node_left(now, name)
-        self.fragmentation.node_left(name)
-        self.spread.zone_left(self._zones.pop(name))
-        self.fairness.resized(now, self.totals.capacity)
+        self._node_changes(now, partial(self._leave, name))
+
+    def has_room(self, node: str, requests: Mapping[str, float]) -> bool:
+        """Whether a node is there that would take a pod now."""
+        self._catch_up()
+        return self.totals.has_room(node, requests)
+
+    def fills(self) -> list[float]:
+        """How full each node is, while pods are certain to come yet."""
+        self._catch_up()
+        return self.totals.fills()
 
     def pod_arrived(self, now: float, pod: str, facts: PodFacts) -> None:
         """A pod has come, and waits."""
-        now = self._look(now)
-        self.end = now
+        now = self._pod_changes(now)
         self._pods[pod] = _Pod(facts, now)
         self.times.arrived(facts.kind)
         self.fairness.pod_came(now, facts.kind.tenant)
@@ -131,8 +135,7 @@ class Meter:
 
     def pod_placed(self, now: float, pod: str, node: str) -> None:
         """A pod runs on a node from now on."""
-        now = self._look(now)
-        self.end = now
+        now = self._pod_changes(now)
         known = self._pods[pod]
         facts = known.facts
         if not known.placed:
@@ -153,22 +156,21 @@ class Meter:
 
     def pod_stopped(self, now: float, pod: str, *, work_lost: float = 0.0) -> None:
         """A pod was stopped before its work was done, by whoever, and waits again."""
-        known = self._pods[pod]
-        self._release(self._look(now), known)
+        self._release(self._pod_changes(now), self._pods[pod])
         self.evictions += 1
         self.work_lost += work_lost
 
     def pod_completed(self, now: float, pod: str) -> None:
         """A pod has done its work."""
         known = self._pods[pod]
-        now = self._look(now)
+        now = self._pod_changes(now)
         self._release(now, known)
         self.times.completed(known.facts.kind, now - known.arrived)
         self._forget(now, pod)
 
     def pod_withdrawn(self, now: float, pod: str) -> None:
         """A pod is not wanted any more, wherever it is: it has neither ended nor been evicted."""
-        now = self._look(now)
+        now = self._pod_changes(now)
         known = self._pods[pod]
         if known.node:
             self._release(now, known)
@@ -176,7 +178,7 @@ class Meter:
 
     def settled(self, now: float) -> None:
         """Something happened to a pod that changes nothing but the end of the run."""
-        self.end = self._look(now)
+        self._pod_changes(now)
 
     def finish(self) -> float:
         """The run is over; the time of the last thing that happened to a pod."""
@@ -200,6 +202,41 @@ class Meter:
             self.fragmentation.shares(),
         )
 
+    def _node_changes(self, now: float, change: Callable[[float], None]) -> None:
+        if now > self.end:
+            self._held.append((now, change))
+        else:
+            change(self._look(now))
+
+    def _pod_changes(self, now: float) -> float:
+        self._catch_up()
+        self.end = self._look(now)
+        return self.end
+
+    def _catch_up(self) -> None:
+        """What was held of nodes counts: something happens to a pod."""
+        if self._held:
+            for when, change in self._held:
+                change(self._look(when))
+            self._held.clear()
+
+    def _join(
+        self, name: str, allocatable: Mapping[str, float], price: float, zone: str, now: float
+    ) -> None:
+        self._zones[name] = zone
+        self.totals.node_joined(now, name, allocatable)
+        self.costs.node_joined(now, name, price, allocatable)
+        self.fragmentation.node_joined(name, allocatable)
+        self.spread.zone_joined(zone)
+        self.fairness.resized(now, self.totals.capacity)
+
+    def _leave(self, name: str, now: float) -> None:
+        self.totals.node_left(now, name)
+        self.costs.node_left(now, name)
+        self.fragmentation.node_left(name)
+        self.spread.zone_left(self._zones.pop(name))
+        self.fairness.resized(now, self.totals.capacity)
+
     def _look(self, now: float) -> float:
         """Before anything changes: see what was due; what comes before the start counts as then."""
         if now <= self.start:
@@ -209,7 +246,6 @@ class Meter:
         return now
 
     def _release(self, now: float, pod: _Pod) -> None:
-        self.end = now
         facts, node = pod.facts, pod.node
         tenant = facts.kind.tenant
         pod.node = ""

@@ -61,6 +61,11 @@ class _Total:
         self.sum += after - before
         self.squares += after * after - before * before
 
+    def look(self) -> None:
+        """See whether more of it is allocated than ever before."""
+        if self.capacity and self.requested > self.peak * self.capacity:
+            self.peak = self.requested / self.capacity
+
     def share(self) -> float | None:
         return self.requested / self.capacity if self.capacity else None
 
@@ -101,6 +106,7 @@ class ResourceTotals:
             if amount > 0:
                 total.nodes -= 1
                 total.shift(held[name] / amount, 0.0)
+            total.look()
 
     def shift(
         self, now: float, node: str, requests: Mapping[str, float], sign: int, usage: float
@@ -116,8 +122,8 @@ class ResourceTotals:
                 total.advance(now)
             total.requested += amount
             total.used += amount * usage
-            if total.capacity and total.requested > total.peak * total.capacity:
-                total.peak = total.requested / total.capacity
+            if amount > 0:
+                total.look()
             room = offered.get(name, 0.0)
             before = held.get(name, 0.0)
             held[name] = before + amount
@@ -135,6 +141,10 @@ class ResourceTotals:
             if held.get(name, 0.0) + amount > offered.get(name, 0.0):
                 return False
         return True
+
+    def held_on(self, node: str) -> Mapping[str, float]:
+        """What the pods on a node ask for; nothing of one that is not there."""
+        return self._held.get(node, {})
 
     def fills(self) -> list[float]:
         """How full each node is: the largest part that is held of any of its resources."""

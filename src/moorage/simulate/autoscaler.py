@@ -1,7 +1,9 @@
 """A simple autoscaler: starts nodes for pods that wait, and ends those that stay empty.
 
 1. From time to time, while pods wait, those that fit on a node of some group are dealt out: first
-   to nodes that are starting, then to a new node of the group that costs least for the pod.
+   to nodes that are starting, or came so shortly before that pods may still back off, then to a
+   new node of the group that costs least for the pod. A pod that finds room at that very moment
+   does not wait.
 2. A node it has started, and that has held no pod for long enough, is ended.
 """
 
@@ -17,6 +19,7 @@ from moorage.api.taints import NO_EXECUTE, NO_SCHEDULE, find_untolerated
 from moorage.clock import VirtualClock
 from moorage.simulate.node_pool import NodePool, offered
 from moorage.simulate.pod_lifecycle import PodLifecycle
+from moorage.simulate.run_limits import SETTLED_SECONDS
 from moorage.simulate.scenario import NodeGroup, PricedNode, Scaling
 
 _EFFECTS: Final = (NO_SCHEDULE, NO_EXECUTE)
@@ -25,9 +28,17 @@ _EFFECTS: Final = (NO_SCHEDULE, NO_EXECUTE)
 class _Starting:
     """A node that is on its way, and the room on it that is not spoken for."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, due: float) -> None:
         self.node = node
-        self.room = offered(node)
+        self.due = due
+        self.room: dict[str, float] = {}
+        self.clear({})
+
+    def clear(self, held: Mapping[str, float]) -> None:
+        """Nobody has spoken for any of it, but for the pods that are there."""
+        self.room = {
+            name: amount - held.get(name, 0.0) for name, amount in offered(self.node).items()
+        }
 
     def take(self, requests: Mapping[str, float]) -> bool:
         if not _fits(requests, self.room):
@@ -52,13 +63,28 @@ class Autoscaler:
         self._empty_since: dict[str, float] = {}
         self._starting: dict[str, _Starting] = {}
         self._looking = False
+        self._due = 0.0
 
     def wake(self) -> None:
-        """Pods wait, or nodes are empty: look soon."""
+        """Pods wait: look soon."""
         if not self._looking:
-            self._looking = True
-            later = self._clock.now() + self._scaling.every_seconds
-            self._clock.call_at(later, self._look)
+            self._look_after(self._clock.now())
+
+    def _look_after(self, now: float) -> None:
+        """Look next when everything else of that moment has happened."""
+        self._looking = True
+        self._due = now + self._scaling.every_seconds
+        self._clock.call_at(math.nextafter(self._due, math.inf), self._look)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The nodes it has started, or is starting."""
+        return frozenset(self._alive)
+
+    @property
+    def most(self) -> int:
+        """How many nodes it may have at a time."""
+        return sum(group.most for group in self._scaling.groups)
 
     @property
     def may_help(self) -> bool:
@@ -67,14 +93,24 @@ class Autoscaler:
 
     def _look(self) -> None:
         self._looking = False
-        for name in [name for name in self._starting if name in self._pool.present]:
-            del self._starting[name]
+        self._forget_started()
         self._grow()
         self._shrink()
-        if self._pods.waiting or any(name in self._pool.present for name in self._alive):
-            self.wake()
+        if self._pods.waiting or self._alive:
+            self._look_after(self._due)
+
+    def _forget_started(self) -> None:
+        """Nodes that have been there for as long as a back-off lasts take nobody any more."""
+        pool = self._pool
+        for name, starting in list(self._starting.items()):
+            if name in pool.coming:
+                continue
+            if name not in pool.present or self._due - starting.due > SETTLED_SECONDS:
+                del self._starting[name]
 
     def _grow(self) -> None:
+        for name, starting in self._starting.items():
+            starting.clear(self._pool.held_on(name))
         for pod in self._pods.pending():
             requests = {name: float(amount) for name, amount in pod.requests.items() if amount}
             suited = (s for s in self._starting.values() if _suits(pod, s.node))
@@ -82,33 +118,38 @@ class Autoscaler:
                 continue
             chosen = self._choose(pod)
             if chosen is not None:
-                self._start(chosen).take(requests)
+                self._start(*chosen).take(requests)
 
-    def _choose(self, pod: Pod) -> int | None:
-        """The group whose node costs least for the part of it that the pod takes."""
-        best: tuple[float, int] | None = None
+    def _choose(self, pod: Pod) -> tuple[int, PricedNode] | None:
+        """The group whose next node costs least for the part of it that the pod takes."""
+        best: tuple[float, int, PricedNode] | None = None
         for index, group in enumerate(self._scaling.groups):
             alive = sum(each == index for each in self._alive.values())
-            cost = _cost(pod, group)
-            if alive < group.most and cost < math.inf and (best is None or cost < best[0]):
-                best = (cost, index)
-        return None if best is None else best[1]
+            sample = _next_that_suits(pod, group, self._started[index])
+            if alive >= group.most or sample is None:
+                continue
+            cost = _cost(pod, sample)
+            if cost < math.inf and (best is None or cost < best[0]):
+                best = (cost, index, sample)
+        return None if best is None else best[1:]
 
-    def _start(self, index: int) -> _Starting:
+    def _start(self, index: int, sample: PricedNode) -> _Starting:
         group = self._scaling.groups[index]
-        name = f"{group.sample.node.name}-auto-{self._started[index]}"
+        name = f"{group.name}-auto-{self._started[index]}"
         self._started[index] += 1
         self._alive[name] = index
-        node = _named(group.sample, name)
-        self._pool.join_later(node, group.start_seconds)
-        starting = self._starting[name] = _Starting(node.node)
+        node = _named(sample, name)
+        due = self._due + group.start_seconds
+        self._pool.join_at(due, node)
+        starting = self._starting[name] = _Starting(node.node, due)
         return starting
 
     def _shrink(self) -> None:
-        now = self._clock.now()
+        now = self._due
         for name in list(self._alive):
             if name not in self._pool.present:
-                if name not in self._starting:
+                self._empty_since.pop(name, None)
+                if name not in self._pool.coming:
                     del self._alive[name]
             elif self._pods.pods_on(name):
                 self._empty_since.pop(name, None)
@@ -117,11 +158,18 @@ class Autoscaler:
                 self._pool.leave(name)
 
 
-def _cost(pod: Pod, group: NodeGroup) -> float:
-    node, price = group.sample.node, group.sample.price_per_hour
+def _next_that_suits(pod: Pod, group: NodeGroup, started: int) -> PricedNode | None:
+    """The sample whose turn it is, or the first after it whose zone the pod may go to."""
+    turn = started % len(group.samples)
+    in_turn = (*group.samples[turn:], *group.samples[:turn])
+    return next((sample for sample in in_turn if _suits(pod, sample.node)), None)
+
+
+def _cost(pod: Pod, sample: PricedNode) -> float:
+    node, price = sample.node, sample.price_per_hour
     room = offered(node)
     requests = {name: float(amount) for name, amount in pod.requests.items() if amount}
-    if not (_suits(pod, node) and _fits(requests, room)):
+    if not _fits(requests, room):
         return math.inf
     part = max((amount / room[name] for name, amount in requests.items()), default=0.0)
     return price * max(part, 1e-6) if price else part

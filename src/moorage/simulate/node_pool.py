@@ -1,7 +1,8 @@
 """The nodes of a run: they fail and are repaired, are reclaimed, are started and ended."""
 
+import copy
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -17,7 +18,12 @@ from moorage.watch.api_resources import NODES
 
 
 class NodePool:
-    """Puts nodes in and takes them away. `coming` counts those that are certain to come yet."""
+    """Puts nodes in and takes them away.
+
+    `coming` names those that are certain to come yet, or to come again; `came` those that came
+    since it was cleared, and `came_again` says whether one of them did so twice. A node that comes
+    again is another one in `present`: what was to become of the one before does not befall it.
+    """
 
     def __init__(
         self,
@@ -34,7 +40,9 @@ class NodePool:
         self._pods = pods
         self._seed = seed
         self._start = start
-        self.coming = 0
+        self.coming: set[str] = set()
+        self.came: set[str] = set()
+        self.came_again = False
         self.present: dict[str, PricedNode] = {}
 
     def join_all(self, nodes: Iterable[PricedNode]) -> None:
@@ -48,7 +56,10 @@ class NodePool:
 
     def join(self, each: PricedNode) -> None:
         """A node is there, empty."""
+        each = copy.copy(each)
         node = each.node
+        self.came_again = self.came_again or node.name in self.came
+        self.came.add(node.name)
         self.present[node.name] = each
         self._server.put(NODES, node)
         price = each.price_per_hour
@@ -60,7 +71,17 @@ class NodePool:
             failures = each.failures
             self._in(rng.expovariate(1 / failures.mean_seconds), each, lambda: self._fail(each))
         if each.spot is not None and each.spot.mean_seconds is not None:
-            self._in(rng.expovariate(1 / each.spot.mean_seconds), each, lambda: self.reclaim(each))
+            mean = each.spot.mean_seconds
+            self._in(rng.expovariate(1 / mean), each, lambda: self._reclaim(each))
+
+    def forget_who_came(self) -> None:
+        """Something has changed since: nodes that come again may be of use again."""
+        self.came.clear()
+        self.came_again = False
+
+    def held_on(self, name: str) -> Mapping[str, float]:
+        """What the pods on a node ask for."""
+        return self._meter.totals.held_on(name)
 
     def leave(self, name: str) -> None:
         """A node that holds no pods is gone."""
@@ -68,21 +89,21 @@ class NodePool:
         self._server.remove(NODES, name)
         self._meter.node_left(self._clock.now(), name)
 
-    def join_later(self, each: PricedNode, seconds: float) -> None:
-        """A node will be there after so long."""
-        self.coming += 1
+    def join_at(self, when: float, each: PricedNode) -> None:
+        """A node will be there at that time."""
+        self.coming.add(each.node.name)
 
         def arrive() -> None:
-            self.coming -= 1
+            self.coming.remove(each.node.name)
             self.join(each)
 
-        self._clock.call_at(self._clock.now() + seconds, arrive)
+        self._clock.call_at(when, arrive)
 
-    def reclaim(self, each: PricedNode) -> None:
+    def _reclaim(self, each: PricedNode) -> None:
         """Give notice: cordon the node, stop its pods, and take it away when notice is over."""
         spot, name = each.spot or Spot(), each.node.name
-        if self.present.get(name) is not each:
-            return
+        if spot.replace_seconds is not None:
+            self.coming.add(name)
         spec = msgspec.structs.replace(each.node.spec, unschedulable=True)
         self._server.put(NODES, msgspec.structs.replace(each.node, spec=spec))
         self._pods.drain(name, spot.notice_seconds)
@@ -98,7 +119,7 @@ class NodePool:
         self._pods.lose_node(each.node.name, evict_seconds)
         self.leave(each.node.name)
         if again_seconds is not None:
-            self.join_later(each, again_seconds)
+            self.join_at(self._clock.now() + again_seconds, each)
 
     def _in(self, seconds: float, each: PricedNode, action: Callable[[], None]) -> None:
         """Do something to a node after so long, if it is still the one there."""
@@ -114,13 +135,18 @@ class NodePool:
             {storm for each in nodes if each.spot is not None for storm in each.spot.storms},
             key=lambda storm: (storm.at_seconds, storm.share),
         ):
-            struck = [e for e in nodes if e.spot is not None and each_storm in e.spot.storms]
+            struck = [
+                each.node.name
+                for each in nodes
+                if each.spot is not None and each_storm in each.spot.storms
+            ]
             rng = random.Random(f"{self._seed}/storm/{each_storm.at_seconds}")
             chosen = rng.sample(struck, round(each_storm.share * len(struck)))
 
-            def strike(chosen: list[PricedNode] = chosen) -> None:
-                for each in chosen:
-                    self.reclaim(each)
+            def strike(chosen: list[str] = chosen) -> None:
+                for name in chosen:
+                    if name in self.present:
+                        self._reclaim(self.present[name])
 
             self._clock.call_at(self._start + each_storm.at_seconds, strike)
 

@@ -31,7 +31,7 @@ def _nothing() -> None:
 class _Job:
     """A pod of the scenario, in whichever of its incarnations."""
 
-    __slots__ = ("arrival", "done", "end", "incarnation", "key", "node", "since")
+    __slots__ = ("arrival", "done", "end", "incarnation", "key", "node", "since", "was_placed")
 
     def __init__(self, arrival: Arrival) -> None:
         self.arrival = arrival
@@ -41,6 +41,7 @@ class _Job:
         """Seconds of work that will not have to be done again."""
         self.node = ""
         self.since = 0.0
+        self.was_placed = False
         self.end: VirtualCall | None = None
 
 
@@ -49,7 +50,9 @@ class PodLifecycle:
 
     `waiting` counts pods that have no node, `finite` those on nodes that will end by themselves,
     `returning` those that were stopped and are to come again, `departures` those that will not be
-    wanted any more at some time. `pod_waits` is told when one waits.
+    wanted any more at some time. `news` counts what leads somewhere: pods that end or depart, and
+    placements, but for those of pods that run for ever and come again. `pod_waits` is told when one
+    waits.
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class PodLifecycle:
         self._jobs: dict[str, _Job] = {}
         self._on_node: dict[str, dict[str, _Job]] = {}
         self._groups: dict[str, int] = {}
-        self.placed = 0
+        self.news = 0
         self._pending: dict[str, _Job] = {}
         self.finite = 0
         self.returning = 0
@@ -112,6 +115,7 @@ class PodLifecycle:
         job = self._jobs.pop(key, None)
         if job is None:
             return
+        self.news += 1
         if job.node:
             self._take_off(job)
         self._pending.pop(key, None)
@@ -122,15 +126,16 @@ class PodLifecycle:
     def bound(self, pod: Pod) -> None:
         """A pod was assigned to a node: it runs, if the kubelet admits it."""
         job, now = self._jobs[pod.key], self._clock.now()
-        if not self._meter.totals.has_room(pod.spec.node_name, job.arrival.template.requests):
+        if not self._meter.has_room(pod.spec.node_name, job.arrival.template.requests):
             self._reject(job, pod)
             return
         job.node, job.since = pod.spec.node_name, now
         self._pending.pop(job.key, None)
-        self.placed += 1
         self._meter.pod_placed(now, job.key, job.node)
         self._on_node.setdefault(job.node, {})[job.key] = job
         duration = job.arrival.duration
+        self.news += duration is not None or not job.was_placed
+        job.was_placed = True
         if duration is not None:
             self.finite += 1
             left = max(0.0, duration - job.done)
@@ -183,6 +188,7 @@ class PodLifecycle:
             self._create_again(job)
 
     def _complete(self, job: _Job) -> None:
+        self.news += 1
         del self._jobs[job.key]
         self._take_off(job)
         self._meter.pod_completed(self._clock.now(), job.key)

@@ -40,9 +40,13 @@ class PricedNode(msgspec.Struct, frozen=True):
 
 
 class NodeGroup(msgspec.Struct, frozen=True):
-    """Nodes that can be started: what each is like, how many at most, how long it takes."""
+    """Nodes that can be started: how many at most, and how long it takes.
 
-    sample: PricedNode
+    What they are like are `samples`, one for each zone, taken in turn.
+    """
+
+    name: str
+    samples: tuple[PricedNode, ...]
     most: int
     start_seconds: float
 

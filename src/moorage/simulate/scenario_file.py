@@ -1,7 +1,9 @@
 """Scenario files: read, checked as configuration is, and made into a scenario."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -116,12 +118,16 @@ class _Builder:
             ],
         )
         nodes = [*self._nodes(), *manifests.nodes]
+        self._refuse_twins("node", (each.node.name for each in nodes))
         scaling = self._scaling()
         if not nodes and scaling is None:
             raise InputError([f"{self._file}: no nodes: a cluster without nodes runs nothing"])
         self._report.raise_problems()
         sources = tuple(self._sources(nodes, manifests.arrivals))
         self._report.raise_problems()
+        fixed = (each for each in sources if isinstance(each, FixedArrivals))
+        listed = chain.from_iterable(each.arrivals(0) for each in fixed)
+        self._refuse_twins("pod", (f"{each.template.namespace}/{each.name}" for each in listed))
         targets = KpiSettings(
             slo_wait_seconds=config.kpis.wait_target_seconds, max_skew=config.kpis.max_skew
         )
@@ -143,6 +149,13 @@ class _Builder:
             is_plain=self._is_plain(manifests.objects),
         )
         return _with_kpis(made, targets)
+
+    def _refuse_twins(self, what: str, names: Iterable[str]) -> None:
+        twins = [name for name, count in Counter(names).items() if count > 1]
+        if twins:
+            others = f", and {len(twins) - 1} more" if len(twins) > 1 else ""
+            problem = f"{what} {twins[0]} is there twice{others}: names are unique"
+            raise InputError([f"{self._file}: {problem}"])
 
     def _is_plain(self, objects: Sequence[object]) -> bool:
         """Whether pods are all of one priority, without gangs, and refer to no other objects."""
@@ -228,8 +241,12 @@ class _Builder:
         groups = []
         for i, shape in enumerate(given.nodes):
             path = ("cluster", "autoscaler", "nodes", i)
-            samples = scenario_shapes.make_nodes(shape, self._shares_gpus, self._report, path)
-            groups += [NodeGroup(each, shape.most, shape.start_seconds) for each in samples[:1]]
+            if shape.spot is not None and shape.spot.storms:
+                problem = "strike nodes that are there from the start: those of cluster.nodes"
+                self._report.problem((*path, "spot", "storms"), problem)
+            each = msgspec.structs.replace(shape, count=max(1, len(shape.zones)))
+            samples = scenario_shapes.make_nodes(each, self._shares_gpus, self._report, path)
+            groups.append(NodeGroup(shape.name, tuple(samples), shape.most, shape.start_seconds))
         return Scaling(tuple(groups), given.every_seconds, given.idle_seconds)
 
     def _template(self, shape: PodShape, path: tuple[str | int, ...]) -> Any:

@@ -232,15 +232,17 @@ class _Run:
     async def _until_over(self) -> str:
         """Return when all that can happen has happened; why, where pods were given up."""
         await self._arriving.wait()
-        pods, patience, quiet = self._pods, _PATIENCE, 0
+        pods, news, patience, quiet = self._pods, -1, _PATIENCE, 0
         while pods.finite or pods.waiting or pods.returning or pods.departures:
             if pods.finite:
-                patience = _PATIENCE
                 await pods.until_drained()
                 continue
-            placed, attempts = pods.placed, self._meter.attempts
+            if news != pods.news:
+                news, patience, quiet = pods.news, _PATIENCE, 0
+                self._nodes.forget_who_came()
+            attempts = self._meter.attempts
             await self._clock.sleep(SETTLED_SECONDS)
-            if placed != pods.placed or self._help_is_near():
+            if news != pods.news or self._help_is_near():
                 patience, quiet = _PATIENCE, 0
                 continue
             patience -= 1
@@ -251,16 +253,21 @@ class _Run:
 
     def _view(self) -> None:
         """See how full each node is."""
-        fills = self._meter.totals.fills()
+        fills = self._meter.fills()
         if len(fills) <= _MOST_VIEWED:
             self._views.append((self._clock.now() - START, tuple(fills)))
 
     def _help_is_near(self) -> bool:
-        """Whether pods or nodes are certain to come yet."""
-        scaler = self._scaler
-        pods = self._pods
-        coming = pods.returning or pods.departures or self._nodes.coming
-        return bool(coming or (scaler is not None and scaler.may_help))
+        """Whether pods or nodes are certain to come yet that have not come in vain before."""
+        pods, nodes, scaler = self._pods, self._nodes, self._scaler
+        own = frozenset() if scaler is None else scaler.names
+        if pods.departures or nodes.coming - nodes.came - own:
+            return True
+        most = len(nodes.present) + (0 if scaler is None else scaler.most)
+        if nodes.came_again or len(nodes.came) > most:
+            return False
+        starting = nodes.coming & own - nodes.came
+        return bool(pods.returning or starting or (scaler is not None and scaler.may_help))
 
     def _next_arrival(self) -> None:
         """Let everybody come whose time it is, and see to it that the next does."""

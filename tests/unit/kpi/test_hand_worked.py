@@ -222,6 +222,67 @@ def test_a_pod_that_is_withdrawn_neither_ends_nor_is_evicted() -> None:
     assert (found.finished, found.evictions, found.allocation) == (0, 0, {"cpu": 0.5})
 
 
+def test_what_becomes_of_nodes_after_the_last_pod_is_no_part_of_the_run() -> None:
+    """2 of 8 cpu for 10 s at 2 x 3600 an hour; that n1 goes and n3 comes is later."""
+    meter = Meter(KpiSettings(sample_seconds=5.0), 0.0)
+    meter.node_joined(0.0, "n1", {"cpu": 4.0}, 3600.0)
+    meter.node_joined(0.0, "n2", {"cpu": 4.0}, 3600.0)
+    meter.pod_arrived(0.0, "p", facts("t", 2))
+    meter.pod_placed(0.0, "p", "n1")
+    meter.pod_completed(10.0, "p")
+    meter.node_left(30.0, "n1")
+    meter.node_joined(50.0, "n3", {"cpu": 4.0}, 3600.0)
+
+    found = summarize(meter)
+
+    assert (found.makespan_s, found.cost_provisioned) == (10.0, 20.0)
+    assert (found.allocation, found.balance) == ({"cpu": 0.25}, {"cpu": 0.75})
+    assert [time for time, _ in meter.samples.points] == [0.0, 5.0, 10.0]
+
+
+def test_what_becomes_of_nodes_counts_from_when_it_was() -> None:
+    """4 cpu for 2 s, 8 for 3 s, 4 for 5 s: 52 cpu-seconds, of which 20 are asked for."""
+    meter = Meter(KpiSettings(), 0.0)
+    meter.node_joined(0.0, "n1", {"cpu": 4.0}, 3600.0)
+    meter.pod_arrived(0.0, "p", facts("t", 2))
+    meter.pod_placed(0.0, "p", "n1")
+    meter.node_joined(2.0, "n2", {"cpu": 4.0}, 3600.0)
+    meter.node_left(5.0, "n2")
+
+    assert not meter.has_room("n2", {"cpu": 1.0})
+
+    meter.pod_completed(10.0, "p")
+    found = summarize(meter)
+
+    assert found.allocation["cpu"] == pytest.approx(20 / 52)
+    assert found.cost_provisioned == 13.0
+
+
+def test_the_peak_may_come_when_an_empty_node_goes() -> None:
+    meter = Meter(KpiSettings(), 0.0)
+    for name in ("n1", "n2"):
+        meter.node_joined(0.0, name, {"cpu": 4.0})
+    meter.pod_arrived(0.0, "p", facts("t", 4))
+    meter.pod_placed(0.0, "p", "n1")
+    meter.node_left(5.0, "n2")
+    meter.settled(10.0)
+
+    found = summarize(meter)
+
+    assert (found.allocation_peak, found.allocation_end) == ({"cpu": 1.0}, {"cpu": 1.0})
+
+
+def test_a_run_ends_with_a_pod_that_is_withdrawn_while_it_waits() -> None:
+    meter = Meter(KpiSettings(), 0.0)
+    meter.node_joined(0.0, "n", {"cpu": 4.0}, 3600.0)
+    meter.pod_arrived(0.0, "p", facts("t", 8))
+    meter.pod_withdrawn(5.0, "p")
+
+    found = summarize(meter)
+
+    assert (found.makespan_s, found.cost_provisioned) == (5.0, 5.0)
+
+
 def test_a_run_without_length_is_worth_what_it_ends_with() -> None:
     meter = Meter(KpiSettings(), 7.0)
     meter.node_joined(0.0, "n", {"cpu": 4.0}, 1.0)

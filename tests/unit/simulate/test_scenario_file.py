@@ -202,12 +202,113 @@ def test_an_autoscaler_starts_nodes_for_pods_that_wait_and_ends_them(tmp_path: P
     assert found["cost"] == pytest.approx(2 * 430 / 1000, abs=0.02)
 
 
+def test_an_autoscaler_starts_no_node_for_pods_that_one_is_starting_for(tmp_path: Path) -> None:
+    """One for both, there from 70 to 200 s, though they back off until 74; it looks every 10 s."""
+    group = {"name": "auto", "cpu": "4", "pricePerHour": 3600, "startSeconds": 60}
+    cluster = {"autoscaler": {"nodes": [group], "everySeconds": 10}}
+    found = kpis(written(tmp_path, cluster=cluster, arrivals=replicas((0, 2), (200, 0))))
+
+    assert (found["wait_s"]["max"], found["cost_provisioned"]) == (74.0, 130.0)
+
+
+def test_an_autoscaler_starts_no_node_for_pods_that_find_room(tmp_path: Path) -> None:
+    """One pod fills n until 10 s, when the autoscaler looks, and the other takes its place."""
+    node = {**NODE, "count": 1, "pricePerHour": 3600}
+    cluster = {"nodes": [node], "autoscaler": {"nodes": [{**node, "name": "x"}]}}
+    arrivals = replicas((0, 1), (10, 0), name="first", cpu="4")
+    arrivals["deployments"] += replicas((0, 1), (200, 0), cpu="4")["deployments"]
+    found = kpis(written(tmp_path, cluster=cluster, arrivals=arrivals))
+
+    assert found["cost_provisioned"] == 200.0
+
+
 def test_an_autoscaler_starts_no_more_than_it_may(tmp_path: Path) -> None:
     group = {**NODE, "name": "auto", "most": 1, "startSeconds": 10}
     cluster = {"autoscaler": {"nodes": [group]}}
     found = kpis(written(tmp_path, cluster=cluster, arrivals=replicas((0, 4))))
 
     assert (found["never_placed"], found["nodes_used"]) == (2, 1)
+
+
+def test_a_node_that_comes_again_is_one_of_those_an_autoscaler_may_have(tmp_path: Path) -> None:
+    """A pod fills a node: no more of them are there than pods, whatever fails and is repaired."""
+    failures = {"meanSeconds": 40, "repairSeconds": 10, "evictSeconds": 0}
+    group = {"name": "auto", "cpu": "4", "most": 2, "startSeconds": 10, "failures": failures}
+    cluster = {"autoscaler": {"nodes": [group], "idleSeconds": 15, "everySeconds": 5}}
+    arrivals = replicas((0, 6), (1000, 0), cpu="4")
+    found = run_scenario(written(tmp_path, cluster=cluster, arrivals=arrivals), KUBE, 1)
+
+    assert found.kpis["evictions"] > 10
+    assert max(moment.nodes for _, moment in found.curve) == 2
+
+
+def test_an_autoscaler_deals_its_nodes_out_over_zones(tmp_path: Path) -> None:
+    group = {"name": "auto", "cpu": "4", "zones": ["a", "b"], "startSeconds": 10}
+    cluster = {"autoscaler": {"nodes": [group]}}
+    labels = {"app": "web"}
+    found = written(tmp_path, cluster=cluster, arrivals=replicas((0, 2), cpu="4", labels=labels))
+
+    assert kpis(found)["spread_kept"] == 1.0
+
+
+def test_a_pod_may_choose_the_zone_of_a_node_that_is_started(tmp_path: Path) -> None:
+    group = {"name": "auto", "cpu": "4", "zones": ["a", "b"], "startSeconds": 10}
+    cluster = {"autoscaler": {"nodes": [group]}}
+    in_b = {"topology.kubernetes.io/zone": "b"}
+    found = kpis(written(tmp_path, cluster=cluster, arrivals=replicas((0, 2), nodeSelector=in_b)))
+
+    assert (found["never_placed"], found["nodes_used"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        pytest.param(
+            {"nodes": [{**NODE, "failures": {"meanSeconds": 20, "repairSeconds": 3600}}]},
+            id="nodes come again that are too small",
+        ),
+        pytest.param(
+            {"nodes": [NODE], "autoscaler": {"idleSeconds": 5, "nodes": [{**NODE, "name": "x"}]}},
+            id="nodes are started that the scheduler does not choose",
+        ),
+    ],
+)
+def test_a_run_ends_where_nodes_come_in_vain(tmp_path: Path, cluster: dict[str, Any]) -> None:
+    """A pod of six cpu never fits; one of a taint that the autoscaler sees, but not its profile."""
+    config = tmp_path / "picky.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles:\n- pluginConfig:\n  - name: NodeAffinity\n    args: {addedAffinity: {"
+        "requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: "
+        "[{key: kubernetes.io/hostname, operator: In, values: [n-0, n-1]}]}]}}}\n"
+    )
+    too_large = replicas((0, 1), (5, 0), name="small", cpu="1")
+    asked = "4" if "autoscaler" in cluster else "6"
+    too_large["deployments"] += replicas((0, 3), cpu=asked)["deployments"]
+    found = written(tmp_path, cluster=cluster, arrivals=too_large)
+
+    result = run_scenario(found, read_candidates([str(config)])[0], 1)
+
+    assert result.gave_up.endswith("and nothing will change that")
+
+
+def test_a_node_that_is_to_be_replaced_is_waited_for(tmp_path: Path) -> None:
+    """It is reclaimed after 100 s, goes 300 s later, and another is there 600 s after that."""
+    more = replicas((0, 1), (120, 0), name="q", cpu="1")
+    more["deployments"] += replicas((0, 1))["deployments"]
+    cluster = spot(noticeSeconds=300, replaceSeconds=600)
+    found = kpis(written(tmp_path, cluster=cluster, arrivals=more))
+
+    assert (found["evictions"], found["makespan_s"]) == (2, pytest.approx(1000, abs=12))
+
+
+def test_what_was_to_become_of_a_node_does_not_befall_the_next(tmp_path: Path) -> None:
+    """Reclaimed at 100 and at 150 with 100 s of notice, it is lost once, and back at 200."""
+    storms = [{"atSeconds": 100}, {"atSeconds": 150}]
+    cluster = spot(storms=storms, noticeSeconds=100, replaceSeconds=0)
+    found = kpis(written(tmp_path, cluster=cluster, arrivals=replicas((0, 1), (400, 0))))
+
+    assert (found["evictions"], found["makespan_s"]) == (1, 400.0)
 
 
 def test_a_kubelet_refuses_what_its_node_has_no_room_for(tmp_path: Path) -> None:
@@ -288,6 +389,13 @@ def test_two_schedulers_share_a_cluster(tmp_path: Path) -> None:
         pytest.param({"arrivals": replicas((-1, 1))}, "expected a number >= 0", id="before time"),
         pytest.param({"arrivals": replicas((0, 1), cpu="x")}, "is not a quantity", id="quantity"),
         pytest.param({"start": "soon"}, "not a time", id="start"),
+        pytest.param({"arrivals": {"deployments": replicas((0, 1))["deployments"] * 2}},
+                     "pod default/p-0 is there twice", id="two pods of one name"),
+        pytest.param({"cluster": {"nodes": [NODE, {**NODE, "name": "n-1", "count": 1}]}},
+                     "node n-1 is there twice", id="two nodes of one name"),
+        pytest.param({"cluster": {"autoscaler": {"nodes": [
+                        {**NODE, "spot": {"storms": [{"atSeconds": 1}]}}]}}},
+                     "cluster.autoscaler.nodes[0].spot.storms: strike nodes", id="storm"),
         pytest.param({"apiVersion": "v2"}, "Unsupported value", id="version"),
         pytest.param({"cluster": {"nodes": [{**NODE, "taints": ["a"]}]}},
                      "cluster.nodes[0].taints", id="taint"),
