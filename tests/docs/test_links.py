@@ -36,3 +36,10 @@ def test_every_anchor_that_a_page_links_to_is_there(page: Path) -> None:
     ]
 
     assert missing == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    linked = {(ROOT / to).resolve() for to in LINK.findall((ROOT / "README.md").read_text())}
+    pages = sorted((ROOT / "docs").glob("*.md"))
+
+    assert [page.name for page in pages if page not in linked] == []
