@@ -1,4 +1,4 @@
-# Upstream's scheduler_perf on a real API server, with both schedulers; docs/performance.md.
+# Upstream's scheduler_perf on a real API server, with both schedulers; docs/scheduler-perf.md.
 # make bench-perf CASE='a regular expression' LABELS='integration-test performance' NODES_MAX=5000 PODS_MAX=12000 \
 #     MINUTES=30 RESUME=1 MEASURED_PODS=2000 SCHEDULER=moorage
 LABELS    ?= integration-test performance

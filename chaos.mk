@@ -1,4 +1,4 @@
-# Two replicas on a real API server while everything goes wrong, from a seed; docs/operations.md.
+# Two replicas on a real API server while everything goes wrong, from a seed; docs/robustness.md.
 CHAOS_SECONDS ?= 40
 PARALLEL      ?= 1
 

@@ -1,4 +1,4 @@
-# moorage run under load for long, and whether anything grows; docs/operations.md.
+# moorage run under load for long, and whether anything grows; docs/robustness.md.
 SOAK    ?= churn
 MINUTES ?=
 

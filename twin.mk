@@ -1,4 +1,4 @@
-# Two replicas in virtual time while everything goes wrong, from a seed; docs/operations.md.
+# Two replicas in virtual time while everything goes wrong, from a seed; docs/robustness.md.
 FAULT_STEPS ?= 0
 
 .PHONY: twin twin-mutants

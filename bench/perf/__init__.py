@@ -7,6 +7,7 @@
 beside them. `operations` carries out a workload's operations through `client` and `devices`,
 `throughput` counts as upstream does, `attempts` reads the histogram of attempts. `schedulers`
 starts one of the two, `run` runs one workload with it, `ceiling` measures what the API server
-bears, and `report` writes the tables to docs/performance.md. `plan` says what comes first, `kept`
-what need not be measured again, and `contention` whether others had use of the machine.
+bears, and `report` writes the tables to docs/scheduler-perf.md and their summary to
+docs/performance.md. `plan` says what comes first, `kept` what need not be measured again, and
+`contention` whether others had use of the machine.
 """

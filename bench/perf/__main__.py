@@ -20,7 +20,8 @@ from bench.perf.schedulers import BIND_ONLY, SCHEDULERS
 from moorage import __version__
 from tests.integration.control_plane import MISSING, assets
 
-PAGE = module.ROOT / "docs" / "performance.md"
+PAGE = module.ROOT / "docs" / "scheduler-perf.md"
+SUMMARY = module.ROOT / "docs" / "performance.md"
 
 
 def main() -> int:
@@ -47,6 +48,7 @@ def main() -> int:
     failed, left = _run_all(programs, chosen, given, raw)
     if given.write:
         report.write(PAGE, _page())
+        report.write(SUMMARY, _summary())
     done = len(chosen) - len(failed) - len(left)
     print(f"{done} of {len(chosen)} workloads carried out")
     print("".join(f"  failed: {key}\n" for key in failed), end="")
@@ -96,7 +98,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one workload")
     parser.add_argument("--profile", default="", help="write Moorage's profile to this file")
     parser.add_argument("--no-ceiling", dest="ceiling", action="store_false")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="write docs/scheduler-perf.md and the summary of it in docs/performance.md",
+    )
     parser.add_argument(
         "--resume", action="store_true", help="leave out what was measured before, undisturbed"
     )
@@ -198,46 +204,52 @@ def _figures(outcome: run.Outcome) -> dict[str, Any]:
     return {**throughput, **rest}
 
 
+def _rows() -> list[dict[str, Any]]:
+    return sorted(kept.rows(), key=lambda row: (row["topic"], row["case"]))
+
+
+def _summary() -> list[str]:
+    """What of the page a reader of docs/performance.md is told."""
+    rows = _rows()
+    return [*report.summary_table(rows), "", report.verdict(rows), "", _provenance(rows)]
+
+
 def _page() -> list[str]:
-    rows = sorted(kept.rows(), key=lambda row: (row["topic"], row["case"]))
-    lines = [
-        f"{report.provenance(rows)}: Kubernetes {module.version()}, Moorage {__version__}, Python "
-        f"{platform.python_version()}; etcd, kube-apiserver and the workload share the machine."
-        + _limits(rows),
-        "",
-    ]
-    for table in (report.table(rows), report.small_table(rows)):
-        lines += [*table, ""] if len(table) > 2 else []
-    said = report.verdict(rows)
-    lines += [said, ""] if said else []
+    rows = _rows()
+    lines = [_provenance(rows), "", report.verdict(rows), "", *report.tables(rows)]
+    small = report.small_table(rows)
+    if len(small) > 2:
+        lines += [f"### Fewer than {report.ENOUGH} pods", "", *small, ""]
     busy = report.carried_out(rows)
     if busy:
-        lines += [
-            f"{len(busy)} more workloads were carried out by both while the machine was busy with "
-            "other work. Of those only the CPU is told, where there were enough pods.",
-            "",
-        ]
+        lines += ["### While the machine was busy", "", _busy(busy), ""]
         table = report.busy_table(rows)
         lines += [*table, ""] if len(table) > 2 else []
-    told = report.faults(rows)
-    if told:
-        lines += ["Not carried out:", "", *told, ""]
+    failed = report.faults(rows)
+    if failed:
+        lines += ["### Not carried out", "", *failed, ""]
     return lines
 
 
-def _limits(rows: list[dict[str, Any]]) -> str:
-    """What the API server bore in the runs of these rows."""
-    bindings = [row["raw"] for row in rows if row.get("raw")]
-    if not bindings:
-        return ""
+def _busy(cases: list[str]) -> str:
     return (
-        f" The API server alone binds {_range(bindings)} pods per second "
-        "that are there already. *bind-only* is the same workload with a scheduler that decides "
-        "nothing: it binds each pod to the next node as it comes, and tells of it; where that node "
-        "is full, pods of less priority leave first, as if preempted. The limit is "
-        "what nobody could exceed who cost nothing at all: so many pods per second, and API "
-        "server, etcd and workload alone would need every core for as long as the run was, by the "
-        "CPU that they have used for each."
+        f"{len(cases)} more workloads were carried out by both while the machine was busy with "
+        "other work. Of those only the CPU is given, and only where there were enough pods."
+    )
+
+
+def _provenance(rows: list[dict[str, Any]]) -> str:
+    """When, where and of what the figures are."""
+    bindings = [row["raw"] for row in rows if row.get("raw")]
+    bears = (
+        f" The API server alone binds {_range(bindings)} existing pods per second."
+        if bindings
+        else ""
+    )
+    return (
+        f"Measured {report.provenance(rows)}. Kubernetes {module.version()}, Moorage "
+        f"{__version__}, Python {platform.python_version()}. etcd, kube-apiserver and the workload "
+        f"share the machine.{bears}"
     )
 
 

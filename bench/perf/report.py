@@ -1,10 +1,12 @@
-"""The tables of upstream's cases in docs/performance.md."""
+"""The tables of upstream's cases in docs/scheduler-perf.md, and their summary in performance.md."""
 
 import os
 import platform
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from statistics import median
 from string import ascii_uppercase
 from typing import Any, Final
 
@@ -14,6 +16,10 @@ HEAD: Final = (
     "| case | nodes, pods | kube-scheduler pods/s | Moorage pods/s | ratio "
     "| of bind-only | of the limit | CPU ms/pod | attempts/pod | average, p50, p90, p99 of samples "
     "| attempt p99 ms | MB | upstream's threshold |"
+)
+SUMMARY_HEAD: Final = (
+    "| topic | workloads | times as fast: least, median, most "
+    "| CPU per pod, of kube-scheduler's: least, median, most |"
 )
 SMALL_HEAD: Final = "| case | nodes, pods | pods/s of both | CPU ms/pod | MB |"
 BUSY_HEAD: Final = "| case | nodes, pods | CPU ms/pod of both | kube-scheduler's of Moorage's |"
@@ -35,9 +41,22 @@ Row = dict[str, Any]
 def table(rows: Iterable[Row]) -> list[str]:
     """Workloads with enough pods to compare how fast both are."""
     rows = list(rows)
-    marks = _marks(rows)
-    lines = [HEAD, "|" + "---|" * 13]
-    return lines + [_line(row, marks) for row in rows if _is_told(row) and _is_large(row)]
+    return _table(_compared(rows), _marks(rows))
+
+
+def tables(rows: Iterable[Row]) -> list[str]:
+    """The same, with a table for each topic under its heading."""
+    rows = list(rows)
+    lines: list[str] = []
+    for topic, group in _topics(rows):
+        lines += [f"### {topic}", "", *_table(group, _marks(rows)), ""]
+    return lines
+
+
+def summary_table(rows: Iterable[Row]) -> list[str]:
+    """A line for each topic: how many times as fast Moorage is, and its part of the CPU."""
+    lines = [SUMMARY_HEAD, "|" + "---|" * 4]
+    return lines + [_summary_line(topic, group) for topic, group in _topics(rows)]
 
 
 def small_table(rows: Iterable[Row]) -> list[str]:
@@ -55,7 +74,7 @@ def busy_table(rows: Iterable[Row]) -> list[str]:
 
 def verdict(rows: Iterable[Row]) -> str:
     """How many of the large workloads are fast enough, and cost half."""
-    told = [row for row in rows if _is_told(row) and _is_large(row)]
+    told = _compared(rows)
     if not told:
         return ""
     twice = sum(ratio(row) >= 2 for row in told)
@@ -126,6 +145,12 @@ def cpu_ratio(row: Row) -> float:
     return float(peer / ours) if ours else 0.0
 
 
+def cpu_share(row: Row) -> float:
+    """What a pod costs Moorage, as a part of what it costs kube-scheduler."""
+    peer, ours = (row[name]["cpu_per_pod"] for name in SCHEDULERS)
+    return float(ours / peer) if peer else 0.0
+
+
 def limit(row: Row) -> float:
     """Pods per second at which all others need every core; 0 where that was not measured."""
     rest = [row[name].get("rest_per_pod", 0.0) for name in SCHEDULERS]
@@ -170,6 +195,33 @@ def ran_beside_others(row: Row, scheduler: str) -> bool:
     """Whether others used much of the machine meanwhile, and the run did not go before them."""
     others = row.get(scheduler, {}).get("others", 0.0)
     return float(others) > MOST_OTHERS and row.get("nice", 0) > FIRST
+
+
+def _compared(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if _is_told(row) and _is_large(row)]
+
+
+def _topics(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    """Upstream's folders, each with the workloads that are compared."""
+
+    def topic(row: Row) -> str:
+        return str(row["topic"])
+
+    found = sorted(_compared(rows), key=topic)
+    return [(name, list(group)) for name, group in groupby(found, topic)]
+
+
+def _table(rows: Iterable[Row], marks: Mapping[str, str]) -> list[str]:
+    return [HEAD, "|" + "---|" * 13, *(_line(row, marks) for row in rows)]
+
+
+def _summary_line(topic: str, rows: Sequence[Row]) -> str:
+    def spread(figures: Sequence[float], shown: Callable[[float], str]) -> str:
+        return ", ".join(shown(of(figures)) for of in (min, median, max))
+
+    fast = spread([ratio(row) for row in rows], lambda times: f"{times:.1f}")
+    cpu = spread([cpu_share(row) for row in rows], lambda part: f"{part:.0%}")
+    return f"| {topic} | {len(rows)} | {fast} | {cpu} |"
 
 
 def _is_told(row: Row) -> bool:

@@ -19,12 +19,21 @@ def shown() -> list[str]:
     return [line.removesuffix(" ...").strip() for line in block.splitlines() if line != "..."]
 
 
-def test_the_readme_quotes_the_demo() -> None:
+def demo() -> str:
     command = ["simulate", str(DEMO / "cluster"), str(DEMO / "workloads"), "--seed", "7"]
     rules = ["--config", str(DEMO / "scheduler.yaml"), "--plugin", str(DEMO / "quiet_nodes.py")]
     told = CliRunner().invoke(main, [*command, *rules], env={"COLUMNS": "200"})
 
     assert told.exit_code == 0, told.output
-    lines = shown()
+    return told.output
+
+
+def test_the_readme_quotes_the_demo() -> None:
+    told, lines = demo(), shown()
+
     assert len(lines) > 5
-    assert [line for line in lines if line not in told.output] == []
+    assert [line for line in lines if line not in told] == []
+
+
+def test_the_demo_begins_with_its_pods_and_no_warning() -> None:
+    assert demo().startswith("Pods")

@@ -4,14 +4,16 @@ import asyncio
 
 import pytest
 
+from bench.perf import kept, report, throughput
 from bench.perf import pods as pods_module
-from bench.perf import report, throughput
 from bench.perf.attempts import Histogram
 from bench.perf.barrier import Barrier
 from bench.perf.pods import Pods
 from bench.perf.throughput import Collector
 from bench.perf.ticker import Ticker
 from moorage.testing import pod
+
+PAGES = ("performance.md", "scheduler-perf.md")
 
 
 def _collector() -> Collector:
@@ -135,6 +137,41 @@ def test_a_page_says_when_and_on_what_its_figures_were_measured() -> None:
     (line,) = report.table([mixed])[2:]
     assert line.startswith(f"| {mixed['case']} B |")
     assert report.provenance([ROW]) == "undated"
+
+
+def test_each_topic_has_a_table_of_its_own() -> None:
+    volumes = {**ROW, "topic": "volumes", "case": "SchedulingSecrets/5Nodes"}
+    few = {**ROW, "topic": "starvation", "moorage": {**FIGURES, "pods": 5}}
+
+    lines = report.tables([volumes, few, {**ROW, "topic": "affinity"}])
+
+    assert [line for line in lines if line.startswith("### ")] == ["### affinity", "### volumes"]
+    assert lines[lines.index("### volumes") + 4].startswith("| SchedulingSecrets/5Nodes |")
+
+
+def test_the_summary_says_of_each_topic_how_far_its_workloads_lie_apart() -> None:
+    def row(topic: str, overall: float, cpu: float) -> report.Row:
+        return {
+            **ROW,
+            "topic": topic,
+            "moorage": {**FIGURES, "overall": overall, "cpu_per_pod": cpu},
+        }
+
+    (affinity, volumes) = report.summary_table(
+        [row("volumes", 90.0, 3.0), row("affinity", 250.0, 0.6), row("affinity", 400.0, 0.2)]
+    )[2:]
+
+    assert affinity == "| affinity | 2 | 2.5, 3.2, 4.0 | 10%, 20%, 30% |"
+    assert volumes == "| volumes | 1 | 0.9, 0.9, 0.9 | 150%, 150%, 150% |"
+
+
+def test_the_pages_show_what_was_measured_last() -> None:
+    rows = sorted(kept.rows(), key=lambda row: (row["topic"], row["case"]))
+    summary, details = ((kept.FILE.parents[2] / "docs" / name).read_text() for name in PAGES)
+
+    assert "\n".join([*report.summary_table(rows), "", report.verdict(rows)]) in summary
+    assert "\n".join(report.tables(rows)) in details
+    assert "\n".join(report.small_table(rows)) in details
 
 
 def test_the_verdict_counts_who_is_twice_as_fast_and_who_costs_half() -> None:

@@ -2,7 +2,7 @@
 
 The order is the order of their effects at every hook (`moorage.scheduler.feature`):
 
-    Yielding            puts pods off while those of schedulers that go first are waiting
+    Precedence          puts pods off while those of schedulers that go first are waiting
     Gangs               count pods into groups first of all, and are the first to try a pod
     Preemption          believes budgets without what its victims have spent
     ElasticQuotas       tell what namespaces use
