@@ -56,6 +56,7 @@ async def _bounded(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any,
     if limit <= 0:
         return await _run(guard, hook, pod, work)
     working = asyncio.ensure_future(_run(guard, hook, pod, work))
+    working.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
     alarm = asyncio.ensure_future(guard.sleep(limit.seconds))
     try:
         await asyncio.wait({working, alarm}, return_when=asyncio.FIRST_COMPLETED)

@@ -66,20 +66,22 @@ class DeadlineWatchdog:
         self._idle = False
         self._called = False
         """Whether a run began since the thread last looked."""
-        self._handled = False
 
     def expect(self, deadline: float) -> None:
         """Look often enough for a deadline of so many seconds."""
         self._look = min(self._look, max(SHORTEST_LOOK, deadline / LOOKS))
 
-    def enter(self, run: TimedCall, due: float) -> None:
-        """A run begins. To be called in the main thread."""
-        run.due = due
+    def enter(self, run: TimedCall, seconds: float) -> None:
+        """A run begins that may take so many seconds. To be called in the main thread."""
+        if self._thread is None:
+            self._start()
+        run.due = now() + seconds
         run.outer = self.running
         self.running = run
         self._called = True
-        if self._idle or self._thread is None:
-            self._start()
+        if self._idle:
+            self._idle = False
+            self._wake.set()
 
     def leave(self, run: TimedCall) -> None:
         """A run has ended, and with it whatever it had begun."""
@@ -87,14 +89,10 @@ class DeadlineWatchdog:
         run.due = NEVER
 
     def _start(self) -> None:
-        if not self._handled:
-            signal.signal(signal.SIGURG, self._interrupt)
-            self._handled = True
-        self._idle = False
-        self._wake.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, name="plugin-watch", daemon=True)
-            self._thread.start()
+        """Begin to watch; on a busy machine that may take longer than a run's deadline."""
+        signal.signal(signal.SIGURG, self._interrupt)
+        self._thread = threading.Thread(target=self._watch, name="plugin-watch", daemon=True)
+        self._thread.start()
 
     def _watch(self) -> None:
         main = threading.main_thread()
@@ -121,7 +119,7 @@ class DeadlineWatchdog:
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         when = now()
         run = self._overdue(when)
-        if run is None or frame is None or _module(frame) == GUARD_MODULE:
+        if run is None or frame is None or _module(frame) == GUARD_MODULE or _is_watching(frame):
             return
         if when < run.due + GRACE_SECONDS and _is_own(frame, run.module):
             return
@@ -131,6 +129,13 @@ class DeadlineWatchdog:
 
 def _module(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", ""))
+
+
+def _is_watching(frame: FrameType | None) -> bool:
+    """Whether the code that runs is of this module, or was called by it."""
+    while frame is not None and not _module(frame).startswith(MOORAGE_PACKAGE):
+        frame = frame.f_back
+    return frame is not None and _module(frame) == __name__
 
 
 def _is_own(frame: FrameType | None, plugin: str) -> bool:

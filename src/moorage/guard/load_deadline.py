@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from moorage.guard.breaker_events import error_place
-from moorage.guard.deadline_watchdog import GRACE_SECONDS, WATCHDOG, Overdue, TimedCall, now
+from moorage.guard.deadline_watchdog import GRACE_SECONDS, WATCHDOG, Overdue, TimedCall
 
 IMPORT_SECONDS: Final = 30.0
 MAKE_SECONDS: Final = 10.0
@@ -38,7 +38,7 @@ def load_deadline(seconds: float, module: str = "") -> Iterator[None]:
 def _in_main_thread(seconds: float, module: str) -> Iterator[None]:
     call = TimedCall(module)
     WATCHDOG.expect(seconds)
-    WATCHDOG.enter(call, now() + seconds)
+    WATCHDOG.enter(call, seconds)
     try:
         yield
     except Overdue as overdue:

@@ -115,9 +115,9 @@ class Guard:
             return function(*args)
         main = threading.get_ident() == MAIN_THREAD
         hook.running = True
-        began = now()
         if main:
-            WATCHDOG.enter(hook, began + hook.limit - hook.used)
+            WATCHDOG.enter(hook, hook.limit - hook.used)
+        began = now()
         try:
             answer = function(*args)
             if EMPTY:

@@ -89,6 +89,36 @@ def test_where_calls_begin_and_end_nothing_is_interrupted(
     overdue._interrupt(signal.SIGURG, frames(GUARD_MODULE))
 
 
+def test_what_the_watchdog_itself_waits_for_is_not_interrupted(
+    overdue: DeadlineWatchdog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadline_watchdog, "now", lambda: 1000.0)
+
+    overdue._interrupt(signal.SIGURG, frames(GUARD_MODULE, deadline_watchdog.__name__, "threading"))
+
+
+def test_a_call_has_its_whole_time_once_the_thread_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Starting a thread on a busy machine may take longer than a plugin's deadline."""
+    before = signal.getsignal(signal.SIGURG)
+    clock = [100.0]
+
+    class SlowToStart(threading.Thread):
+        def start(self) -> None:
+            assert made.running is None
+            clock[0] += 5.0
+
+    made, run = DeadlineWatchdog(), TimedCall(PLUGIN)
+    monkeypatch.setattr(deadline_watchdog, "now", lambda: clock[0])
+    monkeypatch.setattr(threading, "Thread", SlowToStart)
+    try:
+        made.enter(run, 0.05)
+        assert (made.running, run.due) == (run, 105.05)
+    finally:
+        signal.signal(signal.SIGURG, before)
+
+
 def test_a_signal_that_comes_too_late_does_nothing(overdue: DeadlineWatchdog) -> None:
     assert overdue.running is not None
     overdue.leave(overdue.running)
@@ -117,7 +147,7 @@ def test_of_runs_within_runs_the_innermost_late_one_is_named(overdue: DeadlineWa
 
 
 def hang(watching: DeadlineWatchdog, run: TimedCall) -> None:
-    watching.enter(run, time.monotonic() + 0.02)
+    watching.enter(run, 0.02)
     threading.Event().wait(30)
 
 
@@ -126,7 +156,7 @@ def test_the_thread_sleeps_when_there_is_nothing_to_watch_and_wakes_when_there_i
     made, run = DeadlineWatchdog(), TimedCall(__name__)
     made.expect(0.02)
     try:
-        made.enter(run, time.monotonic() + 100)
+        made.enter(run, 100)
         made.leave(run)
         deadline = time.monotonic() + 30
         while not made._idle:
@@ -153,7 +183,7 @@ def test_once_calls_are_over_the_thread_looks_twice_more_at_the_most(
     made.expect(0.02)
     monkeypatch.setattr(time, "sleep", sleep)
     try:
-        made.enter(run, time.monotonic() + 100)
+        made.enter(run, 100)
         made.leave(run)
         looked = len(pauses)
         deadline = time.monotonic() + 30
