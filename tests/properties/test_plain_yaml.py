@@ -56,6 +56,8 @@ def same(one: Any, other: Any) -> bool:
 @given(TEXTS)
 @example("a:\n- b\n- c: 1\n  d:\n  - e\nf: {}")
 @example("a: b\n  c: d")
+@example("a: |\n  b")
+@example("a: 1\n---\nb: |\n  c")
 @example("- a\n  b: c")
 @example("- - a\n  - b\n- c")
 @example("a:\n\n# x\n  b: 1")

@@ -13,6 +13,7 @@ import msgspec
 from moorage.app import input_files
 from moorage.cli.common import F, given_options, with_options
 from moorage.config.field_errors import InputError
+from moorage.tls_trust import trusting
 
 T = TypeVar("T")
 SECONDS: Final = 330.0
@@ -96,7 +97,7 @@ class RunningServer(NamedTuple):
             return True
         content = input_files.read_input(self.authority, "--certificate-authority")
         try:
-            return ssl.create_default_context(cadata=content.decode("ascii", "ignore"))
+            return trusting(cadata=content.decode("ascii", "ignore"))
         except ssl.SSLError:
             said = "not a certificate: a file in PEM is expected"
             raise InputError([f"--certificate-authority {self.authority}: {said}"]) from None

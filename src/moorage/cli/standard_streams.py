@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, TextIO
 
 from moorage.cli.command_exit import BAD_INPUT
@@ -59,6 +59,9 @@ def flush_output() -> None:
 def exit_on_unwritable(error: OSError) -> None:
     """Say why the output cannot be written; nothing more is written to it."""
     said = _UNWRITABLE.get(error.errno or 0, f"cannot be written: {error.strerror}")
-    sys.stdout = _nowhere()
+    nowhere = _nowhere()
+    with suppress(OSError):  # what it holds back is tried again when it is dropped
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    sys.stdout = nowhere
     print(f"error: standard output {said}", file=sys.stderr)
     sys.exit(BAD_INPUT)

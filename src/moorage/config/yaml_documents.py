@@ -97,7 +97,8 @@ def read_values(text: bytes, *, source: str = "") -> list[Any]:
 
 
 def _values(text: str) -> list[Any]:
-    text = text if text.endswith("\n") else f"{text}\n"
+    added = "" if text.endswith("\n") else "\n"
+    text += added
     has_several = text.startswith("---") or "\n---" in text
     first, *others = _SEPARATOR.split(text) if has_several else [text]
     reader = BlockReader(_resolve)
@@ -105,7 +106,8 @@ def _values(text: str) -> list[Any]:
     for number, part in enumerate((first, *others)):
         value = reader.read(part.removesuffix("\n"))
         if value is NOT_PLAIN:
-            marked = f"---\n{part}" if number else part
+            written = part.removesuffix(added) if number == len(others) else part
+            marked = f"---\n{written}" if number else written
             found += [each.value for each in read_yaml(marked, lines=False)]
         elif number or value is not None:
             found.append(value)

@@ -17,6 +17,7 @@ from moorage.config.types import Extender, ExtenderTLSConfig
 from moorage.extender import protocol
 from moorage.extender.protocol import WireDecodeError
 from moorage.framework.extenders import ExtenderError
+from moorage.tls_trust import trusting
 
 
 class ExtenderTlsError(Exception):
@@ -35,7 +36,7 @@ def tls_context(extender: Extender) -> ssl.SSLContext | None:
     if given.insecure and has_ca:
         raise ExtenderTlsError("tlsConfig: a CA is of no use with insecure: leave out one of them")
     try:
-        made = ssl.create_default_context(
+        made = trusting(
             cafile=given.ca_file if not given.ca_data and has_ca else None,
             cadata=given.ca_data.decode() or None,
         )

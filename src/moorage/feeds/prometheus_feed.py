@@ -15,6 +15,7 @@ from moorage.api.node import HOSTNAME_LABEL, Node
 from moorage.feeds.readings import Energies, FeedError, Usages
 from moorage.policies.telemetry.metric_sources import EnergyProvider, Prometheus, UsageProvider
 from moorage.policies.telemetry.node_measurements import Energy, Usage
+from moorage.tls_trust import trusting
 
 
 def node_names_by_alias(nodes: Iterable[Node]) -> dict[str, str]:
@@ -133,7 +134,7 @@ class PrometheusClient:
         provider = self._provider
         if provider.insecure_skip_verify:
             return False
-        return ssl.create_default_context(cafile=provider.ca_file) if provider.ca_file else True
+        return trusting(cafile=provider.ca_file) if provider.ca_file else True
 
 
 def _decode_samples(address: str, query: str, status: int, body: bytes) -> list[_Sample]:

@@ -8,6 +8,7 @@ from typing import Final, cast
 import msgspec
 
 from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
+from moorage.tls_trust import trusting
 
 CHECK_SECONDS: Final = 60.0
 """How often files are looked at for renewed certificates."""
@@ -71,11 +72,9 @@ class Tls:
         if not ca and cluster.certificate_authority:
             ca = _read(cluster.certificate_authority, file, place)
         try:
-            context = ssl.create_default_context(cadata=ca.decode() if ca else None)
+            context = trusting(cadata=ca.decode() if ca else None)
         except (ssl.SSLError, UnicodeDecodeError, ValueError):
             raise KubeconfigError(file, place, "not a PEM certificate") from None
-        # Certificate authorities of clusters often lack the extensions strict checking asks for.
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if cluster.insecure_skip_tls_verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from moorage.serve import cipher_suites
+from moorage.tls_trust import trusting
 
 CERTIFICATE_NAME: Final = "moorage"
 CERTIFICATE_DAYS: Final = 3650
@@ -113,7 +114,7 @@ class ServerTls:
 
 
 def _context(terms: TlsTerms) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context = trusting(ssl.Purpose.CLIENT_AUTH)
     try:
         context.minimum_version = cipher_suites.min_version(terms.version)
         context.set_ciphers(cipher_suites.openssl_ciphers(terms.suites))

@@ -41,7 +41,6 @@ def play(
         finally:
             await sockets.close()
             server.close()
-            await server.wait_closed()
 
     asyncio.run(main())
 
