@@ -61,6 +61,7 @@ def wrap_rejection(guard: Guard, function: Function) -> Function:
             answer = function(self, cycle, pod, code)
             if not isinstance(answer, Rejection):
                 raise WrongAnswer(f"explained code {code} by {answer!r}: answer a Rejection")
+            answer_checks.check_rejection(answer)
             return answer
 
         return guard.call(hook, pod, checked)

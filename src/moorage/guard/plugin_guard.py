@@ -13,6 +13,7 @@ from moorage.guard.breaker_events import (
     BreakerListener,
     SwitchedOff,
     SwitchedOn,
+    error_place,
     error_text,
     exit_text,
     is_plugins_own_exit,
@@ -22,6 +23,7 @@ from moorage.guard.deadline_watchdog import NEVER, WATCHDOG, Overdue, TimedCall,
 from moorage.guard.read_only_objects import EMPTY, MUTATION_REMEDY, MutationError, check_empty
 
 MAIN_THREAD: Final = threading.main_thread().ident
+VECTOR_FORMS: Final = frozenset({"Filter", "Score"})
 DECIDING, QUEUEING, BINDING = "deciding", "queueing", "binding"
 
 
@@ -125,7 +127,7 @@ class Guard:
         except Overdue as overdue:
             if overdue.run is not hook:
                 raise
-            raise self.late(hook, pod) from None
+            raise self.late(hook, pod, error_place(overdue)) from None
         except SchedulingError:
             raise
         except WrongAnswer as wrong:
@@ -134,6 +136,11 @@ class Guard:
             raise self.failed(hook, pod, "mutation", error_text(error)) from error
         except ValueError as error:
             if "read-only" not in str(error):
+                raise self.failed(hook, pod, "raised", error_text(error)) from error
+            detail = f"{error_text(error)}: {MUTATION_REMEDY}"
+            raise self.failed(hook, pod, "mutation", detail) from error
+        except AttributeError as error:
+            if not str(error).startswith("immutable type"):
                 raise self.failed(hook, pod, "raised", error_text(error)) from error
             detail = f"{error_text(error)}: {MUTATION_REMEDY}"
             raise self.failed(hook, pod, "mutation", detail) from error
@@ -156,11 +163,12 @@ class Guard:
             raise self.late(hook, pod)
         return answer
 
-    def late(self, hook: Hook, pod: Any) -> PluginError:
-        """The error of a call that took too long."""
+    def late(self, hook: Hook, pod: Any, place: str = "") -> PluginError:
+        """The error of a call that took too long, and was interrupted at that place."""
+        vector = " (the vector form sees all nodes at once)" if hook.point in VECTOR_FORMS else ""
         detail = (
-            f"took longer than its deadline of {self.terms.deadline}: make it faster (the vector "
-            "form sees all nodes at once), or raise pluginGuard.deadline"
+            f"took longer than its deadline of {self.terms.deadline}{place}: make it faster"
+            f"{vector}, or raise pluginGuard.deadline"
         )
         return self.failed(hook, pod, "deadline", detail)
 
