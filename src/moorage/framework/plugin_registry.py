@@ -36,8 +36,12 @@ class Registry(Mapping[str, type[Plugin]]):
         _check_awaited(plugin)
         _check_needs(plugin)
         for name in (plugin.plugin_name(), *plugin.aliases):
-            if self._plugins.get(name, plugin) is not plugin:
-                raise RegistryError(f"there is already a plugin named {name}")
+            other = self._plugins.get(name, plugin)
+            if other is not plugin:
+                raise RegistryError(
+                    f"there is already a plugin named {name} ({other.__module__}): give yours "
+                    "another name"
+                )
             self._plugins[name] = plugin
 
     def copy(self) -> "Registry":
