@@ -28,9 +28,12 @@ DECIDING, QUEUEING, BINDING = "deciding", "queueing", "binding"
 
 
 class Hook(TimedCall):
-    """One hook of one plugin: what it is called, how long it has run in this attempt."""
+    """One hook of one plugin: what it is called, how long it has run in this attempt.
 
-    __slots__ = ("calls", "limit", "point", "running", "seconds", "strand", "unit", "used")
+    `unit` is what the breaker was asked about last, `timed` what `used` is the time of.
+    """
+
+    __slots__ = ("calls", "limit", "point", "running", "seconds", "strand", "timed", "unit", "used")
 
     def __init__(self, point: str, strand: str, limit: float, module: str) -> None:
         super().__init__(module)
@@ -39,6 +42,7 @@ class Hook(TimedCall):
         self.limit = limit
         self.running = False
         self.unit: Any = None
+        self.timed: Any = None
         self.used = 0.0
         self.calls = 0
         self.seconds = 0.0
@@ -104,9 +108,15 @@ class Guard:
             if self.terms.when_open is WhenOpen.FAIL:
                 raise PluginError(self.plugin, hook.point, switched_off_text(self.breaker))
             raise LeftOut
-        hook.unit, hook.used = unit, 0.0
+        hook.unit = hook.timed = unit
+        hook.used = 0.0
         if before is not State.CLOSED and self.breaker.state is State.CLOSED:
             self._tell(SwitchedOn(self.plugin, self.profile))
+
+    def begin(self, hook: Hook, unit: Any) -> None:
+        """A new unit has time of its own, also of a hook that is called whatever the breaker says."""
+        if unit is not hook.timed:
+            hook.timed, hook.used = unit, 0.0
 
     def call(self, hook: Hook, pod: Any, function: Callable[..., Any], *args: Any) -> Any:
         """Call a hook; whatever it raises becomes a PluginError that says what to do about it.

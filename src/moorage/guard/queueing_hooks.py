@@ -178,6 +178,7 @@ def begin_sort(guard: Guard, function: Function) -> Function:
     hook = guard.hook("QueueSort", QUEUEING)
 
     def call(self: Any) -> None:
+        guard.begin(hook, object())
         with suppress(PluginError):
             guard.call(hook, None, function, self)
 
