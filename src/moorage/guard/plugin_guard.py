@@ -114,7 +114,7 @@ class Guard:
             self._tell(SwitchedOn(self.plugin, self.profile))
 
     def begin(self, hook: Hook, unit: Any) -> None:
-        """A new unit has time of its own, also of a hook that is called whatever the breaker says."""
+        """A new unit has time of its own, also where a hook is called whatever the breaker says."""
         if unit is not hook.timed:
             hook.timed, hook.used = unit, 0.0
 
