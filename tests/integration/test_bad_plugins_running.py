@@ -12,12 +12,13 @@ from tests.integration.test_run_command import events, placed
 pytestmark = pytest.mark.kube
 
 PLUGIN = """
+import asyncio
 import time
 
-from moorage import Filter
+from moorage import Filter, Nominated, PostFilter, PreBind, unschedulable
 
 
-class Misbehaves(Filter, frozen=True):
+class Misbehaves(Filter, PostFilter, PreBind, frozen=True):
     def filter(self, cycle, pod, node):
         fault = pod.labels.get("fault")
         if fault == "sleeps":
@@ -29,8 +30,21 @@ class Misbehaves(Filter, frozen=True):
             raise RuntimeError("out of coffee")
         if fault == "mutates":
             node.labels["seen"] = "true"
+        if fault == "lists":
+            return unschedulable(["too", "small"])
+        if fault == "nominates":
+            return unschedulable("too small")
+
+    def post_filter(self, cycle, pod, diagnosis):
+        if pod.labels.get("fault") == "nominates":
+            return Nominated("n1", victims=("good-1",))
+
+    async def pre_bind(self, cycle, pod, node):
+        if pod.labels.get("fault") == "cancels":
+            asyncio.current_task().cancel()
+            await asyncio.sleep(0)
 """
-FAULTS = ("sleeps", "loops", "raises", "mutates")
+FAULTS = ("sleeps", "loops", "raises", "mutates", "lists", "nominates", "cancels")
 GUARD = {
     "apiVersion": "moorage/v1",
     "kind": "MoorageConfiguration",
@@ -59,3 +73,6 @@ def test_the_loop_goes_on_whatever_a_plugin_does(plane: ControlPlane, tmp_path: 
     assert (
         "running Filter plugin 'Misbehaves': MutationError: what a plugin is given may not" in notes
     )
+    assert "running Filter plugin 'Misbehaves': TypeError: the reason ['too', 'small']" in notes
+    assert "running PostFilter plugin 'Misbehaves': nominated a node with the victims" in notes
+    assert "running PreBind plugin 'Misbehaves': CancelledError" in notes

@@ -136,6 +136,41 @@ def test_a_mounted_config_map_a_plugin_file_and_a_signal(
         assert run.process.wait(30) == 0
 
 
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        pytest.param(("def filter(", "def filters("), "has neither filter nor", id="misspelt"),
+        pytest.param(("cycle: Cycle, ", ""), "takes (self, pod, node), and is called", id="takes"),
+        pytest.param(
+            ("    def filter(", "    def events(self):\n        return [1]\n\n    def filter("),
+            "answer a tuple of EventHint",
+            id="events that are none",
+        ),
+        pytest.param(
+            ("    def filter(", "    def concerns(self):\n        return None\n\n    def filter("),
+            "answer flags of Feature",
+            id="concerns that are none",
+        ),
+    ],
+)
+def test_a_plugin_file_that_is_edited_into_one_that_cannot_run_is_refused(
+    edit: tuple[str, str], why: str, plane: ControlPlane, tmp_path: Path
+) -> None:
+    plugin, file = tmp_path / "only.py", tmp_path / "scheduler.yaml"
+    plugin.write_text(PLUGIN.format("a"))
+    file.write_text(yaml.safe_dump(configuration("Only")))
+    plane.create(node("a"), node("b"))
+    with moorage_run(plane, tmp_path, f"--config={file}", f"--plugin={plugin}") as run:
+        assert on(plane, "first") == "a"
+        plugin.write_text(PLUGIN.format("b").replace(*edit))
+        verdict = run.verdict(0)
+        placed_on = on(plane, "second")
+
+    assert verdict["msg"] == "Configuration refused"
+    assert why in verdict["err"]
+    assert placed_on == "a"
+
+
 def test_a_canary_that_fails_is_given_up_and_every_pod_is_bound(
     plane: ControlPlane, tmp_path: Path
 ) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moorage.config.plugin_catalogue import PluginInfo
+from moorage.framework.hook_faults import hook_faults
 from moorage.framework.plugin import Plugin
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.framework.points import points_of
 from moorage.gang.plugin import Coscheduling, GangScheduling
+from moorage.guard.guards import is_custom
 from moorage.plugins.default_binder import DefaultBinder
 from moorage.plugins.dynamic_resources.plugin import DynamicResources
 from moorage.plugins.image_locality import ImageLocality
@@ -160,6 +162,7 @@ def describe_plugins(registry: Mapping[str, type[Plugin]]) -> dict[str, PluginIn
             points_of(plugin),
             plugin if plugin.__struct_fields__ else None,
             plugin.needs,
+            tuple(hook_faults(plugin)) if is_custom(plugin) else (),
         )
         for name, plugin in registry.items()
     }

@@ -157,6 +157,8 @@ def _imported(module: str) -> ModuleType:
         if not _is_modules_own(error):
             raise
         said = str(error) if isinstance(error, LoadTimeout) else error_text(error)
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+            said += f"; install it, set PYTHONPATH, or give a file: {module.replace('.', '/')}.py"
         raise InputError([f"cannot import {module}: {said}"]) from None
 
 

@@ -89,7 +89,7 @@ def build_profiles(
         with plugin_construction():
             return {
                 configured.scheduler_name: profile.build(
-                    _enable_always_on(resolve(configured, described), known),
+                    enable_always_on(resolve(configured, described), known),
                     known,
                     _percentage(configuration.percentage_of_nodes_to_score)
                     if configured.percentage_of_nodes_to_score is None
@@ -115,7 +115,7 @@ def _percentage(given: int | None) -> int | None:
     return None if given is None or given >= 100 else given
 
 
-def _enable_always_on(
+def enable_always_on(
     resolved: ResolvedProfile, known: Mapping[str, type[Plugin]]
 ) -> ResolvedProfile:
     """The profile, with each plugin that is always on at every point that it implements."""

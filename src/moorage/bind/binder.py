@@ -35,23 +35,25 @@ async def wait_for_permits(
         waiting.remove(cycle.pod.uid)
 
 
-def will_prepare(profile: Profile, cycle: Cycle, node: Node) -> bool:
-    """Whether any PreBind plugin has something to do for the pod."""
-    return any(_has_work(cycle, node, name, plugin) for name, plugin in profile.pre_bind)
+def pre_flight(profile: Profile, cycle: Cycle, node: Node) -> list[Entry]:
+    """PreBindPreFlight: the PreBind plugins that have something to do for the pod."""
+    return [entry for entry in profile.pre_bind if _has_work(cycle, node, *entry)]
 
 
 async def bind_pod(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
     """Bind an assumed pod. None: it is bound. Raises SchedulingError when something failed."""
-    refused = await run_pre_bind(profile, cycle, node)
+    refused = await run_pre_bind(profile, cycle, node, pre_flight(profile, cycle, node))
     if refused is None:
         await run_bind(profile, cycle, node)
     return refused
 
 
-async def run_pre_bind(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
-    """PreBind: make ready what the pod needs on its node. None: it may be bound."""
+async def run_pre_bind(
+    profile: Profile, cycle: Cycle, node: Node, working: Sequence[Entry]
+) -> Rejection | None:
+    """PreBind: make ready what the pod needs on its node, by the plugins that are `working`. None:
+    it may be bound."""
     cycle.timer.step("PreBind")
-    working = [entry for entry in profile.pre_bind if _has_work(cycle, node, *entry)]
     refused = await _run_groups(profile, cycle, node, working) if working else None
     cycle.timer.step("", "Success" if refused is None else refused.code.value)
     return refused

@@ -18,13 +18,14 @@ class PluginInfo(msgspec.Struct, frozen=True):
 
     `points` are config names (`filter`, `preScore`, ...). `args` is the struct that decodes its
     `pluginConfig` args, None if it takes none. `needs` are the points that go by what another has
-    noted: `{"score": "preScore"}`.
+    noted: `{"score": "preScore"}`. `faults` keep it from running.
     """
 
     name: str
     points: frozenset[str]
     args: type[msgspec.Struct] | None = None
     needs: Mapping[str, str] = MappingProxyType({})
+    faults: tuple[str, ...] = ()
 
 
 class PluginCatalogue:
@@ -63,6 +64,11 @@ class PluginCatalogue:
         """Return which points of a described plugin need which others."""
         described = self._described.get(name)
         return described.needs if described else MappingProxyType({})
+
+    def faults(self, name: str) -> tuple[str, ...]:
+        """Return what keeps a described plugin from running."""
+        described = self._described.get(name)
+        return described.faults if described else ()
 
     def own_name(self, name: str) -> str:
         """The name that a plugin of several names goes by."""

@@ -75,7 +75,8 @@ def _arguments(
         if decoded is None:
             return args
         args = strict_decoder.encode(decoded)
-        _check(wanted, args, report, path)
+        if not catalogue.faults(config.name):
+            _check(wanted, args, report, path)
         return args
     if args and config.name in catalogue:
         report.warn(path, f'ignored: plugin "{config.name}" takes no arguments')
@@ -86,7 +87,12 @@ def _arguments(
 def _check(wanted: Any, args: dict[str, Any], report: Report, path: Path) -> None:
     """Let a plugin say what is wrong with arguments that decode well: `place: message` each."""
     check = getattr(wanted, "check", None)
-    for fault in check(args) if callable(check) else ():
+    faults = check(args) if callable(check) else ()
+    if isinstance(faults, str) or not isinstance(faults, Iterable):
+        detail = f"{wanted.__name__}.check answered {faults!r}: answer a list of texts"
+        report.problem(path, detail)
+        return
+    for fault in faults:
         place, colon, message = fault.partition(": ")
         if colon and " " not in place:
             report.problem((*path, *field_errors.parse_path(place)), message)
@@ -115,7 +121,7 @@ def _default_arguments(
     own = Report()
     decoded = strict_decoder.decode({}, wanted, own)
     args = {} if decoded is None else strict_decoder.encode(decoded)
-    if decoded is not None:
+    if decoded is not None and not catalogue.faults(name):
         _check(wanted, args, own, ())
     if own.problems:
         needed = ", ".join(str(problem) for problem in own.problems)

@@ -98,6 +98,8 @@ class PluginValidator:
             detail = f'ignored: plugin "{ref.name}" does not extend {_plugin_type(point)} plugin'
             self.report.warn(path, f"{detail}, only {where}")
             return False
+        for fault in self.catalogue.faults(ref.name):
+            self.report.problem(path, f'plugin "{ref.name}" cannot run: {fault}')
         if ref.weight < 0 and point in (*WEIGHTED, MULTI_POINT):
             detail = "is negative, which kube-scheduler mostly refuses: what scores high is avoided"
             self.report.warn((*path, "weight"), detail)

@@ -12,6 +12,7 @@
     argument_names   names of arguments as YAML has them
 
     plugin_registry  plugin classes by name
+    hook_faults      hooks that are not written, or not as they are called
     plugin_metrics   counters, gauges and histograms that plugins keep
     plugin_errors    what a plugin raises, as an error that names it
     plugin_guards    guards around plugins, as the engine sees them

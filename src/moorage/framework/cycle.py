@@ -203,15 +203,21 @@ class Cycle:
 
     def place(self, row: int, pod: PodInfo) -> None:
         """Count a pod on a row for the length of a trial."""
+        self._expect_trial()
         self.cache.place_on(row, pod)
         for _, plugin in self.listeners:
             plugin.add_pod(self, self.pod, pod, self.table.node(row))
 
     def displace(self, row: int, pod: PodInfo) -> None:
         """Stop counting a pod of a row for the length of a trial."""
+        self._expect_trial()
         self.cache.displace(pod)
         for _, plugin in self.listeners:
             plugin.remove_pod(self, self.pod, pod, self.table.node(row))
+
+    def _expect_trial(self) -> None:
+        if not self.cache.in_trial:
+            raise LookupError("place and displace pods inside `with cycle.trial():`")
 
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
         """An object other than nodes and pods, by name."""

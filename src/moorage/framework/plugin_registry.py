@@ -2,8 +2,11 @@
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
+import msgspec
+
+from moorage.cache.column_cache import Depends
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import POINTS, points_of
 
@@ -28,11 +31,17 @@ class Registry(Mapping[str, type[Plugin]]):
             )
         if not points_of(plugin):
             raise RegistryError(f"{plugin.__name__} lists no extension point on its class line")
+        _check_attributes(plugin)
+        _check_fields(plugin)
         _check_awaited(plugin)
         _check_needs(plugin)
         for name in (plugin.plugin_name(), *plugin.aliases):
-            if self._plugins.get(name, plugin) is not plugin:
-                raise RegistryError(f"there is already a plugin named {name}")
+            other = self._plugins.get(name, plugin)
+            if other is not plugin:
+                raise RegistryError(
+                    f"there is already a plugin named {name} ({other.__module__}): give yours "
+                    "another name"
+                )
             self._plugins[name] = plugin
 
     def copy(self) -> "Registry":
@@ -48,6 +57,35 @@ class Registry(Mapping[str, type[Plugin]]):
 
     def __len__(self) -> int:
         return len(self._plugins)
+
+
+_ATTRIBUTES: Final[dict[str, tuple[Any, str]]] = {
+    "aliases": (tuple, 'a tuple of names, as in ("Other",)'),
+    "depends": (Depends, "flags of Depends, as in Depends.NODE | Depends.USAGE"),
+    "carried": (Mapping, "a mapping of keys"),
+    "needs": (Mapping, "a mapping of points"),
+    "resort_seconds": (int | float, "a number of seconds"),
+}
+
+
+def _check_attributes(plugin: type[Plugin]) -> None:
+    """Class attributes that the engine reads are what it takes them for."""
+    for name, (kind, wanted) in _ATTRIBUTES.items():
+        value = getattr(plugin, name, None)
+        if value is not None and not isinstance(value, kind):
+            raise RegistryError(f"{plugin.__name__}.{name} is {value!r}: it should be {wanted}")
+
+
+def _check_fields(plugin: type[Plugin]) -> None:
+    """Arguments can be decoded by the types of the fields."""
+    if plugin.__struct_fields__:
+        try:
+            msgspec.structs.fields(plugin)
+        except Exception as error:
+            raise RegistryError(
+                f"{plugin.__name__}: the types of its fields cannot be read: "
+                f"{type(error).__name__}: {error}; import them where the module runs"
+            ) from error
 
 
 def _check_awaited(plugin: type[Plugin]) -> None:

@@ -194,7 +194,7 @@ class PreBind(Plugin, frozen=True):
     allow_parallel: ClassVar[bool] = False
 
     def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: Node) -> Skip | None:
-        """Called before waiting. `SKIP`: there is nothing for `pre_bind` to do."""
+        """Called once, before waiting. `SKIP`: there is nothing for `pre_bind` to do."""
         return None
 
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:

@@ -10,7 +10,6 @@ costs the pod one attempt, and names the plugin and the extension point.
 """
 
 import enum
-import math
 from numbers import Real
 from typing import Final
 
@@ -47,17 +46,24 @@ class Rejection(msgspec.Struct, frozen=True):
 
 def unschedulable(*reasons: str) -> Rejection:
     """Refuse, but removing pods from the node (preemption) may help."""
-    return Rejection(Code.UNSCHEDULABLE, reasons)
+    return _refuse(Code.UNSCHEDULABLE, reasons)
 
 
 def unresolvable(*reasons: str) -> Rejection:
     """Refuse, and no preemption on this node will help."""
-    return Rejection(Code.UNRESOLVABLE, reasons)
+    return _refuse(Code.UNRESOLVABLE, reasons)
 
 
 def pending(*reasons: str) -> Rejection:
     """Refuse until an event of the plugin's own arrives; the retry does not back off."""
-    return Rejection(Code.PENDING, reasons)
+    return _refuse(Code.PENDING, reasons)
+
+
+def _refuse(code: Code, reasons: tuple[str, ...]) -> Rejection:
+    for reason in reasons:
+        if type(reason) is not str and not isinstance(reason, str):
+            raise TypeError(f"the reason {reason!r} is no text: give one or several, one by one")
+    return Rejection(code, reasons)
 
 
 class Skip(enum.Enum):
@@ -82,8 +88,8 @@ class Wait(msgspec.Struct, frozen=True):
     seconds: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.seconds, Real) or math.isnan(self.seconds):
-            raise ValueError(f"Wait({self.seconds!r}): say how many seconds, as a number")
+        if not isinstance(self.seconds, Real) or not self.seconds > 0:
+            raise ValueError(f"Wait({self.seconds!r}): say how many seconds, as a number above 0")
 
 
 class Nominated(msgspec.Struct, frozen=True):

@@ -153,7 +153,9 @@ class GangBinder:
         return await binder.wait_for_permits(cycle, node, waits, self._waiting, self._clock)
 
     async def _prepare(self, placement: Placement) -> Rejection | None:
-        work = binder.run_pre_bind(placement.profile, placement.cycle, placement.node)
+        profile, cycle, node = placement.profile, placement.cycle, placement.node
+        working = binder.pre_flight(profile, cycle, node)
+        work = binder.run_pre_bind(profile, cycle, node, working)
         return await self._preparing.run(_uid(placement), work)
 
     async def _commit(self, placement: Placement) -> None:

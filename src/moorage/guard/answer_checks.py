@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.api.node import Node
+from moorage.api.pod import Pod
 from moorage.framework.verdicts import (
     MAX_SCORE,
     MIN_SCORE,
     SKIP,
+    Code,
     NodeNames,
     Nominated,
     Rejection,
@@ -36,6 +38,7 @@ _ALLOWED: Final[dict[str, tuple[tuple[type, ...], str]]] = {
     "Reserve": ((Rejection,), "None or a Rejection"),
     "Permit": ((Rejection, Wait), "None, a Rejection or Wait"),
     "PreBind": ((Rejection,), "None or a Rejection"),
+    "PreBindPreFlight": ((), "None or SKIP"),
     "Bind": ((), "None or SKIP"),
 }
 _SKIPPABLE: Final = frozenset({"PreFilter", "PreScore", "PreBindPreFlight", "Bind"})
@@ -48,10 +51,46 @@ def check_answer(point: str, answer: Any) -> None:
     kinds, allowed = _ALLOWED.get(point, ((), "None"))
     if not isinstance(answer, kinds):
         raise WrongAnswer(f"answered {_shown(answer)}: answer {allowed}")
-    if isinstance(answer, Rejection) and not all(isinstance(r, str) for r in answer.reasons):
+    if isinstance(answer, Rejection):
+        check_rejection(answer)
+    elif isinstance(answer, NodeNames) and not _are(answer.names, frozenset | set, str):
+        raise WrongAnswer(
+            f"answered {_shown(answer)}: names are a set of texts, as in "
+            'NodeNames(frozenset({"node-1"}))'
+        )
+    elif isinstance(answer, Nominated):
+        _check_nominated(answer)
+
+
+def check_rejection(answer: Rejection) -> None:
+    """A refusal, with a code and texts for reasons."""
+    if not _are(answer.reasons, tuple, str):
         raise WrongAnswer(
             f"answered a Rejection with the reasons {answer.reasons!r}: reasons are texts"
         )
+    if not isinstance(answer.code, Code):
+        raise WrongAnswer(
+            f"answered a Rejection with the code {answer.code!r}: make it by unschedulable(...), "
+            "unresolvable(...) or pending(...)"
+        )
+
+
+def _check_nominated(answer: Nominated) -> None:
+    if not _are((answer.node, answer.message), tuple, str):
+        raise WrongAnswer(f"answered {_shown(answer)}: node and message are texts")
+    if not _are(answer.victims, tuple | list, Pod):
+        raise WrongAnswer(
+            f"nominated a node with the victims {_shown(answer.victims)}: victims are Pods, some "
+            "of cycle.pods_on(node)"
+        )
+    if not _are(answer.cleared, tuple | list, str):
+        raise WrongAnswer(
+            f"nominated a node with {_shown(answer.cleared)} cleared: these are uids of pods"
+        )
+
+
+def _are(given: Any, whole: Any, kind: type) -> bool:
+    return isinstance(given, whole) and all(isinstance(each, kind) for each in given)
 
 
 def check_score(given: Any, node: Node, normalizes: bool) -> int:
@@ -92,11 +131,11 @@ def check_codes(out: NDArray[np.int32], names: Any) -> None:
         )
 
 
-def check_returns_nothing(answer: Any) -> None:
-    """A vector hook writes into `out`; what it returns would be lost."""
+def check_returns_nothing(answer: Any, out: str) -> None:
+    """A vector hook writes into an array it is given; what it returns would be lost."""
     if answer is not None:
         raise WrongAnswer(
-            f"returned {_shown(answer)}: write into `out` instead, as in `out[:] = ...`"
+            f"returned {_shown(answer)}: write into `{out}` instead, as in `{out}[:] = ...`"
         )
 
 

@@ -60,6 +60,9 @@ async def _bounded(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any,
     alarm = asyncio.ensure_future(guard.sleep(limit.seconds))
     try:
         await asyncio.wait({working, alarm}, return_when=asyncio.FIRST_COMPLETED)
+        if working.cancelled():
+            detail = f"CancelledError: {CANCELLED}"
+            raise guard.failed(hook, pod, "raised", detail)
         if working.done():
             return working.result()
         detail = f"took longer than its bindDeadline of {limit}: wait for less, or raise it"

@@ -75,7 +75,9 @@ def error_place(error: BaseException) -> str:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         module = str(traceback.tb_frame.f_globals.get("__name__", ""))
-        if not module.startswith("moorage.") and code.co_filename not in _NOT_A_PLUGINS:
+        importing = code.co_filename.startswith("<frozen importlib")
+        own = module.startswith("moorage.") or code.co_filename in _NOT_A_PLUGINS
+        if not (own or importing):
             file = PurePath(code.co_filename).name
             return f" (in {code.co_name}, line {traceback.tb_lineno} of {file})"
         traceback = traceback.tb_next

@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import inspect
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -80,7 +81,18 @@ def implemented_hook(plugin: type[Plugin], name: str) -> Function | None:
     for base in (Plugin, *points.POINTS.values()):
         if hook is getattr(base, name, None):
             return None
-    return hook
+    own = inspect.getattr_static(plugin, name, None)
+    return hook if hook is None or inspect.isfunction(own) else _without_self(hook)
+
+
+def _without_self(hook: Function) -> Function:
+    """A static method, or one of the class, called as one of the plugin."""
+
+    @functools.wraps(hook)
+    def call(self: Any, *args: Any) -> Any:
+        return hook(*args)
+
+    return call
 
 
 def is_custom(plugin: type[Plugin]) -> bool:

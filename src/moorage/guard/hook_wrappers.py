@@ -61,8 +61,10 @@ def wrap_rejection(guard: Guard, function: Function) -> Function:
             answer = function(self, cycle, pod, code)
             if not isinstance(answer, Rejection):
                 raise WrongAnswer(f"explained code {code} by {answer!r}: answer a Rejection")
+            answer_checks.check_rejection(answer)
             return answer
 
+        guard.begin(hook, cycle)
         return guard.call(hook, pod, checked)
 
     return rejection
@@ -116,8 +118,9 @@ def wrap_unreserve(guard: Guard, function: Function) -> Function:
     """`unreserve`: called whatever the breaker says, since something may be booked."""
     hook = guard.hook("Unreserve", BINDING)
 
-    def unreserve(self: Any, *args: Any) -> Any:
-        return call_hook(guard, hook, function, self, *args)
+    def unreserve(self: Any, cycle: Any, *args: Any) -> Any:
+        guard.begin(hook, cycle)
+        return call_hook(guard, hook, function, self, cycle, *args)
 
     return unreserve
 

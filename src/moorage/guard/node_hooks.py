@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from moorage.api.node import Node
 from moorage.cache.node_view import Nodes
-from moorage.framework.verdicts import Rejection
+from moorage.framework.verdicts import Code, Rejection
 from moorage.guard import answer_checks
 from moorage.guard.answer_checks import WrongAnswer
 from moorage.guard.hook_wrappers import Function, score_when_off
@@ -26,7 +26,7 @@ def filter_each(guard: Guard, function: Function) -> Function:
             if type(labels) is not ReadOnlyDict and labels is not EMPTY:
                 seal(node)
             answer = function(plugin, cycle, pod, node)
-            if answer is not None and not isinstance(answer, Rejection):
+            if answer is not None and not _may_be_rejection(answer):
                 check_node_answer(hook.point, answer, node)
             found.append(answer)
         return found
@@ -41,6 +41,15 @@ def filter_each(guard: Guard, function: Function) -> Function:
         return found
 
     return each
+
+
+def _may_be_rejection(answer: Any) -> bool:
+    """Whether it has the form of one; texts were looked at where it was made."""
+    return (
+        isinstance(answer, Rejection)
+        and type(answer.reasons) is tuple
+        and type(answer.code) is Code
+    )
 
 
 def check_node_answer(point: str, answer: Any, node: Node) -> None:
@@ -103,7 +112,7 @@ def normalize(guard: Guard, function: Function) -> Function:
     def check(scores: NDArray[Any], nodes: Nodes) -> None:
         answer_checks.check_scores(scores, lambda position: nodes.node(position).name)
 
-    return _vector(guard, "NormalizeScore", function, check)
+    return _vector(guard, "NormalizeScore", function, check, written="scores")
 
 
 def _vector(
@@ -112,12 +121,13 @@ def _vector(
     function: Function,
     check: Callable[[NDArray[Any], Nodes], None],
     left_out: Callable[[NDArray[Any]], None] = lambda out: None,
+    written: str = "out",
 ) -> Function:
     """A hook that writes into an array; `left_out` writes where the plugin is switched off."""
     hook = guard.hook(point)
 
     def run(plugin: Any, cycle: Any, pod: Any, nodes: Nodes, out: NDArray[Any]) -> None:
-        answer_checks.check_returns_nothing(function(plugin, cycle, pod, nodes, out))
+        answer_checks.check_returns_nothing(function(plugin, cycle, pod, nodes, out), written)
         check(out, nodes)
 
     def call(self: Any, cycle: Any, pod: Any, nodes: Nodes, out: NDArray[Any]) -> None:

@@ -13,6 +13,7 @@ from moorage.guard.breaker_events import (
     BreakerListener,
     SwitchedOff,
     SwitchedOn,
+    error_place,
     error_text,
     exit_text,
     is_plugins_own_exit,
@@ -22,13 +23,17 @@ from moorage.guard.deadline_watchdog import NEVER, WATCHDOG, Overdue, TimedCall,
 from moorage.guard.read_only_objects import EMPTY, MUTATION_REMEDY, MutationError, check_empty
 
 MAIN_THREAD: Final = threading.main_thread().ident
+VECTOR_FORMS: Final = frozenset({"Filter", "Score"})
 DECIDING, QUEUEING, BINDING = "deciding", "queueing", "binding"
 
 
 class Hook(TimedCall):
-    """One hook of one plugin: what it is called, how long it has run in this attempt."""
+    """One hook of one plugin: what it is called, how long it has run in this attempt.
 
-    __slots__ = ("calls", "limit", "point", "running", "seconds", "strand", "unit", "used")
+    `unit` is what the breaker was asked about last, `timed` what `used` is the time of.
+    """
+
+    __slots__ = ("calls", "limit", "point", "running", "seconds", "strand", "timed", "unit", "used")
 
     def __init__(self, point: str, strand: str, limit: float, module: str) -> None:
         super().__init__(module)
@@ -37,6 +42,7 @@ class Hook(TimedCall):
         self.limit = limit
         self.running = False
         self.unit: Any = None
+        self.timed: Any = None
         self.used = 0.0
         self.calls = 0
         self.seconds = 0.0
@@ -102,9 +108,15 @@ class Guard:
             if self.terms.when_open is WhenOpen.FAIL:
                 raise PluginError(self.plugin, hook.point, switched_off_text(self.breaker))
             raise LeftOut
-        hook.unit, hook.used = unit, 0.0
+        hook.unit = hook.timed = unit
+        hook.used = 0.0
         if before is not State.CLOSED and self.breaker.state is State.CLOSED:
             self._tell(SwitchedOn(self.plugin, self.profile))
+
+    def begin(self, hook: Hook, unit: Any) -> None:
+        """A new unit has time of its own, also where a hook is called whatever the breaker says."""
+        if unit is not hook.timed:
+            hook.timed, hook.used = unit, 0.0
 
     def call(self, hook: Hook, pod: Any, function: Callable[..., Any], *args: Any) -> Any:
         """Call a hook; whatever it raises becomes a PluginError that says what to do about it.
@@ -125,7 +137,7 @@ class Guard:
         except Overdue as overdue:
             if overdue.run is not hook:
                 raise
-            raise self.late(hook, pod) from None
+            raise self.late(hook, pod, error_place(overdue)) from None
         except SchedulingError:
             raise
         except WrongAnswer as wrong:
@@ -134,6 +146,11 @@ class Guard:
             raise self.failed(hook, pod, "mutation", error_text(error)) from error
         except ValueError as error:
             if "read-only" not in str(error):
+                raise self.failed(hook, pod, "raised", error_text(error)) from error
+            detail = f"{error_text(error)}: {MUTATION_REMEDY}"
+            raise self.failed(hook, pod, "mutation", detail) from error
+        except AttributeError as error:
+            if not str(error).startswith("immutable type"):
                 raise self.failed(hook, pod, "raised", error_text(error)) from error
             detail = f"{error_text(error)}: {MUTATION_REMEDY}"
             raise self.failed(hook, pod, "mutation", detail) from error
@@ -156,11 +173,12 @@ class Guard:
             raise self.late(hook, pod)
         return answer
 
-    def late(self, hook: Hook, pod: Any) -> PluginError:
-        """The error of a call that took too long."""
+    def late(self, hook: Hook, pod: Any, place: str = "") -> PluginError:
+        """The error of a call that took too long, and was interrupted at that place."""
+        vector = " (the vector form sees all nodes at once)" if hook.point in VECTOR_FORMS else ""
         detail = (
-            f"took longer than its deadline of {self.terms.deadline}: make it faster (the vector "
-            "form sees all nodes at once), or raise pluginGuard.deadline"
+            f"took longer than its deadline of {self.terms.deadline}{place}: make it faster"
+            f"{vector}, or raise pluginGuard.deadline"
         )
         return self.failed(hook, pod, "deadline", detail)
 

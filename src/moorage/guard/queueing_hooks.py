@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 from moorage.api.meta import KubeObject
-from moorage.framework.events import EventHint, Hint
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Keyed, Resource
 from moorage.framework.verdicts import PluginError
 from moorage.guard.answer_checks import WrongAnswer
 from moorage.guard.breaker_events import error_text
@@ -15,37 +15,13 @@ from moorage.guard.read_only_objects import seal
 
 def wrap_events(guard: Guard, function: Function) -> Function:
     """`events`: the hint functions are guarded too; who is switched off says Queue."""
-    hook = guard.hook("QueueingHint", QUEUEING)
-
-    def guarded(hint: Function) -> Function:
-        def call(pod: Any, old: Any, new: Any) -> Hint:
-            try:
-                guard.admit(hook, object())
-            except LeftOut:
-                return Hint.QUEUE
-            for obj in (pod, old, new):
-                if isinstance(obj, KubeObject):
-                    seal(obj)
-
-            def checked() -> Hint:
-                answer = hint(pod, old, new)
-                if not isinstance(answer, Hint):
-                    raise WrongAnswer(f"answered {answer!r}: answer Hint.QUEUE or Hint.SKIP")
-                return answer
-
-            found: Hint = guard.call(hook, pod, checked)
-            return found
-
-        return call
 
     def checked(self: Any) -> tuple[EventHint, ...]:
         answer = function(self)
         if not (isinstance(answer, tuple) and all(isinstance(e, EventHint) for e in answer)):
             raise WrongAnswer(f"answered {answer!r}: answer a tuple of EventHint")
-        return tuple(
-            entry if entry.hint is None else entry._replace(hint=guarded(entry.hint))
-            for entry in answer
-        )
+        wrapper = _HintWrapper(guard)
+        return tuple(wrapper.wrap(entry) for entry in answer)
 
     def events(self: Any) -> tuple[EventHint, ...]:
         found: tuple[EventHint, ...] = guard.call(
@@ -54,6 +30,70 @@ def wrap_events(guard: Guard, function: Function) -> Function:
         return found
 
     return events
+
+
+def _is_event(given: Any) -> bool:
+    if not isinstance(given, ClusterEvent):
+        return False
+    parts: tuple[Any, ...] = given
+    return isinstance(parts[0], Resource) and isinstance(parts[1], Action)
+
+
+class _HintWrapper:
+    """Guards the functions of a plugin's hints; one that several hints have in common stays one."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._hook = guard.hook("QueueingHint", QUEUEING)
+        self._wrapped: list[tuple[Function, Function]] = []
+
+    def wrap(self, entry: EventHint) -> EventHint:
+        event, keyed = entry.event, entry.keyed
+        if not _is_event(event):
+            raise WrongAnswer(
+                f"answered an EventHint of {event!r}: its event is a ClusterEvent(resource, "
+                "action), as in ClusterEvent(Resource.NODE, Action.ADD)"
+            )
+        spec = entry.per_spec
+        return entry._replace(
+            hint=None if entry.hint is None else self._hint(entry.hint),
+            class_hint=None if entry.class_hint is None else self._hint(entry.class_hint),
+            per_spec=spec if isinstance(spec, bool) else self._promise(spec, left_out=False),
+            keyed=None if keyed is None else Keyed(*(self._promise(each, None) for each in keyed)),
+        )
+
+    def _hint(self, hint: Function) -> Function:
+        def checked(*args: Any) -> Hint:
+            answer = hint(*args)
+            if not isinstance(answer, Hint):
+                raise WrongAnswer(f"answered {answer!r}: answer Hint.QUEUE or Hint.SKIP")
+            return answer
+
+        return self._guarded(hint, checked, Hint.QUEUE)
+
+    def _promise(self, function: Function, left_out: Any) -> Function:
+        return self._guarded(function, function, left_out)
+
+    def _guarded(self, own: Function, checked: Function, left_out: Any) -> Function:
+        for known, wrapped in self._wrapped:
+            if known == own:
+                return wrapped
+        if not callable(own):
+            raise WrongAnswer(f"answered an EventHint with {own!r}, which is no function")
+
+        def call(*args: Any) -> Any:
+            try:
+                self._guard.admit(self._hook, object())
+            except LeftOut:
+                return left_out
+            for arg in args:
+                if isinstance(arg, KubeObject):
+                    seal(arg)
+            about = next((arg for arg in args if isinstance(arg, KubeObject)), None)
+            return self._guard.call(self._hook, about, checked, *args)
+
+        self._wrapped.append((own, call))
+        return call
 
 
 def wrap_inherit(guard: Guard, function: Function) -> Function:
@@ -71,8 +111,14 @@ def concerns(guard: Guard, function: Function) -> Function:
     """What is asked once, when a profile is built."""
     hook = guard.hook("Concerns", QUEUEING)
 
+    def checked(self: Any) -> int:
+        answer = function(self)
+        if not isinstance(answer, int):
+            raise WrongAnswer(f"answered {answer!r}: answer flags of Feature, joined by |")
+        return answer
+
     def call(self: Any) -> int:
-        found: int = guard.call(hook, None, function, self)
+        found: int = guard.call(hook, None, checked, self)
         return found
 
     return call
@@ -103,7 +149,12 @@ class GuardedSortKey:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GuardedSortKey) or self.keyed != other.keyed:
             return False
-        return bool(self.value == other.value) if self.keyed else self.since == other.since
+        if not self.keyed:
+            return self.since == other.since
+        try:
+            return bool(self.value == other.value)
+        except Exception:
+            return False
 
     __hash__ = None  # type: ignore[assignment]  # keys are compared, never looked up
 
@@ -127,6 +178,7 @@ def begin_sort(guard: Guard, function: Function) -> Function:
     hook = guard.hook("QueueSort", QUEUEING)
 
     def call(self: Any) -> None:
+        guard.begin(hook, object())
         with suppress(PluginError):
             guard.call(hook, None, function, self)
 

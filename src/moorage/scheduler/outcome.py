@@ -83,13 +83,14 @@ class Outcome:
         queued, profile, cycle, node, _, waits = placement
         expected, at_pre_bind = False, False
         try:
-            expected = bool(waits) or binder.will_prepare(profile, cycle, node)
+            working = binder.pre_flight(profile, cycle, node)
+            expected = bool(waits or working)
             if expected:
                 self._expect(cycle, node.name)
             refused = await binder.wait_for_permits(cycle, node, waits, self._waiting, self._clock)
             if refused is None:
                 self._queue.done(queued.info.uid)
-                preparing = binder.run_pre_bind(profile, cycle, node)
+                preparing = binder.run_pre_bind(profile, cycle, node, working)
                 refused = await self._preparing.run(queued.info.uid, preparing)
                 at_pre_bind = refused is not None
             if refused is None:

@@ -1,5 +1,6 @@
 """Checks a plugin class: its points, its arguments, and a trial run on a small cluster."""
 
+import inspect
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import msgspec
 from moorage.config import strict_decoder
 from moorage.config.field_errors import ConfigError, Report
 from moorage.config.moorage_configuration import DEFAULT_GUARD
+from moorage.framework.hook_faults import hook_faults, is_written
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import POINTS, Filter, Score, points_of
 from moorage.framework.verdicts import SchedulingError
@@ -34,7 +36,7 @@ def check_plugins(
         fields = msgspec.structs.fields(plugin)
         if fields:
             checked.lines.append(f"  arguments: {', '.join(map(_field, fields))}")
-        checked.problems.extend(_unwritten(plugin))
+        checked.problems.extend(_faults(plugin))
         required = [field.encode_name for field in fields if field.required]
         if required and args is None:
             needed = ", ".join(required)
@@ -63,25 +65,25 @@ def _field(field: Any) -> str:
     return f"{field.encode_name} = {made!r}"
 
 
-def _unwritten(plugin: type[Plugin]) -> list[str]:
-    """Points on the class line whose hook is not there, or is there in both forms."""
-    problems = []
+def _faults(plugin: type[Plugin]) -> list[str]:
+    """What its author did not mean: hooks that cannot be called, or never will be."""
+    problems = hook_faults(plugin)
     for scalar, vector in (("filter", "filter_all"), ("score", "score_all")):
-        base = POINTS[scalar]
-        if not issubclass(plugin, base):
-            continue
-        written = [hook for hook in (scalar, vector) if _is_own(plugin, base, hook)]
-        if not written:
-            problems.append(f"{plugin.__name__} has neither {scalar} nor {vector}: write one")
-        elif len(written) == 2:
+        if all(is_written(plugin, scalar, hook) for hook in (scalar, vector)):
             problems.append(f"{plugin.__name__} has both {scalar} and {vector}: write one of them")
-    if _is_own(plugin, Filter, "filter_all") and not _is_own(plugin, Filter, "rejection"):
-        problems.append(f"{plugin.__name__} has filter_all and no rejection to explain its codes")
+    listed, own = points_of(plugin), _functions(plugin)
+    for point, base in POINTS.items():
+        unheard = [] if point in listed else sorted(own & _functions(base))
+        if unheard:
+            problems.append(
+                f"{plugin.__name__} has {' and '.join(unheard)}, which nobody calls: list "
+                f"{base.__name__} on the class line, or name it otherwise"
+            )
     return problems
 
 
-def _is_own(plugin: type[Plugin], base: type[Plugin], hook: str) -> bool:
-    return issubclass(plugin, base) and getattr(plugin, hook) is not getattr(base, hook)
+def _functions(plugin: type[Plugin]) -> set[str]:
+    return {name for name, value in vars(plugin).items() if inspect.isfunction(value)}
 
 
 def _made(plugin: type[Plugin], args: dict[str, Any]) -> Plugin:

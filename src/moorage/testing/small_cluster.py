@@ -7,6 +7,7 @@ from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.app import built_in_plugins
+from moorage.app.profile_builder import enable_always_on
 from moorage.cache.cache import Cache
 from moorage.cache.consistency import validate_cache
 from moorage.config.default_plugins import SCHEDULER_NAME
@@ -118,7 +119,7 @@ def profile_of(plugins: list[Plugin], alone: bool, guard: PluginGuard) -> Profil
     known = built_in_plugins.built_in()
     described = built_in_plugins.describe_plugins(known)
     configured = default_configuration(described).profiles[0]
-    resolved = resolve(configured, described)
+    resolved = enable_always_on(resolve(configured, described), known)
     built = profile.build(resolved, known)
     if not plugins:
         return built

@@ -92,3 +92,33 @@ def test_file_and_hash_are_said_on_every_load_of_another_content(
     want = [hashlib.sha256(text.encode()).hexdigest() for text in (PLUGIN, PLUGIN + "\n")]
     assert [each["sha256"] for each in said] == want
     assert {(each["file"], each["plugins"]) for each in said} == {(str(file), "Mine")}
+
+
+def test_a_module_that_is_nowhere_is_told_with_what_to_do() -> None:
+    with pytest.raises(InputError) as raised:
+        PluginSet(["nowhere_at_all.rules:Mine"]).load()
+
+    (problem,) = raised.value.problems
+    assert problem == (
+        "--plugin nowhere_at_all.rules:Mine: cannot import nowhere_at_all.rules: "
+        "ModuleNotFoundError: No module named 'nowhere_at_all'; install it, set PYTHONPATH, or "
+        "give a file: nowhere_at_all/rules.py"
+    )
+
+
+def test_what_a_module_fails_to_import_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "acme_rules.py").write_text("import os\nimport nowhere_at_all\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    with pytest.raises(InputError, match=r"\(in <module>, line 2 of acme_rules\.py\)$"):
+        PluginSet(["acme_rules:Mine"]).load()
+
+
+def test_a_name_that_is_taken_is_told_with_who_has_it(file: Path) -> None:
+    taken = "from moorage import Filter\nclass NodeName(Filter, frozen=True):\n    pass\n"
+    file.write_text(taken)
+
+    with pytest.raises(InputError, match=r"named NodeName \(moorage\.plugins\.node_name\): give"):
+        PluginSet([str(file)], allow_writable=True).load()

@@ -60,7 +60,9 @@ def prepared(*plugins: PreBind) -> tuple[Rejection | None, float, Cycle]:
     clock = VirtualClock(0.0)
     made = Cluster(node("a"), plugins=plugins, alone=True)
     cycle = made.cycle(pod("web"))
-    refused = run_virtual(binder.run_pre_bind(made.profile, cycle, node("a").build()), clock)
+    there = node("a").build()
+    working = binder.pre_flight(made.profile, cycle, there)
+    refused = run_virtual(binder.run_pre_bind(made.profile, cycle, there, working), clock)
     return refused, clock.now(), cycle
 
 

@@ -162,6 +162,10 @@ class Both(Score, frozen=True):
 
 class Unexplained(Filter, frozen=True):
     def filter_all(self, cycle, pod, nodes, out): pass
+
+class Unlisted(Filter, frozen=True):
+    def filter(self, cycle, pod, node): return None
+    def score(self, cycle, pod, node): return 5
 """
 
 
@@ -175,6 +179,7 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     assert "Nothing has neither filter nor filter_all: write one" in result.output
     assert "Both has both score and score_all: write one of them" in result.output
     assert "Unexplained has filter_all and no rejection to explain its codes" in result.output
+    assert "Unlisted has score, which nobody calls: list Score on the class line" in result.output
 
 
 def test_check_runs_the_plugin(tmp_path: Path) -> None:

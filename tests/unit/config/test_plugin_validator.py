@@ -30,12 +30,28 @@ class EasyArgs(msgspec.Struct, frozen=True, rename="camel"):
     note: str | None = "?"
 
 
+class Faulty(msgspec.Struct, frozen=True):
+    note: str = ""
+
+    def check(self, args: dict[str, Any]) -> list[str]:
+        return []
+
+
+class Mumbles(msgspec.Struct, frozen=True):
+    note: str = ""
+
+    @classmethod
+    def check(cls, args: dict[str, Any]) -> Any:
+        return "note: too short"
+
+
 KNOWN = {
     info.name: info
     for info in (
         PluginInfo("TenantZones", frozenset({"filter", "score"}), ZonesArgs),
         PluginInfo("Easy", frozenset({"score"}), EasyArgs),
         PluginInfo("Plain", frozenset({"filter"})),
+        PluginInfo("Broken", frozenset({"filter"}), Faulty, faults=("it has no filter",)),
     )
 }
 
@@ -268,3 +284,17 @@ def test_a_described_plugin_may_have_the_name_of_a_removed_one() -> None:
     got = loaded(enabled("filter", "NodeLabel"), known=known)
 
     assert resolve(got.configuration.profiles[0]).points["filter"][-1] == ("NodeLabel", 0)
+
+
+def test_a_plugin_that_cannot_run_is_refused_where_it_is_enabled() -> None:
+    assert problems(enabled("multiPoint", "Broken")) == [
+        'profiles[0].plugins.multiPoint.enabled[0]: plugin "Broken" cannot run: it has no filter'
+    ]
+
+
+def test_a_check_that_does_not_answer_a_list_is_told() -> None:
+    known = {"Mumbles": PluginInfo("Mumbles", frozenset({"filter"}), Mumbles)}
+    given = {**enabled("filter", "Mumbles"), "pluginConfig": [{"name": "Mumbles", "args": {}}]}
+
+    with pytest.raises(ConfigError, match=r"Mumbles\.check answered 'note: too short': answer a"):
+        loaded(given, known)

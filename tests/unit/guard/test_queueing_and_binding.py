@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 
 from moorage import (
@@ -65,6 +66,16 @@ class HangsForAKey(QueueSort, frozen=True):
 def test_a_queue_has_an_order_whatever_its_keys_are() -> None:
     for plugin in (RaisesForAKey(), MixesKeys(), HangsForAKey()):
         assert set(run(plugin).nodes.values()) == {"a"}, plugin
+
+
+class GivesArraysForKeys(QueueSort, frozen=True):
+    def sort_key(self, queued: QueuedPod) -> Any:
+        return np.array([queued.timestamp, 0.0])
+
+
+def test_keys_that_cannot_be_compared_leave_pods_in_the_order_they_came() -> None:
+    """They ended the scheduler."""
+    assert set(run(GivesArraysForKeys()).nodes.values()) == {"a"}
 
 
 class RaisesAtTheGate(PreEnqueue, frozen=True):
@@ -142,6 +153,24 @@ def test_a_binding_that_awaits_what_was_cancelled_is_tried_again(limit: str) -> 
     assert ended.said("p1")[0].startswith(
         "running PreBind plugin 'AwaitsWhatWasCancelled': CancelledError (in pre_bind, line "
     )
+
+
+class CancelsItself(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        task = asyncio.current_task()
+        if task is not None and "asked" not in cycle.shared:
+            cycle.shared["asked"] = True
+            task.cancel()
+            await asyncio.sleep(0)
+        return None
+
+
+def test_a_binding_that_cancels_itself_is_tried_again() -> None:
+    """The pod was forgotten, without a word."""
+    ended = run(CancelsItself(), pods=1)
+
+    assert ended.nodes == {"p0": "a"}
+    assert "PreBind plugin 'CancelsItself': CancelledError" in ended.said("p0")[0]
 
 
 class Panics(BaseException):

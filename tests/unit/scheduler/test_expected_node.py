@@ -14,7 +14,7 @@ from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.framework.verdicts import SKIP, Skip
 from moorage.memory.memory_cluster import MemoryCluster
-from moorage.testing import node, pod
+from moorage.testing import node, pod, schedule
 from moorage.watch.api_resources import NODES, PODS
 
 
@@ -114,3 +114,20 @@ def test_what_comes_to_nothing_is_taken_back() -> None:
 
     first = seen.index("a")
     assert "" in seen[first:]
+
+
+class Asks(PreBind, frozen=True):
+    """Keeps count of how often it is asked whether there is anything to do."""
+
+    def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: Node) -> Skip | None:
+        cycle.shared["asked"] = cycle.shared.get("asked", 0) + 1
+        return None
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return None
+
+
+def test_a_plugin_is_asked_once_for_a_placement_whether_it_has_work() -> None:
+    ended = schedule(node("a"), pod("web"), plugins=[Asks()])
+
+    assert (ended.nodes, ended.shared["asked"]) == ({"web": "a"}, 1)

@@ -60,3 +60,21 @@ def test_equal_seeds_end_alike(seed: int) -> None:
     nodes, pods = [node(f"n{i}") for i in range(5)], [pod(f"p{i}") for i in range(9)]
 
     assert schedule(*nodes, *pods, seed=seed).nodes == schedule(*nodes, *pods, seed=seed).nodes
+
+
+GROUP = {
+    "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+    "kind": "PodGroup",
+    "metadata": {"name": "train", "namespace": "default"},
+    "spec": {"minMember": 3},
+}
+
+
+@pytest.mark.parametrize(("cpu", "bound"), [("1", 3), ("3", 0)])
+def test_pods_of_a_group_are_placed_together_or_not_at_all(cpu: str, bound: int) -> None:
+    member = {"scheduling.x-k8s.io/pod-group": "train"}
+    pods = [pod(f"p{i}").requesting(cpu=cpu).labelled(member) for i in range(3)]
+
+    ended = schedule(node("a"), node("b"), GROUP, *pods)
+
+    assert len([name for name in ended.nodes.values() if name]) == bound
