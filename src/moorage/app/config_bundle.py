@@ -27,6 +27,7 @@ from moorage.config.logging_policy import LoggingRule, LoggingSettings
 from moorage.config.plugin_catalogue import PluginInfo
 from moorage.config.plugin_validator import UnknownPlugins
 from moorage.config.profile_canary import Canaries, ProfileCanary
+from moorage.config.resolved_profile import resolve
 from moorage.config.scheduling_policy import SchedulingPolicy
 from moorage.config.types import API_VERSION, KIND, PluginConfig, Profile, SchedulerConfiguration
 from moorage.framework.plugin import Plugin
@@ -67,6 +68,48 @@ def applies_policies(configuration: SchedulerConfiguration) -> bool:
     return any(
         config.name == wanted for each in configuration.profiles for config in each.plugin_config
     )
+
+
+def ineffective_policies(configuration: SchedulerConfiguration) -> list[str]:
+    """What profiles have of policies, and do not apply: the plugin does not run where it would."""
+    plugin = SchedulingPolicies.plugin_name()
+    return [
+        _WITHOUT_EFFECT.format(profile.scheduler_name, plugin, point, part, ", ".join(names))
+        for profile in configuration.profiles
+        for config in profile.plugin_config
+        if config.name == plugin
+        for point, part, fields in _PARTS
+        if plugin not in {entry.name for entry in resolve(profile).points[point]}
+        and (names := _policies_with(config.args.get("policies", ()), fields))
+    ]
+
+
+_WITHOUT_EFFECT: Final = (
+    'profile "{}" does not run {} at {}, so nothing comes there of the {} of SchedulingPolicy {}: '
+    "enable it at multiPoint"
+)
+_PARTS: Final = (
+    ("preFilter", "tolerations", ("tolerations",)),
+    ("filter", "required node affinity", ("requiredDuringSchedulingIgnoredDuringExecution",)),
+    (
+        "score",
+        "weights and preferences",
+        ("resourceWeights", "preferredDuringSchedulingIgnoredDuringExecution"),
+    ),
+)
+"""By extension point: what a policy says that is applied there, and where it says so."""
+
+
+def _policies_with(documents: Iterable[dict[str, Any]], fields: Iterable[str]) -> list[str]:
+    """The names of the policies that have one of these fields, of their own or of affinity."""
+    return [
+        _name(document)
+        for document in documents
+        if any(
+            document["spec"].get(field) or (document["spec"].get("nodeAffinity") or {}).get(field)
+            for field in fields
+        )
+    ]
 
 
 def _name(document: dict[str, Any]) -> str:
@@ -231,7 +274,7 @@ def _joined(
         msgspec.structs.replace(loaded, configuration=configuration),
         tuple(policies),
         given_policies,
-        (*loaded.warnings, *warnings, *unapplied),
+        (*loaded.warnings, *warnings, *unapplied, *ineffective_policies(configuration)),
     )
 
 

@@ -12,8 +12,8 @@ class Resource(enum.Enum):
     """What an event is about, in kube-scheduler's names.
 
     `POD` stands for all three of `ASSIGNED_POD` (a pod on a node), `UNSCHEDULED_POD` (a pod that
-    waits) and `TARGET_POD` (the refused pod itself). `MEASUREMENT` is no object: it stands for what
-    feeds measure, which comes without one.
+    waits) and `TARGET_POD` (the refused pod itself). `NAMESPACE` is our own. `MEASUREMENT` is no
+    object: it stands for what feeds measure, which comes without one.
     """
 
     POD = "Pod"
@@ -21,6 +21,7 @@ class Resource(enum.Enum):
     UNSCHEDULED_POD = "UnscheduledPod"
     TARGET_POD = "TargetPod"
     NODE = "Node"
+    NAMESPACE = "Namespace"
     PERSISTENT_VOLUME = "PersistentVolume"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
     STORAGE_CLASS = "storage.k8s.io/StorageClass"

@@ -16,7 +16,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.events import Action, ClusterEvent, EventHint, Resource
 from moorage.framework.points import Filter, Score
 from moorage.framework.verdicts import MAX_SCORE, Rejection, unresolvable
-from moorage.policies.label_values import namespace_label
+from moorage.policies.label_values import NAMESPACE_LABELLED, namespace_label
 
 OUTSIDE: Final = "node(s) were outside the region that the pod's data must stay in"
 TOO_INSECURE: Final = "node(s) had a lower security level than the pod requires"
@@ -98,7 +98,7 @@ class Compliance(Filter, Score, frozen=True):
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
         pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
-        return EventHint(node), EventHint(pod)
+        return EventHint(node), EventHint(pod), NAMESPACE_LABELLED
 
     def _said(self, cycle: Cycle, key: str) -> tuple[str, ...]:
         """What the pod and its namespace say under a label, each thing once."""

@@ -6,6 +6,7 @@ not say in numbers, is NaN.
 
 import math
 from collections.abc import Callable, Hashable
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from moorage.api.pod import Pod
 from moorage.cache.follower import Follower
 from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
+from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 
 Floats = NDArray[np.float64]
 ReadNumber = Callable[[Node], float]
@@ -86,3 +88,16 @@ def namespace_label(cycle: Cycle, pod: Pod, key: str) -> str | None:
     """The value that the pod's namespace has of a label."""
     found = cycle.get(Namespace, pod.namespace)
     return None if found is None else found.labels.get(key)
+
+
+def after_namespace_change(pod: Pod, old: Namespace | None, new: Namespace | None) -> Hint:
+    """A pod may fit once its own namespace says something else."""
+    if new is None or new.name != pod.namespace:
+        return Hint.SKIP
+    return Hint.QUEUE if old is None or old.labels != new.labels else Hint.SKIP
+
+
+NAMESPACE_LABELLED: Final = EventHint(
+    ClusterEvent(Resource.NAMESPACE, Action.ADD | Action.UPDATE), after_namespace_change
+)
+"""For plugins that read labels of pods' namespaces."""

@@ -122,7 +122,7 @@ class SchedulingPolicies(PreFilter, Filter, Score, frozen=True):
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
         pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
-        return EventHint(node), EventHint(pod)
+        return EventHint(node), EventHint(pod), label_values.NAMESPACE_LABELLED
 
 
 def _tolerating(pod: Pod, found: PolicyRules) -> Pod:

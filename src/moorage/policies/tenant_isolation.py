@@ -158,7 +158,7 @@ class TenantIsolation(Filter, Score, frozen=True):
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
         gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_LABEL)
         pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
-        return EventHint(node), EventHint(gone), EventHint(pod)
+        return EventHint(node), EventHint(gone), EventHint(pod), label_values.NAMESPACE_LABELLED
 
     def _rank(self, tier: str) -> int:
         return self.tier_order.index(tier) if tier in self.tier_order else len(self.tier_order)

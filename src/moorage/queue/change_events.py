@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from moorage.api import quantity
+from moorage.api.cluster_objects import Namespace
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
 from moorage.api.pod import Pod
@@ -32,6 +33,7 @@ Events = tuple[ClusterEvent, ...]
 
 RESOURCES: Final[Mapping[type, Resource]] = {
     Node: Resource.NODE,
+    Namespace: Resource.NAMESPACE,
     PersistentVolume: Resource.PERSISTENT_VOLUME,
     PersistentVolumeClaim: Resource.PERSISTENT_VOLUME_CLAIM,
     StorageClass: Resource.STORAGE_CLASS,

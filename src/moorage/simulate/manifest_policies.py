@@ -33,4 +33,5 @@ def apply_policies(
     names = ", ".join(policy.name for policy in policies)
     if not config_bundle.applies_policies(configuration):
         return configuration, [f"SchedulingPolicy {names}: {config_bundle.UNAPPLIED}"]
-    return config_bundle.add_policies(configuration, policies), []
+    applied = config_bundle.add_policies(configuration, policies)
+    return applied, config_bundle.ineffective_policies(applied)

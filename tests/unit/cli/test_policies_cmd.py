@@ -92,3 +92,47 @@ def test_config_check_refuses_a_policy_that_is_wrong(folder: Path) -> None:
 
     assert outcome.exit_code == 2
     assert "operator" in outcome.stderr
+
+
+EVERYTHING = """\
+apiVersion: scheduling.k8s.io/v1
+kind: SchedulingPolicy
+metadata: {name: batch}
+spec:
+  resourceWeights: {cpu: 1}
+  tolerations: [{key: spot, operator: Exists}]
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+      - matchExpressions: [{key: pool, operator: In, values: [batch]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("points", "lacking"),
+    [
+        (("multiPoint",), {}),
+        (("filter", "score"), {"preFilter": "tolerations"}),
+        (("score",), {"preFilter": "tolerations", "filter": "required node affinity"}),
+        (("preFilter", "filter"), {"score": "weights and preferences"}),
+    ],
+)
+def test_what_has_no_effect_at_the_points_of_a_profile_is_said(
+    folder: Path, points: tuple[str, ...], lacking: dict[str, str]
+) -> None:
+    enabled = "".join(f"{point}: {{enabled: [{{name: SchedulingPolicies}}]}}, " for point in points)
+    config = APPLYING.replace("multiPoint: {enabled: [{name: SchedulingPolicies}]}", enabled)
+    for name, text in (("s", config), ("p", EVERYTHING)):
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    files = [str(folder / name) for name in ("s.yaml", "p.yaml")]
+
+    checked = CliRunner().invoke(main, ["config", "check", *files])
+    _, warned = simulate(folder, "--config", files[0])
+
+    want = [
+        f'warning: profile "default-scheduler" does not run SchedulingPolicies at {point}, so '
+        f"nothing comes there of the {what} of SchedulingPolicy batch: enable it at multiPoint"
+        for point, what in lacking.items()
+    ]
+    for told in (checked.stderr, warned):
+        assert [line for line in told.splitlines() if "nothing comes" in line] == want

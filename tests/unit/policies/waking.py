@@ -15,7 +15,7 @@ from moorage.testing import NodeBuilder, PodBuilder
 from moorage.watch.api_resources import PODS
 from tests.unit.feeds.scheduling import configured
 
-Object = NodeBuilder | PodBuilder
+Object = NodeBuilder | PodBuilder | dict[str, Any]
 SOON = 15.0
 """Seconds: beyond any back-off, and long before pods are tried whatever happens."""
 
@@ -24,6 +24,17 @@ def places(
     name: str, plugin: str, args: dict[str, Any], world: list[Object], change: Object
 ) -> list[str]:
     """Where a pod of the world is soon after the beginning, and soon after the change."""
+    return _run(name, plugin, args, world, change)[0]
+
+
+def attempts(plugin: str, world: list[Object], change: Object) -> int:
+    """How often the only pod, `p`, is tried all in all."""
+    return _run("p", plugin, {}, world, change)[1]
+
+
+def _run(
+    name: str, plugin: str, args: dict[str, Any], world: list[Object], change: Object
+) -> tuple[list[str], int]:
     clock, rng = VirtualClock(1_000_000.0), random.Random(0)
     cluster = MemoryCluster(clock=clock, rng=rng)
     known = built_in_plugins.installed()
@@ -32,12 +43,16 @@ def places(
 
     def apply(*objects: Object) -> None:
         for each in objects:
-            kind = "Node" if isinstance(each, NodeBuilder) else "Pod"
-            cluster.apply({"apiVersion": "v1", "kind": kind, **each.raw})
+            if isinstance(each, dict):
+                cluster.apply(each)
+            else:
+                kind = "Node" if isinstance(each, NodeBuilder) else "Pod"
+                cluster.apply({"apiVersion": "v1", "kind": kind, **each.raw})
 
-    async def main() -> None:
+    async def main() -> int:
         profiles = build_profiles(loaded.configuration, known)
-        running = asyncio.ensure_future(assemble(cluster, profiles, clock=clock, rng=rng).run())
+        scheduler = assemble(cluster, profiles, clock=clock, rng=rng)
+        running = asyncio.ensure_future(scheduler.run())
         for objects in (world, [change]):
             apply(*objects)
             await clock.sleep(SOON)
@@ -46,6 +61,7 @@ def places(
             found.append(pod.spec.node_name)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+        return scheduler.attempts
 
-    run_virtual(main(), clock)
-    return found
+    count = run_virtual(main(), clock)
+    return found, count
