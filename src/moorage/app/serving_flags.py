@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import ssl
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -165,9 +166,14 @@ def _front_proxy_of(found: dict[str, Any]) -> FrontProxy:
 
 
 def _read(file: str) -> str:
+    """The certificates in a file of an authority's."""
     if not file:
         return ""
     try:
-        return Path(file).read_text()
+        text = Path(file).read_text()
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except (ssl.SSLError, ValueError):  # a UnicodeDecodeError is a ValueError
+        raise InputError([f"{file}: not a PEM certificate"]) from None
     except OSError as error:
         raise InputError([f"{file}: {error.strerror}"]) from None
+    return text

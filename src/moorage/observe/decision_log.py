@@ -70,8 +70,11 @@ class DecisionLog:
         _say(logging.WARNING, "Failed", **fields)
 
     def _unreachable(self, error: BaseException) -> None:
-        """One line for all watches, which fail together; the others only with -v 4."""
-        unsaid = self._outages.due("unreachable")
+        """One line for all watches, which fail together; the others only with -v 4.
+
+        What is in the way by now may be something else than it was: that is said at once.
+        """
+        unsaid = self._outages.due(_obstacle(str(error)))
         if unsaid is None and self._sink.verbosity < BINDING_VERBOSITY:
             return
         fields = {"since_then": f"{unsaid} more"} if unsaid else {}
@@ -118,6 +121,12 @@ class DecisionLog:
             **_decided_by(bound),
         }
         return self._sink.render("I", BINDING_VERBOSITY, bound.time, LOGGER_NAME, "Bound", fields)
+
+
+def _obstacle(said: str) -> str:
+    """Why a request got no answer; what a credential plugin says may be new each time."""
+    request, _, why = said.partition(": ")
+    return why if "://" in request else "no request was made"
 
 
 def _say(level: int, message: str, **fields: Any) -> None:

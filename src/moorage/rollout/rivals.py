@@ -71,7 +71,12 @@ class Rivals(Feature):
             self._note(name, new)
 
     def families(self) -> Iterable[Family]:
-        return (counter(catalogue.BOUND_BY_OTHERS, self._bound.items()),)
+        """Names without rivals count nothing, so that the first few show as an increase."""
+        found = {**dict.fromkeys(self._keys(), 0), **self._bound}
+        return (counter(catalogue.BOUND_BY_OTHERS, found.items()),)
+
+    def _keys(self) -> Iterable[tuple[str, ...]]:
+        return ((name,) for name in self._profiles.by_name)
 
     def _responsible(self) -> bool:
         """Whether this replica leads, and has for a while."""

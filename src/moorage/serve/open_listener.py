@@ -23,7 +23,8 @@ class OpenListener:
         try:
             self.socket = bound_socket(address, port, share_port=listener.share_port)
         except OSError as error:
-            why = os.strerror(error.errno) if error.errno else error
+            number = error.errno or 0  # a resolver's are negative, and no number of an error
+            why = os.strerror(number) if number > 0 else error.strerror or error
             remedy = ": name another, or stop who has it" if error.errno == errno.EADDRINUSE else ""
             raise ListenerError(f"cannot listen on {address}:{port}: {why}{remedy}") from error
 

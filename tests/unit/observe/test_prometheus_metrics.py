@@ -247,7 +247,6 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
         "moorage_canary_p_value",
         "moorage_version_kpi",
         "moorage_standing_in",
-        "moorage_bound_by_others",
         "moorage_yielded",
         "moorage_loop_lag_seconds",
         "moorage_catch_up_duration_seconds",

@@ -56,3 +56,25 @@ def test_all_watches_that_get_no_answer_are_one_line(caplog: pytest.LogCaptureFi
 
     said = [record.getMessage() for record in caplog.records]
     assert said == [UNREACHABLE, "Failed", "Failed"]
+
+
+def test_another_obstacle_than_before_is_said_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The API server is back, with a certificate that nobody knows, say."""
+    log = DecisionLog(Sink(), Time())
+
+    with caplog.at_level(logging.WARNING, "moorage"):
+        for path in ("pods", "nodes"):
+            log.failed(
+                f"watch/{path}", "", Unreachable(f"GET https://api/{path}: Connection refused")
+            )
+            for why in ("certificate has expired", "Connection refused"):
+                log.failed(f"watch/{path}", "", Unreachable(f"GET https://api/{path}: {why}"))
+        for second in range(3):
+            log.failed("watch/pods", "", Unreachable(f"config: exec: it ended with 1, {second}"))
+
+    said = [record.fields["err"] for record in caplog.records]  # type: ignore[attr-defined]
+    assert said == [
+        "GET https://api/pods: Connection refused",
+        "GET https://api/pods: certificate has expired",
+        "config: exec: it ended with 1, 0",
+    ]

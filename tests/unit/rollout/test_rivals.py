@@ -68,12 +68,15 @@ def contended(
 
     run_virtual(main(), clock)
     found = [cluster.read(EVENTS, e.namespace, e.name) for e in cluster.objects(EVENTS)]
-    labels = {"scheduler": names[0]}
-    read = [
-        each.registry.get_sample_value("moorage_bound_by_others_total", labels) for each in metrics
-    ]
-    counted = sum(value or 0.0 for value in read)
+    counted = sum(counted_of(each, names[0]) or 0.0 for each in metrics)
+    for own, name in zip(metrics, names, strict=True):
+        assert counted_of(own, name) is not None, "from 0 on: alerts ask for an increase"
     return counted, [event for event in found if event["reason"] == REASON]
+
+
+def counted_of(metrics: Metrics, name: str) -> float | None:
+    labels = {"scheduler": name}
+    return metrics.registry.get_sample_value("moorage_bound_by_others_total", labels)
 
 
 def test_two_of_one_name_are_counted_and_told() -> None:

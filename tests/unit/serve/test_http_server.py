@@ -4,6 +4,7 @@ import asyncio
 import io
 import re
 import shutil
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from moorage.serve.bounded_listener import MOST_CONNECTIONS
 from moorage.serve.gate import FOREIGN_HOST, Gate
 from moorage.serve.health import Check, Health
 from moorage.serve.http_server import Server
+from moorage.serve.open_listener import OpenListener
 from moorage.serve.questions import Question
 from moorage.serve.request_authorizer import Authorizer
 from moorage.serve.secure_serving import Certificates, Listener, ListenerError
@@ -230,6 +232,17 @@ def test_a_port_that_is_taken_is_named() -> None:
 
     with pytest.raises(ListenerError, match=r"cannot listen on 127\.0\.0\.1:\d+: "):
         asyncio.run(main())
+
+
+def test_a_host_that_nobody_knows_is_told_to_be_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(*_: object, **__: object) -> socket.socket:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr("socket.create_server", nowhere)
+    listener = Listener("localhost", 1, None)
+
+    with pytest.raises(ListenerError, match="localhost:1: Name or service not known"):
+        OpenListener(listener)
 
 
 @needs_openssl
