@@ -240,6 +240,9 @@ class Gangs(Feature):
 
     def spared(self, victims: Sequence[Pod]) -> None:
         self._leaving.spare(victims)
+        for known in (self._known.pod(victim.key) for victim in victims):
+            if known is not None:
+                self._interrupted.see(known)
 
     def promise_taken_back(self, pod: Pod) -> None:
         group = self.groups.of(pod)
