@@ -20,11 +20,15 @@ class Deed(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What is there at first, what comes once that is placed, and how many are to be placed."""
+    """What is there at first, what comes once that is placed, and how many are to be placed.
+
+    With `before`, what comes then comes once so many are placed and all is quiet.
+    """
 
     first: tuple[Raw, ...]
     then: tuple[Raw | Deed, ...]
     placed: int
+    before: int | None = None
 
 
 def group(name: str, minimum: int | None, **spec: Any) -> Raw:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from tests.integration.changing_group_cases import CHANGES
 from tests.integration.composite_cases import COMPOSITES
 from tests.integration.control_plane import ControlPlane
 from tests.integration.group_cases import (
@@ -37,7 +38,7 @@ GATES: Final = "--feature-gates=" + ",".join(
     )
 )
 FLAGS: Final = (GATES, f"--runtime-config={API}=true,{COMPOSITE_API}=true")
-EVERY: Final = {**CASES, **STORIES, **COMPOSITES}
+EVERY: Final = {**CASES, **STORIES, **CHANGES, **COMPOSITES}
 PODS: Final = "/api/v1/namespaces/default/pods"
 GROUPS: Final = f"/apis/{API}/namespaces/default/podgroups"
 COMPOSITE_GROUPS: Final = f"/apis/{COMPOSITE_API}/namespaces/default/compositepodgroups"
@@ -122,8 +123,11 @@ def play(plane: ControlPlane, case: Case) -> dict[str, Any]:
     try:
         plane.create(*case.first)
         if case.then:
-            count = sum(obj["kind"] == "Pod" for obj in case.first)
-            wait_for(lambda: len(outcome(plane)["placed"]) == count, "not placed", 30)
+            if case.before is None:
+                count = sum(obj["kind"] == "Pod" for obj in case.first)
+                wait_for(lambda: len(outcome(plane)["placed"]) == count, "not placed", 30)
+            else:
+                steady(plane, case.before)
             for each in case.then:
                 if isinstance(each, Deed):
                     plane.request(*each)
@@ -180,7 +184,7 @@ def outcomes(served: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> 
     return found
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("title", EVERY)
 def test_groups_come_out_alike(outcomes: Outcomes, title: str) -> None:
     peer, ours = outcomes["kube-scheduler"][title], outcomes["moorage"][title]

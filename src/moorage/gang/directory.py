@@ -153,7 +153,8 @@ class Directory:
         old = self._groups.get(last)
         if old is None:
             return []
-        pods = [pod for pod in old.pods.values() if podgroup.member_key(pod) == key]
+        members = (*old.pods.values(), *old.gated.values())
+        pods = [pod for pod in members if podgroup.member_key(pod) == key]
         arrived = old.arrived or 0.0
         new = self._open(home)
         for pod in pods:
@@ -221,11 +222,11 @@ class Directory:
             assert group.key == key, f"{group} is listed as {key}"
             assert not group.is_empty, f"{group} is empty"
             group.validate()
-        pods = {uid: g.key for g in self._groups.values() for uid in (*g.waiting, *g.placed)}
+        pods = {uid: g.key for g in self._groups.values() for uid in (*g.pods, *g.gated)}
         assert pods == self._group_of, "pods are counted where they are not listed"
 
     def _counts(self, pod: Pod) -> bool:
-        """Whether the pod is on a node, or one of those that we may put on one.
+        """Whether the pod is on a node, or one of those that we may put on one some day.
 
         One that is leaving its node counts with Kubernetes' own groups, until it is gone.
         """
@@ -234,8 +235,7 @@ class Directory:
         if pod.is_terminating:
             own = pod.spec.scheduling_group is not None
             return own and bool(pod.spec.node_name)
-        ours = pod.spec.scheduler_name in self._ours and not pod.spec.scheduling_gates
-        return ours or bool(pod.spec.node_name)
+        return pod.spec.scheduler_name in self._ours or bool(pod.spec.node_name)
 
     def _open(self, key: str) -> Group:
         group = self._groups.get(key)

@@ -177,11 +177,12 @@ class Gangs(Feature):
             return False
         if not self.groups.names(pod):
             return False
-        refusal = self.groups.refusal(pod)
+        group, refusal = self.groups.of(pod), self.groups.refusal(pod)
         if refusal is not None:
+            if group is not None:
+                group.retry_all()
             self._attempt.refuse(queued, refusal)
             return True
-        group = self.groups.of(pod)
         if group is None or group.minimum < 1 or group.is_replacing:
             return False
         enough = group.tree is None and group.scheduled(self._cache.assumed) >= group.minimum
@@ -210,7 +211,7 @@ class Gangs(Feature):
     def let_go(self, schedulers: Collection[str]) -> None:
         """Pods of these schedulers wait for nobody of ours."""
         for group in self.groups:
-            pods = group.waiting.values()
+            pods = (*group.waiting.values(), *group.gated.values())
             left = [pod.uid for pod in pods if pod.spec.scheduler_name in schedulers]
             for uid in left:
                 self.groups.remove_pod(uid)
@@ -240,6 +241,9 @@ class Gangs(Feature):
 
     def spared(self, victims: Sequence[Pod]) -> None:
         self._leaving.spare(victims)
+        for known in (self._known.pod(victim.key) for victim in victims):
+            if known is not None:
+                self._interrupted.see(known)
 
     def promise_taken_back(self, pod: Pod) -> None:
         group = self.groups.of(pod)

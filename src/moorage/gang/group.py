@@ -26,9 +26,11 @@ class Group:
 
     `waiting` are pods without a node that one of our profiles may place, `placed` those on a node;
     pods that are being deleted count as neither, but for those of Kubernetes' own groups, which
-    count until they are gone from their nodes. `arrived` is when the first of those that wait
-    came. A group has `started` once enough of it ran at the same time; for as long as any of it
-    runs, pods that were lost are then replaced one by one, unless it is Kubernetes' own.
+    count until they are gone from their nodes. `gated` are those behind scheduling gates, which do
+    not count yet; Kubernetes' own groups wait for each of them. `arrived` is when the first of
+    those that wait came. A group has `started` once enough of it ran at the same time; for as long
+    as any of it runs, pods that were lost are then replaced one by one, unless it is Kubernetes'
+    own.
 
     Its `state` changes by the methods from `settle` on, by the table in `group_states`: one that is
     not legal raises GroupError, and changes nothing.
@@ -39,6 +41,7 @@ class Group:
         "_retry",
         "arrived",
         "failures",
+        "gated",
         "key",
         "leaving",
         "objects",
@@ -57,6 +60,7 @@ class Group:
         self.objects: dict[str, PodGroup] = {}
         self.waiting: dict[str, Pod] = {}
         self.placed: dict[str, Pod] = {}
+        self.gated: dict[str, Pod] = {}
         self.arrived: float | None = None
         self.started = False
         self.state = GroupState.HELD
@@ -101,7 +105,7 @@ class Group:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.objects or self.waiting or self.placed)
+        return not (self.objects or self.waiting or self.placed or self.gated)
 
     @property
     def is_replacing(self) -> bool:
@@ -137,8 +141,17 @@ class Group:
 
     @property
     def lacks_objects(self) -> bool:
-        """Whether pods have yet to be created, or the group, or one above it."""
-        return not self.objects or bool(self.waits_for) or self.is_incomplete
+        """Whether pods have yet to be created or to lose their gates, or the group, or one above
+        it, has yet to be created."""
+        return (
+            not self.objects or bool(self.waits_for) or self.waits_for_gates or self.is_incomplete
+        )
+
+    @property
+    def waits_for_gates(self) -> bool:
+        """Whether it waits for pods behind scheduling gates, be they needed or not."""
+        found = self.object
+        return bool(self.gated) and found is not None and found.is_own
 
     @property
     def unlike(self) -> str:
@@ -178,6 +191,9 @@ class Group:
         return self.placed | {uid: pod for uid, pod in self.waiting.items() if uid in assumed}
 
     def add(self, pod: Pod, now: float) -> None:
+        if _is_gated(pod):
+            self.gated[pod.uid] = pod
+            return
         likeness.count(self._kinds, pod)
         if pod.spec.node_name:
             self.placed[pod.uid] = pod
@@ -190,15 +206,21 @@ class Group:
     def replace(self, pod: Pod) -> bool:
         """Take over a new version of a pod; False where it is not here, or has moved on."""
         pods = self.placed if pod.spec.node_name else self.waiting
+        if _is_gated(pod):
+            pods = self.gated
         known = pods.get(pod.uid)
         if known is None:
             return False
+        if pods is self.gated:
+            pods[pod.uid] = pod
+            return True
         likeness.uncount(self._kinds, known)
         likeness.count(self._kinds, pod)
         pods[pod.uid] = pod
         return True
 
     def remove(self, uid: str) -> None:
+        self.gated.pop(uid, None)
         pod = self.waiting.pop(uid, None) or self.placed.pop(uid, None)
         if pod is not None:
             likeness.uncount(self._kinds, pod)
@@ -227,6 +249,9 @@ class Group:
             return f"waiting for {self.title} to be created"
         if self.waits_for:
             return f"waiting for {hierarchy.title(self.waits_for)} to be created"
+        if self.waits_for_gates:
+            count = len(self.gated)
+            return f"waiting for {count} {_pods(count)} of {self.title} to lose scheduling gates"
         if unlike := self.unlike:
             return unlike
         if self.minimum < 1:
@@ -328,6 +353,7 @@ class Group:
     def validate(self) -> None:
         """Raise AssertionError where the group contradicts itself."""
         assert not self.waiting.keys() & self.placed.keys(), f"{self}: on a node, and waiting"
+        assert not self.gated.keys() & self.pods.keys(), f"{self}: gated, and not"
         assert (self.arrived is None) == (not self.waiting), f"{self}: arrived {self.arrived}"
         assert bool(self.leaving) == (self.state in WAITS_FOR_VICTIMS), f"{self}: {self.leaving}"
         assert not self.timed_out or self.waiting, f"{self}: timed out, and nobody waits"
@@ -338,6 +364,10 @@ class Group:
     def __repr__(self) -> str:
         pods = f"{len(self.waiting)} waiting, {len(self.placed)} placed"
         return f"Group({self.key}, {self.state.value}, {pods})"
+
+
+def _is_gated(pod: Pod) -> bool:
+    return bool(pod.spec.scheduling_gates) and not pod.spec.node_name
 
 
 def _pods(count: int) -> str:

@@ -74,7 +74,7 @@ class Reservations:
             self.release(group)
 
     def _needs(self, group: Group) -> bool:
-        if not group.objects or not group.waiting or group.minimum < 1 or group.is_incomplete:
+        if not group.objects or not group.waiting or group.minimum < 1 or group.lacks_objects:
             return False
         return not group.is_whole(group.on_nodes(self._cache.assumed))
 

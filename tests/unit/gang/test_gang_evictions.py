@@ -154,6 +154,41 @@ def test_an_eviction_of_a_group_that_was_interrupted_is_finished(restarted: bool
     assert names(world) == set()
 
 
+class SlowToRefuse(MemoryCluster):
+    """Takes eight seconds to say that it deletes no pod, until it is told to."""
+
+    heals = False
+
+    async def delete(self, resource: Resource, namespace: str, name: str, **options: Any) -> None:
+        if name.startswith("batch") and not self.heals:
+            await self.clock.sleep(8.0)
+            raise Unauthorized("the token is not known, for now")
+        await super().delete(resource, namespace, name, **options)
+
+
+def test_an_eviction_that_fails_late_is_finished() -> None:
+    """The group is looked at while it is still being evicted, and once more after that."""
+    world = GangWorld(
+        node("a").offering(cpu="3"),
+        group("batch", 3),
+        *running("batch", {"a": 3}),
+        pod("vip").requesting(cpu="3").prioritised(100),
+        cluster=SlowToRefuse,
+    )
+
+    async def story(world: GangWorld) -> None:
+        await world.clock.sleep(1)
+        await world.cluster.delete(PODS, "default", "vip", grace_period_seconds=0)
+        await settle(world, 10)
+        assert len(world.bound("batch")) == 3
+        world.cluster.heals = True  # type: ignore[attr-defined]
+        await settle(world, 30)
+
+    world.run(story)
+
+    assert names(world) == set()
+
+
 def test_a_group_leaves_whose_eviction_was_begun_while_a_pod_of_it_was_being_bound() -> None:
     """The pod was marked, and its binding never arrived: nobody is left half of a group."""
     world = GangWorld(

@@ -6,7 +6,7 @@ import pytest
 
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_resources import NODES, PODS
-from tests.unit.gang.gang_world import GangWorld, Raw, group, settle
+from tests.unit.gang.gang_world import GangWorld, Raw, group, member, members, settle
 from tests.unit.preemption.preemption_world import low
 
 ZONE = "topology.kubernetes.io/zone"
@@ -211,3 +211,61 @@ def test_a_gang_is_tried_again_when_somebody_else_has_bound_a_pod_of_it(after: f
     world.run(story)
 
     assert world.bound("g") == {"g-0": "full", "g-1": "b", "g-2": "b"}
+
+
+@pytest.mark.parametrize("deleted", [False, True], ids=["loses its gate", "is deleted"])
+@pytest.mark.parametrize("minimum", [None, 2], ids=["basic", "gang"])
+def test_a_group_waits_for_each_pod_behind_a_gate(minimum: int | None, deleted: bool) -> None:
+    """Also for one that it does not need, as kube-scheduler does."""
+    gates = {"schedulingGates": [{"name": "example.com/wait"}]}
+    gated = [each.with_spec(**gates) for each in workers(1, "gated")]
+    world = GangWorld(node("a").offering(cpu="9"), own(minimum), *gated, *workers(2))
+
+    async def story(world: GangWorld) -> None:
+        await settle(world)
+        assert world.bound() == {}
+        told = world.condition("g-0")["message"]
+        assert told == "waiting for 1 pod of PodGroup default/g to lose scheduling gates"
+        if deleted:
+            await world.cluster.delete(PODS, "default", "gated-0")
+        else:
+            change = {"spec": {"schedulingGates": None}}
+            await world.cluster.patch(PODS, "default", "gated-0", change)
+        await world.clock.sleep(0.5)
+
+    world.run(story)
+
+    assert set(world.bound()) == {"g-0", "g-1"} | (set() if deleted else {"gated-0"})
+
+
+def test_a_group_of_scheduler_plugins_waits_for_no_gate_that_it_can_do_without() -> None:
+    gates = {"schedulingGates": [{"name": "example.com/wait"}]}
+    gated = member("gated-0", "train").with_spec(**gates)
+    world = GangWorld(node("a").offering(cpu="9"), group("train", 2), gated, *members("train", 2))
+
+    world.run()
+
+    assert set(world.bound()) == {"train-0", "train-1"}
+
+
+@pytest.mark.parametrize("minimum", [None, 2], ids=["basic", "gang"])
+@pytest.mark.parametrize("odd", ["gated", "unlike"])
+def test_pods_that_were_ready_before_one_that_holds_them_up_go_on_after_it(
+    odd: str, minimum: int | None
+) -> None:
+    gates = {"schedulingGates": [{"name": "example.com/wait"}]}
+    [last] = workers(1, "odd", priority=100 if odd == "unlike" else 0)
+    world = GangWorld(node("a").offering(cpu="9"))
+
+    async def story(world: GangWorld) -> None:
+        await settle(world)
+        world.apply(own(minimum, priority=0), *workers(2))
+        world.apply(last.with_spec(**gates) if odd == "gated" else last)
+        await settle(world)
+        assert world.bound() == {}
+        await world.cluster.delete(PODS, "default", "odd-0")
+        await settle(world)
+
+    world.run(story)
+
+    assert set(world.bound()) == {"g-0", "g-1"}
