@@ -21,6 +21,7 @@ SELECTORS = (
     f"device.attributes['{GPU}'].?model.orValue('').matches('^[ah]100$')",
     f"['a100', 'l4'].exists(m, m == device.attributes['{GPU}'].?model.orValue(''))",
     "device.attributes['resource.example.org'].?pcieRoot.orValue('') != 'pci-0'",
+    f"device.attributes['{GPU}'].?model.orValue(device.attributes['{GPU}'].spare) != 'l4'",
     f"device.attributes['{GPU}'].exists(k, v, k == 'numa' && v == 1)",
     f"device.attributes['{GPU}'].?model.orValue('').find('[0-9]+') in ['100', '4']",
     f"device.attributes['{GPU}'].transformList(k, v, k).sort().first().orValue('') < 'm'",
