@@ -187,7 +187,8 @@ class Devices(Feature):
     def _extended(self, dice: Dice, pod: Json) -> None:
         resource = dice.pick((RESOURCE, RESOURCE, *CLASS_RESOURCES))
         count = str(dice.count(1, 2))
-        container = dice.pick(pod["spec"]["containers"])
+        spec = pod["spec"]
+        container = dice.pick((*spec["containers"], *spec.get("initContainers", ())))
         asked = container.setdefault("resources", {})
         asked.setdefault("requests", {})[resource] = count
         asked.setdefault("limits", {})[resource] = count
