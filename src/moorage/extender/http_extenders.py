@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from moorage.api import int64
 from moorage.api.node import Node
 from moorage.api.pod import Container, Pod
 from moorage.config import types as config
@@ -87,11 +88,11 @@ class HttpExtender:
         verb, args = self.given.prioritize_verb, self._args(pod, nodes)
         found = await self.sender.send(verb, args, list[protocol.HostPriority])
         factor = self.given.weight * SCALE
-        scores = {host.host: host.score * factor for host in found}
+        scores = {host.host: int64.wrap(host.score * factor) for host in found}
         if len(scores) < len(found):  # what is said twice of a node counts twice
             scores = dict.fromkeys(scores, 0)
             for host in found:
-                scores[host.host] += host.score * factor
+                scores[host.host] = int64.wrap(scores[host.host] + host.score * factor)
         return scores
 
     def preempt(

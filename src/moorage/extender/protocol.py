@@ -11,6 +11,8 @@ from typing import Any, Final, TypeVar, Union, cast, dataclass_transform, get_ar
 import msgspec
 from msgspec.structs import FieldInfo
 
+from moorage.config.types import Int64
+
 MAX_PRIORITY: Final = 10
 EMPTY_OBJECT: Final = msgspec.Raw(b"{}")
 
@@ -51,7 +53,7 @@ class HostPriority(Wire):
     """A node's score, 0 to 10."""
 
     host: str = ""
-    score: int = 0
+    score: Int64 = 0
 
 
 class MetaPod(Wire):

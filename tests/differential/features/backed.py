@@ -21,7 +21,17 @@ class Backed(Devices):
             device_pools.add_classes(draft)
             device_pools.add_pools(draft)
             self._hold_some(draft)
-        for _ in range(dice.pick((1, 1, 2))):
+        if dice.chance(0.4) and "initContainers" not in pod["spec"]:
+            pod["spec"]["initContainers"] = [
+                {
+                    "name": f"i{number}",
+                    "image": "busybox",
+                    "resources": {},
+                    **({"restartPolicy": "Always"} if dice.chance(0.4) else {}),
+                }
+                for number in range(dice.count(1, 3))
+            ]
+        for _ in range(dice.pick((1, 1, 2, 4))):
             self._extended(dice, pod)
 
     def on_case(self, draft: Draft) -> None:

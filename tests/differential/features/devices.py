@@ -21,6 +21,7 @@ SELECTORS = (
     f"device.attributes['{GPU}'].?model.orValue('').matches('^[ah]100$')",
     f"['a100', 'l4'].exists(m, m == device.attributes['{GPU}'].?model.orValue(''))",
     "device.attributes['resource.example.org'].?pcieRoot.orValue('') != 'pci-0'",
+    f"device.attributes['{GPU}'].?model.orValue(device.attributes['{GPU}'].spare) != 'l4'",
     f"device.attributes['{GPU}'].exists(k, v, k == 'numa' && v == 1)",
     f"device.attributes['{GPU}'].?model.orValue('').find('[0-9]+') in ['100', '4']",
     f"device.attributes['{GPU}'].transformList(k, v, k).sort().first().orValue('') < 'm'",
@@ -186,7 +187,8 @@ class Devices(Feature):
     def _extended(self, dice: Dice, pod: Json) -> None:
         resource = dice.pick((RESOURCE, RESOURCE, *CLASS_RESOURCES))
         count = str(dice.count(1, 2))
-        container = dice.pick(pod["spec"]["containers"])
+        spec = pod["spec"]
+        container = dice.pick((*spec["containers"], *spec.get("initContainers", ())))
         asked = container.setdefault("resources", {})
         asked.setdefault("requests", {})[resource] = count
         asked.setdefault("limits", {})[resource] = count

@@ -3,7 +3,7 @@
 import pytest
 
 from moorage.devices.cel.library import CompileError
-from moorage.devices.cel.program import Program
+from moorage.devices.cel.program import Frame, Program
 from moorage.devices.cel.values import CelError, CostLimitError, DefaultMap, Semver, parse_quantity
 
 GPU = "gpu.example.com"
@@ -55,6 +55,22 @@ OWN = f"device.attributes['{GPU}']"
         pytest.param(
             "timestamp('2024-05-06T07:08:09Z').getHours('02:00') == 9", True, id="a time in a zone"
         ),
+        pytest.param(
+            f"{OWN}.?model.orValue({OWN}.gone) == 'a100'",
+            True,
+            id="an alternative that is not needed is not looked at",
+        ),
+        pytest.param(
+            f"{OWN}.?model.or({OWN}.gone.?x).orValue('') == 'a100'",
+            True,
+            id="nor is an optional one",
+        ),
+        pytest.param("string(1e6) == '1e+06'", True, id="a million has an exponent"),
+        pytest.param("string(123456.5) == '123456.5'", True, id="what is less has none"),
+        pytest.param("'ab'.split('', 5) == ['a', 'b']", True, id="no more letters than there are"),
+        pytest.param("''.split('', 1) == []", True, id="no letters of no text"),
+        pytest.param("isQuantity(' 1')", False, id="a quantity has no space before it"),
+        pytest.param("type(1u) == type(1)", False, id="kinds of numbers are different types"),
     ],
 )
 def test_an_expression_is_evaluated(expression: str, want: bool) -> None:
@@ -83,6 +99,27 @@ def test_what_kubernetes_refuses_does_not_compile(expression: str) -> None:
 def test_a_key_that_is_missing_is_an_error() -> None:
     with pytest.raises(CelError, match="no such key: gone"):
         Program(f"{OWN}.gone == 1").matches(DEVICE)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("int('\u0663') == 3", "double(' 1') == 1.0", "double('1e400') > 1.0"),
+        *("timestamp('2024-05-06t07:08:09z') > timestamp(0)", "double('NaN') > 1.0"),
+        *(f"{OWN}.?gone.orValue({OWN}.gone) == 1", "quantity('1 ') == quantity('1')"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_an_error(expression: str) -> None:
+    with pytest.raises((CelError, CompileError)):
+        Program(expression).matches(DEVICE)
+
+
+def test_an_alternative_costs_nothing_of_its_own() -> None:
+    frame = Frame(DEVICE)
+
+    Program("optional.of(true).orValue(false)")._run(frame)
+
+    assert frame.cost == 1
 
 
 def test_an_expression_that_costs_too_much_is_stopped() -> None:

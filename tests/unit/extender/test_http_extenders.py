@@ -206,6 +206,24 @@ def test_scores_are_scaled_weighted_and_added() -> None:
     assert [parts[name][two.url] for name in "abc"] == [60, 0, 0]
 
 
+def test_scores_beyond_all_measure_wrap_as_they_do_in_go() -> None:
+    with extender(prioritize=scores(a=2**63 - 1, b=1)) as fake:
+        decided = decide(three(), pod("web"), fake.config(weight=1), keep=True)
+
+    assert isinstance(decided, Decision)
+    assert decided.node == "b"
+    assert decided.scoring is not None
+    assert decided.scoring.of(0)[fake.url] == -10
+
+
+def test_scores_that_are_no_int64_are_done_without() -> None:
+    with extender(prioritize=scores(a=2**63)) as fake, extender(prioritize=scores(c=10)) as other:
+        decided = decide(three(), pod("web"), fake.config(), other.config())
+
+    assert isinstance(decided, Decision)
+    assert decided.node == "c"
+
+
 @pytest.mark.parametrize("how", ["is gone", "is slow", "answers 500"])
 def test_scores_that_do_not_come_are_done_without(how: str) -> None:
     with extender(prioritize=lambda asked: []) as fake, extender(prioritize=scores(c=10)) as other:

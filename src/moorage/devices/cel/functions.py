@@ -94,15 +94,21 @@ def _substring(text: Any, start: int, end: int | None = None) -> str:
     return _text(text)[start:end]
 
 
+def _make_quantity(text: Any) -> Quantity:
+    if _text(text) != _text(text).strip():
+        raise CelError(f"{text!r} is not a quantity: it has a space around it")
+    return parse_quantity(text)
+
+
 def _split(text: Any, separator: Any, limit: int = -1) -> list[str]:
     if limit == 0:
         return []
-    if limit == 1:
-        return [_text(text)]
     most = -1 if limit < 0 else limit - 1
     if separator == "":
         letters = list(_text(text))
-        return letters if most < 0 else [*letters[:most], "".join(letters[most:])]
+        if most < 0 or len(letters) <= limit:
+            return letters
+        return [*letters[:most], "".join(letters[most:])]
     return _text(text).split(_text(separator), most)
 
 
@@ -153,14 +159,6 @@ def _insert(into: Any, *given: Any) -> dict[Any, Any]:
     return {**into, **entries}
 
 
-def _or(option: Any, other: Any) -> Any:
-    return option if _option(option).has_value else other
-
-
-def _or_value(option: Any, other: Any) -> Any:
-    return option.value if _option(option).has_value else other
-
-
 def _value(option: Any) -> Any:
     if not _option(option).has_value:
         raise CelError("optional.none() dereference")
@@ -207,8 +205,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "sets.intersects": lambda left, right: any(
         operators.contains(each, as_list(right)) for each in as_list(left)
     ),
-    "quantity": lambda text: parse_quantity(_text(text)),
-    "isQuantity": lambda text: parses(parse_quantity, _text(text)),
+    "quantity": _make_quantity,
+    "isQuantity": lambda text: parses(_make_quantity, text),
     "semver": _make_semver,
     "isSemver": lambda *args: parses(_make_semver, *args),
     "sign": lambda value: (_quantity(value).amount > 0) - (_quantity(value).amount < 0),
@@ -229,6 +227,4 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "optional.ofNonZeroValue": _of_non_zero,
     "hasValue": lambda option: _option(option).has_value,
     "value": _value,
-    "or": _or,
-    "orValue": _or_value,
 }

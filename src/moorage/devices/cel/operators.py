@@ -1,6 +1,7 @@
 """CEL's operators and conversions, with its errors where Go's would overflow."""
 
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
@@ -19,6 +20,10 @@ from moorage.devices.cel.values import (
     type_name,
 )
 
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_FLOAT: Final = re.compile(r"[!-~]+")
+_FEW_DIGITS: Final = 6
+"""From a million on, Go writes doubles with an exponent."""
 _ORDERED: Final = (str, bytes, bool, times.Duration, times.Timestamp)
 _TEXTS: Final = ("net.IP", "net.CIDR", times.Duration.cel_type, times.Timestamp.cel_type)
 """Types of ours that `string()` takes."""
@@ -29,6 +34,8 @@ def compare(left: Any, right: Any) -> int:
     same = isinstance(left, _ORDERED) and type(left) is type(right)
     if not same and not (is_number(left) and is_number(right)):
         raise no_overload(left, right)
+    if any(isinstance(each, float) and math.isnan(each) for each in (left, right)):
+        raise CelError("NaN values cannot be ordered")
     return int(left > right) - int(left < right)
 
 
@@ -170,7 +177,7 @@ def to_int(value: Any) -> int:
         return value.nanoseconds // times.SECOND
     try:
         if isinstance(value, str):
-            return _in_range(int(value)) if value.lstrip("+-").isdigit() else _bad(value, "int")
+            return _in_range(int(value)) if _INTEGER.fullmatch(value) else _bad(value, "int")
         if isinstance(value, bool) or not is_number(value):
             raise no_overload(value)
         return _in_range(int(value))
@@ -188,10 +195,15 @@ def to_uint(value: Any) -> UInt:
 def to_double(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise no_overload(value)
-    try:
+    if not isinstance(value, str):
         return float(value)
+    try:
+        found = float(value)
     except ValueError:
-        raise CelError(f"type conversion error from '{value}' to 'double'") from None
+        _bad(value, "double")
+    if not _FLOAT.fullmatch(value) or (math.isinf(found) and value[-1].isdigit()):
+        _bad(value, "double")
+    return found
 
 
 def to_string(value: Any) -> str:
@@ -215,7 +227,7 @@ def shortest(value: float) -> str:
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     number = Decimal(repr(value)).normalize()
     power = number.adjusted()
-    if -4 <= power < 21:
+    if -4 <= power < _FEW_DIGITS:
         return f"{number:f}"
     mantissa = number.scaleb(-power).normalize()
     return f"{mantissa:f}e{'-' if power < 0 else '+'}{abs(power):02}"

@@ -2,7 +2,8 @@
 
 Costs are those of cel-go and of Kubernetes' libraries: a variable, a field or an index costs one,
 comparing and searching texts costs by their length, making a list ten. `&&` and `||` stop at the
-first operand that decides, and go by the other one where an operand fails.
+first operand that decides, and go by the other one where an operand fails. What an optional value
+is to be replaced by is looked at only where there is none.
 """
 
 from collections.abc import Callable, Iterator
@@ -175,6 +176,28 @@ def _conditional(condition: Step, yes: Step, no: Step) -> Step:
     return choose
 
 
+def _or_other(option: Step, other: Step) -> Step:
+    def choose(frame: Frame) -> Any:
+        found = _optional(option(frame))
+        return found if found.has_value else other(frame)
+
+    return choose
+
+
+def _or_value(option: Step, other: Step) -> Step:
+    def choose(frame: Frame) -> Any:
+        found = _optional(option(frame))
+        return found.value if found.has_value else other(frame)
+
+    return choose
+
+
+def _optional(found: Any) -> Optional:
+    if not isinstance(found, Optional):
+        raise no_overload(found)
+    return found
+
+
 def _not_strictly_false(operand: Step) -> Step:
     def check(frame: Frame) -> bool:
         frame.spend(1)
@@ -190,6 +213,8 @@ _SPECIAL: Final[dict[str, Callable[..., Step]]] = {
     "_&&_": _and,
     "_||_": _or,
     "_?_:_": _conditional,
+    "or": _or_other,
+    "orValue": _or_value,
     "@not_strictly_false": _not_strictly_false,
 }
 

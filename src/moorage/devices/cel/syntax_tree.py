@@ -20,6 +20,7 @@ class UInt(int):
     """CEL's unsigned integer, which is not its int."""
 
     __slots__ = ()
+    cel_type = "uint"
 
 
 class Const(msgspec.Struct, frozen=True):

@@ -18,8 +18,8 @@ _UNITS: Final = {
 _PART: Final = re.compile(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
 _DURATION: Final = re.compile(rf"[+-]?(?:0|(?:{_PART.pattern})+)")
 _TIMESTAMP: Final = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,]([0-9]+))?"
-    r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,]([0-9]+))?"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})"
 )
 _OFFSET: Final = re.compile(r"([+-]?)([0-9]{1,2}):([0-9]{2})")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -113,8 +113,8 @@ def parse_timestamp(value: Any) -> Timestamp:
     try:
         if found is None:
             raise ValueError
-        zone = found[3].upper().replace("Z", "+00:00")
-        seconds = (datetime.fromisoformat(found[1].upper() + zone) - _EPOCH) // timedelta(seconds=1)
+        zone = found[3].replace("Z", "+00:00")
+        seconds = (datetime.fromisoformat(found[1] + zone) - _EPOCH) // timedelta(seconds=1)
     except ValueError:
         raise CelError(f"parsing time {value!r} failed") from None
     return Timestamp(seconds * SECOND + int(((found[2] or "") + "0" * 9)[:9]))
