@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser import stub_answers as answers
 from tests.browser.stub_answers import HOSTILE
 from tests.browser.stub_dashboard import StubDashboard
 from tests.browser.visit import Visit
@@ -14,6 +15,7 @@ SECONDS: Final = float(os.environ.get("MOORAGE_BROWSER_SECONDS", "5"))
 """How long changes pour in; ten minutes were measured, CI bears seconds."""
 pytestmark = pytest.mark.timeout(SECONDS * 3 + 300)
 MEGABYTE: Final = 1 << 20
+PHONE: Final = 390
 VIEWS: Final = (
     "/cluster?node=node-0007", "/cluster?as=table&q=img", "/cluster?colour=verdict&pod=shop/job-1",
     "/cluster?colour=tenant&by=pool", "/queue", "/pod/shop/job-1", "/decisions", "/compare",
@@ -159,3 +161,25 @@ class _Memory:
     def _metric(self, name: str) -> float:
         found = self._session.send("Performance.getMetrics")["metrics"]
         return float(next(each["value"] for each in found if each["name"] == name))
+
+
+@pytest.mark.parametrize("view", ["/pod/shop/job-1", "/cluster?as=table&q=aaaa", "/cluster?node=A"])
+def test_names_as_long_as_they_may_be_fit_on_a_phone(
+    stub: StubDashboard, visit: Visit, view: str
+) -> None:
+    """A node's name has up to 253 characters, a label's value 63; neither need have a hyphen."""
+    name, zone = ".".join(each * 62 for each in "abcd"), "z" * 63
+    stub.cluster["nodes"]["name"][0], stub.cluster["nodes"]["zone"][0] = name, zone
+    told = answers.pod({"ns": "shop", "name": "job-1"})
+    for change in told["explanation"]["changes"]:
+        change["node"] = name
+    page = visit.page
+    page.route("**/api/pod/**", lambda route: route.fulfill(json=told))
+    page.set_viewport_size({"width": PHONE, "height": 844})
+    page.goto(f"{stub.url}#{view.replace('A', name)}")
+    expect(page.get_by_text(name).first).to_be_visible()
+    widest = page.evaluate("Math.max(...[...document.querySelectorAll('main *')]"
+                           ".filter((each) => !each.closest('.skip, caption, thead'))"
+                           ".map((each) => each.getBoundingClientRect().right))")  # fmt: skip
+
+    assert widest <= PHONE

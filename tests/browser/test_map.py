@@ -108,3 +108,18 @@ def test_the_timeline_leaves_room_where_nothing_was_attempted_and_goes_back_in_t
 
     assert places == pytest.approx([0, 10, 990])
     expect(page).to_have_url(f"{stub.url}#/decisions?at={NOW - 98:.0f}")
+
+
+@pytest.mark.parametrize(("p99_ms", "told"), [(2.0, 1), (0.0, 0)])
+def test_the_timeline_tells_how_late_attempts_were_where_that_is_known(
+    stub: StubDashboard, page: Page, p99_ms: float, told: int
+) -> None:
+    """A recording that is played back does not know."""
+    buckets = [{"at": NOW - at, "placed": 5, "refused": 1, "p99_ms": p99_ms} for at in (100, 99)]
+    answer = {"items": [], "continue": "", "steps": [], "timeline": buckets,
+              "rates": {"per_s": 0.0, "p50_ms": p99_ms, "p99_ms": p99_ms}}  # fmt: skip
+    page.route("**/api/decisions*", lambda route: route.fulfill(json=answer))
+    page.goto(f"{stub.url}#/decisions")
+    expect(page.locator(".chart .placed")).to_have_count(2)
+
+    assert page.locator(".key.late").count() == told

@@ -78,6 +78,8 @@ def compare_command(
         page.check_target(report)
     played = read_scenario(scenario, nodes, pods)
     candidates = read_configurations(configs, plugins)
+    for rule in kept:
+        rule.check(len(candidates))
     tasks = sweep.tasks_of(candidates, read_seeds(seeds))
     with (
         executor_for(on, min(workers, len(tasks)), played) as executor,

@@ -141,7 +141,8 @@ class QueueView:
             reason = self._short_reason(pod)
             if self._takes(wanted, pod, reason):
                 found.append((place, pod))
-            reasons[reason] += bool(reason)
+            if reason:
+                reasons[reason] += 1
             yield
 
     def _takes(self, wanted: QueueFilter, pod: QueuedPod, reason: str) -> bool:

@@ -1,4 +1,4 @@
-"""Arrivals drawn at random from a seed: a Poisson stream, by time of day, in bursts."""
+"""Arrivals drawn at random from a seed: a Poisson stream, by time of day, in bursts, by cron."""
 
 import heapq
 import math
@@ -6,9 +6,10 @@ import random
 from collections.abc import Iterator
 from datetime import datetime
 
+from moorage.simulate.cron_schedule import CronSchedule
 from moorage.simulate.pod_template import PodTemplate
 from moorage.simulate.scenario import Arrival
-from moorage.simulate.scenario_schema import Diurnal, Generator, RunningTime
+from moorage.simulate.scenario_schema import CronJob, Diurnal, Generator, RunningTime
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -48,6 +49,24 @@ class GeneratedArrivals:
                 continue
             for member in range(shape.gang):
                 yield Arrival(time, f"{name}-{member}", template, duration, name, shape.gang)
+
+
+class CronArrivals:
+    """The pods of one CronJob: they come by its schedule, and run for as long as is drawn."""
+
+    def __init__(self, job: CronJob, template: PodTemplate, start: datetime, label: str) -> None:
+        self._job = job
+        self._template = template
+        self._start = start
+        self._label = label
+
+    def arrivals(self, seed: int) -> Iterator[Arrival]:
+        """The pods of one run."""
+        job, rng = self._job, random.Random(f"{seed}/cron/{self._label}")
+        for time in CronSchedule(job.schedule).times(self._start, job.seconds):
+            for index in range(job.parallelism):
+                name = f"{job.pod.name}-{int(time)}-{index}"
+                yield Arrival(time, name, self._template, running_time(job.pod.runs, rng))
 
 
 def running_time(given: RunningTime | None, rng: random.Random) -> float | None:

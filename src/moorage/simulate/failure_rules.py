@@ -12,6 +12,7 @@ import msgspec
 
 from moorage.config.field_errors import InputError
 from moorage.config.plugin_catalogue import closest_name, did_you_mean
+from moorage.kpi.summary import flat
 from moorage.simulate.comparison import Comparison, Outcome
 from moorage.simulate.kpi_names import kpi_path
 
@@ -27,6 +28,12 @@ class FailureRule(msgspec.Struct, frozen=True):
     value: float
     is_change: bool
     is_percent: bool
+
+    def check(self, configurations: int) -> None:
+        """Refuse, before anything is run, a rule that could never be broken."""
+        if self.is_change and configurations < 2:
+            problem = "a change is one against the first configuration: name another"
+            raise InputError([f"--fail-if {self.text}: {problem}"])
 
     def broken_by(self, found: Comparison) -> list[str]:
         """A line for each configuration that breaks it; against the first where it is a change."""
@@ -51,7 +58,10 @@ class FailureRule(msgspec.Struct, frozen=True):
         found = outcome.intervals.get(self.kpi)
         if found is None:
             similar = did_you_mean(closest_name(self.kpi, outcome.intervals))
-            raise InputError([f"--fail-if {self.text}: no run has measured {self.kpi!r}{similar}"])
+            who = f"no run of {outcome.name} has"
+            if any(self.kpi in dict(flat(result.kpis)) for result in outcome.seeds):
+                who, similar = f"not every run of {outcome.name} has", ""
+            raise InputError([f"--fail-if {self.text}: {who} measured {self.kpi!r}{similar}"])
         return found.mean
 
 

@@ -13,7 +13,7 @@ from moorage.config import strict_decoder, yaml_documents
 from moorage.config.field_errors import ConfigError, InputError, Report, invalid, unsupported
 from moorage.kpi.settings import KpiSettings
 from moorage.simulate import scenario_shapes, trace_files, trace_formats
-from moorage.simulate.arrival_generators import GeneratedArrivals
+from moorage.simulate.arrival_generators import CronArrivals, GeneratedArrivals
 from moorage.simulate.candidate import read_candidates
 from moorage.simulate.cron_schedule import CronSchedule
 from moorage.simulate.pod_template import GPU, WHOLE_GPU, Templates
@@ -30,7 +30,6 @@ from moorage.simulate.scenario_manifests import read_scenario_manifests
 from moorage.simulate.scenario_schema import (
     API_VERSION,
     KIND,
-    CronJob,
     Deployment,
     PodShape,
     ScenarioConfig,
@@ -89,12 +88,24 @@ def _check(config: ScenarioConfig, report: Report) -> None:
             report.problem(("arrivals", "generators", i), "draws no pods: set perHour or bursts")
         if not generator.pods:
             report.problem(("arrivals", "generators", i, "pods"), "no pods to choose from")
+    for i, deployment in enumerate(arrivals.deployments):
+        path = ("arrivals", "deployments", i, "pod")
+        _refuse_gang(deployment.pod, report, path)
+        if deployment.pod.runs is not None:
+            problem = "has no effect: replicas run until there are to be fewer of them"
+            report.problem((*path, "runs"), problem)
     for i, job in enumerate(arrivals.cron_jobs):
+        _refuse_gang(job.pod, report, ("arrivals", "cronJobs", i, "pod"))
         try:
             CronSchedule(job.schedule)
         except ValueError as error:
             path = ("arrivals", "cronJobs", i, "schedule")
             report.problem(path, invalid(job.schedule, str(error)))
+
+
+def _refuse_gang(pod: PodShape, report: Report, path: tuple[str | int, ...]) -> None:
+    if pod.gang:
+        report.problem((*path, "gang"), "has no effect: gangs come from generators and tables")
 
 
 class _Builder:
@@ -125,7 +136,7 @@ class _Builder:
         self._report.raise_problems()
         sources = tuple(self._sources(nodes, manifests.arrivals))
         self._report.raise_problems()
-        fixed = (each for each in sources if isinstance(each, FixedArrivals))
+        fixed = (each for each in sources if isinstance(each, FixedArrivals | CronArrivals))
         listed = chain.from_iterable(each.arrivals(0) for each in fixed)
         self._refuse_twins("pod", (f"{each.template.namespace}/{each.name}" for each in listed))
         targets = KpiSettings(
@@ -189,10 +200,11 @@ class _Builder:
         fixed = [*pods]
         for i, deployment in enumerate(arrivals.deployments):
             fixed += self._replicas(deployment, ("arrivals", "deployments", i, "pod"))
-        for i, job in enumerate(arrivals.cron_jobs):
-            fixed += self._runs(job, ("arrivals", "cronJobs", i, "pod"))
         if fixed:
             yield FixedArrivals(fixed)
+        for i, job in enumerate(arrivals.cron_jobs):
+            template = self._template(job.pod, ("arrivals", "cronJobs", i, "pod"))
+            yield CronArrivals(job, template, self._start, f"{i}")
 
     def _trace(self, trace: Trace, gpu_milli: float) -> Any:
         path = str(self._path(trace.file))
@@ -217,13 +229,6 @@ class _Builder:
                 yield Arrival(since, name, template, until=step.at_seconds)
         for since, name in running:
             yield Arrival(since, name, template)
-
-    def _runs(self, job: CronJob, path: tuple[str | int, ...]) -> Iterable[Arrival]:
-        template = self._template(job.pod, path)
-        duration = None if job.pod.runs is None else job.pod.runs.mean_seconds
-        for time in CronSchedule(job.schedule).times(self._start, job.seconds):
-            for index in range(job.parallelism):
-                yield Arrival(time, f"{job.pod.name}-{int(time)}-{index}", template, duration)
 
     def _nodes(self) -> Iterable[PricedNode]:
         cluster = self._config.cluster

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from moorage.dashboard.queue_view import QueueView
 from moorage.testing import PodBuilder, node, pod
 from tests.unit.dashboard.shown import Finished, asking, finished, get
 
@@ -150,6 +151,15 @@ def test_a_reason_that_is_folded_finds_its_pods_again(run: Finished) -> None:
     found = get(run.sources, f"queue?reason={most['reason']}")
 
     assert [each["pod"] for each in found["items"]] == ["default/huge"]
+
+
+def test_pods_without_a_reason_are_no_reason_why_others_wait(
+    run: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert all(each["pods"] for each in get(run.sources, "queue")["reasons"])
+    monkeypatch.setattr(QueueView, "_short_reason", lambda *_: "")
+
+    assert get(run.sources, "queue")["reasons"] == []
 
 
 def test_decisions_come_newest_first_with_rates_steps_and_a_timeline(run: Finished) -> None:

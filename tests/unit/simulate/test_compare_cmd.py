@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from moorage.cli.main import main
 from moorage.cli.run_progress import RunProgress
+from moorage.config.field_errors import InputError
 from moorage.simulate import sweep
 from moorage.simulate.comparison import compare
 from moorage.simulate.failure_rules import read_rule
@@ -83,6 +84,26 @@ def test_a_rule_about_no_kpi_is_refused_before_anything_is_run(
     assert told.exit_code == 2, told.output
     assert f"choose of {nearest}" in told.stderr
     assert "never_placed" in told.stderr
+
+
+def test_a_change_needs_two_configurations(
+    options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "run_all", None)
+    of_one = [*options[:6], "--fail-if", "cost > +5%"]
+
+    told = run(*of_one)
+
+    assert told.exit_code == 2, told.output
+    assert "--fail-if cost > +5%: a change is one against the first configuration" in told.stderr
+
+
+def test_what_only_some_runs_have_measured_is_told_so() -> None:
+    seen, unseen = RunResult(1, {"spread_kept": 0.5}), RunResult(2, {"spread_kept": None})
+    found = compare("test", "1", {"kube": [seen, unseen]})
+
+    with pytest.raises(InputError, match="not every run of kube has measured 'spread_kept'"):
+        read_rule("spread_kept < 1").broken_by(found)
 
 
 @pytest.mark.parametrize("name", ["by_tenant.a.b.wait_s.p95", "allocation.nvidia.com/gpu", "cost"])

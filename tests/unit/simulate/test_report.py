@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from moorage.cli.main import main
 from moorage.simulate import sweep
 from moorage.simulate.comparison import compare
-from moorage.simulate.report import words
+from moorage.simulate.report import charts, words
+from moorage.simulate.scenario_run import RunResult
 from tests.unit.simulate.scenarios import (
     KUBE,
     PACKING,
@@ -47,6 +48,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     assert told.exit_code == 0, told.output
     return target
+
+
+def test_the_distribution_of_waits_goes_up_to_the_longest() -> None:
+    waits = tuple(float(each) for each in range(995))
+    found = compare("a week", "1", {"kube": [RunResult(1, {"pods": 995}, waits=waits)]})
+
+    last = charts.waits_of(found)[-1]
+
+    assert (last["seconds"], last["share"]) == (994.0, 1.0)
 
 
 def test_it_says_everything(report: Path) -> None:

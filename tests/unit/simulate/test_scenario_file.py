@@ -150,6 +150,18 @@ def test_a_cron_job_comes_by_its_schedule(tmp_path: Path) -> None:
     assert kpis(found)["finished"] == 12
 
 
+def test_a_cron_job_runs_as_long_as_is_drawn(tmp_path: Path) -> None:
+    pod = {**POD, "runs": {"meanSeconds": 60, "distribution": "uniform"}}
+    job = {"schedule": "* * * * *", "seconds": 60_000, "pod": pod}
+    found = written(tmp_path, arrivals={"cronJobs": [job]})
+    ran = [each.duration or 0.0 for each in found.arrivals_of(1)]
+
+    assert ran == [each.duration for each in found.arrivals_of(1)]
+    assert ran != [each.duration for each in found.arrivals_of(2)]
+    assert sum(ran) / len(ran) == pytest.approx(60, rel=0.1)
+    assert max(ran) == pytest.approx(120, rel=0.1)
+
+
 def spot(**more: Any) -> dict[str, Any]:
     storm = {"storms": [{"atSeconds": 100, "share": 1.0}], "noticeSeconds": 10, **more}
     return {"nodes": [{**NODE, "count": 1, "spot": storm}]}
@@ -389,6 +401,13 @@ def test_two_schedulers_share_a_cluster(tmp_path: Path) -> None:
         pytest.param({"arrivals": replicas((-1, 1))}, "expected a number >= 0", id="before time"),
         pytest.param({"arrivals": replicas((0, 1), cpu="x")}, "is not a quantity", id="quantity"),
         pytest.param({"start": "soon"}, "not a time", id="start"),
+        pytest.param({"arrivals": replicas((0, 1), runs={"meanSeconds": 5})},
+                     "arrivals.deployments[0].pod.runs: has no effect", id="replicas that end"),
+        pytest.param({"arrivals": replicas((0, 1), gang=3)},
+                     "arrivals.deployments[0].pod.gang: has no effect", id="replicas in a gang"),
+        pytest.param({"arrivals": {"cronJobs": [
+                        {"schedule": "0 * * * *", "seconds": 9, "pod": {**POD, "gang": 2}}]}},
+                     "arrivals.cronJobs[0].pod.gang: has no effect", id="a gang by cron"),
         pytest.param({"arrivals": {"deployments": replicas((0, 1))["deployments"] * 2}},
                      "pod default/p-0 is there twice", id="two pods of one name"),
         pytest.param({"cluster": {"nodes": [NODE, {**NODE, "name": "n-1", "count": 1}]}},

@@ -1,4 +1,4 @@
-// The timeline: how many pods were placed and refused in each slice of time, and how late; a click goes back there.
+// The timeline: how many pods were placed and refused in each slice of time, and how late, where that is known; a click goes back there.
 import { absolute, hour } from "./clock.js";
 import { h, svg } from "./dom.js";
 import { count, millis } from "./words.js";
@@ -9,18 +9,18 @@ const HEIGHT = 84;
 /** `at` is the moment that is looked at, or none; `went(at)` when another is chosen. Slices in which nothing was attempted are not told. */
 export function timeline(buckets, at, went) {
   const most = Math.max(1, ...buckets.map((each) => each.placed + each.refused));
-  const late = Math.max(1e-9, ...buckets.map((each) => each.p99_ms ?? 0));
+  const late = Math.max(0, ...buckets.map((each) => each.p99_ms ?? 0));
   const first = buckets[0].at;
   const length = Math.min(...buckets.slice(1).map((each, index) => each.at - buckets[index].at), buckets.length > 1 ? Number.POSITIVE_INFINITY : 1);
   const whole = buckets.at(-1).at + length - first;
   const place = (moment) => (WIDTH * (moment - first)) / whole;
   const wide = place(first + length);
   const bars = buckets.flatMap((each) => stacked(each, place(each.at), wide, most));
-  const points = buckets.map((each) => (each.p99_ms === null || each.p99_ms === undefined ? null : `${place(each.at) + wide / 2},${HEIGHT - (each.p99_ms / late) * (HEIGHT - 6)}`));
+  const points = buckets.map((each) => (!late || each.p99_ms === null || each.p99_ms === undefined ? null : `${place(each.at) + wide / 2},${HEIGHT - (each.p99_ms / late) * (HEIGHT - 6)}`));
   const here = at ? buckets.findIndex((each) => at <= each.at + length) : -1;
   const reach = buckets.map((each, index) => {
     const until = buckets[index + 1]?.at ?? each.at + length;
-    const text = `${absolute(each.at)}: ${count(each.placed)} placed, ${count(each.refused)} refused, p99 ${millis(each.p99_ms)}`;
+    const text = `${absolute(each.at)}: ${count(each.placed)} placed, ${count(each.refused)} refused${late ? `, p99 ${millis(each.p99_ms)}` : ""}`;
     return svg("rect.reach", { x: place(each.at), y: 0, width: place(until) - place(each.at), height: HEIGHT, on: { click: () => went(each.at + length) } }, svg("title", {}, text));
   });
   const chart = svg("svg.chart.time", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": `Attempts over time, from ${absolute(first)} to ${absolute(buckets.at(-1).at)}` },
@@ -50,5 +50,5 @@ function scrubber(buckets, length, here, went) {
 }
 
 function feet(buckets, most, late) {
-  return h("div.title.soft", {}, h("span", {}, hour(buckets[0].at)), h("span.key.placed", {}, "placed"), h("span.key.refused", {}, "refused"), h("span.key.late", {}, `p99, at most ${millis(late)}`), h("span", {}, `at most ${count(most)} in a slice`), h("span.push", {}, hour(buckets.at(-1).at)));
+  return h("div.title.soft", {}, h("span", {}, hour(buckets[0].at)), h("span.key.placed", {}, "placed"), h("span.key.refused", {}, "refused"), late ? h("span.key.late", {}, `p99, at most ${millis(late)}`) : null, h("span", {}, `at most ${count(most)} in a slice`), h("span.push", {}, hour(buckets.at(-1).at)));
 }

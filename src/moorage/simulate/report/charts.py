@@ -36,7 +36,7 @@ def charts(found: Comparison) -> Iterable[tuple[str, str]]:
         yield f"Allocated {resource}", _lines(rows, names, "share", percent=True)
     if any(_mean(outcome, "cost") for outcome in found.configurations):
         yield "Price of nodes in use", _lines(_curve(found, "cost_per_hour"), names, "per hour")
-    waits = _waits(found)
+    waits = waits_of(found)
     if waits:
         yield "How long pods wait", _distribution(waits, names)
 
@@ -62,13 +62,13 @@ def _mean(outcome: Outcome, kpi: str) -> float:
     return known.mean if known else 0.0
 
 
-def _waits(found: Comparison) -> list[Row]:
+def waits_of(found: Comparison) -> list[Row]:
     """The part of pods that waited no longer than so long, over all seeds."""
     rows: list[Row] = []
     for outcome in found.configurations:
         points = sorted(wait for result in outcome.seeds for wait in result.waits)
         step = max(1, len(points) // 200)
-        for index in range(0, len(points), step):
+        for index in sorted({*range(0, len(points), step), *range(len(points))[-1:]}):
             share = (index + 1) / len(points)
             rows.append({"seconds": points[index], "share": share, "configuration": outcome.name})
     return rows if any(row["seconds"] for row in rows) else []

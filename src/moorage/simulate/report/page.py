@@ -28,6 +28,7 @@ h2 { font-size: 1.15rem; margin: 2rem 0 .6rem; border-bottom: 1px solid #d8dde3;
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { text-align: right; padding: .25rem .6rem; border-bottom: 1px solid #e7eaee;
   white-space: nowrap; }
+th { white-space: normal; overflow-wrap: anywhere; min-width: 6rem; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 .better { color: #1b6e3c; font-weight: 600; } .worse { color: #a3282b; font-weight: 600; }
 .same { color: #6a7681; }
@@ -38,7 +39,7 @@ svg { width: 100%; height: auto; max-width: 34rem; }
 pre { background: #f6f7f9; padding: .7rem; overflow-x: auto; font-size: .82rem;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 footer { color: #6a7681; font-size: .85rem; margin-top: 2rem; }
-@media (max-width: 40rem) { th, td { white-space: normal; padding: .25rem .3rem; }
+@media (max-width: 40rem) { th, td { white-space: normal; min-width: 0; padding: .25rem .3rem; }
   table { font-size: .8rem; } body { padding: .8rem; } }
 @media print { body { max-width: none; padding: 0; font-size: 10.5pt; }
   .charts { grid-template-columns: 1fr 1fr; } h2 { break-after: avoid; } tr { break-inside: avoid; }
