@@ -17,7 +17,9 @@ from moorage.cli.standard_streams import stdout_to_stderr
 from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
 
 
-@click.command("capacity", cls=ManifestCommand, short_help="How many more pods of a shape fit.")
+@click.command(
+    "capacity", cls=ManifestCommand, short_help="Count how many more pods of a shape fit."
+)
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option(
     "--pod",
@@ -52,9 +54,9 @@ def capacity_command(
 ) -> None:
     """Count how many more pods of a shape fit, where, and what runs out first.
 
-    PATHs are manifests as `moorage simulate` reads them; they are scheduled first, and each shape
-    is counted beside what is there then, alone. Without PATHs a live cluster is read, by lists
-    alone, or a running Moorage is asked. The exit code is 1 where a plugin raised.
+    PATHs are manifests as `moorage simulate` reads them. They are scheduled first; then each shape
+    is counted by itself. Without PATHs a live cluster is read, with lists only, or with --server a
+    running Moorage is asked. The exit code is 1 if a plugin raised.
 
     \b
     Examples:

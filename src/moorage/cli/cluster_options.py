@@ -34,7 +34,7 @@ CLUSTER_OPTIONS: Final = (
         "--context",
         default="",
         metavar="NAME",
-        help="Read a live cluster, by lists alone: this context of the kubeconfig. "
+        help="Read a live cluster, with lists only: this context of the kubeconfig. "
         "[default without a PATH: the current one]",
     ),
     click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig to use."),

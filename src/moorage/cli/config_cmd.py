@@ -12,7 +12,7 @@ from moorage.config.plugin_validator import UnknownPlugins
 
 @click.group("config")
 def config_command() -> None:
-    """Look at scheduler configurations."""
+    """Check configurations and print them in full."""
 
 
 @config_command.command("check")

@@ -39,11 +39,11 @@ from moorage.simulate.simulation import pods_in
 def defragment_command(paths: tuple[str, ...], moves: int, output: str, **given: Any) -> None:
     """Propose a few pods to evict so that idle GPUs can be used, in the order to evict them in.
 
-    PATHs are manifests as `moorage simulate` reads them, scheduled first; without, a live cluster
-    is read as it stands, by lists alone. Each move was tried: where the pod's replacement goes is
-    what the configuration, which must enable GPUPacking, decides. Pods that no controller makes
-    anew, that are in gangs, or that a PodDisruptionBudget protects stay where they are. Nothing is
-    evicted: that is done by posting an Eviction for each pod.
+    PATHs are manifests as `moorage simulate` reads them, scheduled first. Without PATHs a live
+    cluster is read as it is, with lists only. The configuration must enable GPUPacking. Each move
+    was tried: the configuration decides where the pod's replacement goes. Pods stay where they are
+    if no controller makes them again, if they are in gangs, or if a PodDisruptionBudget protects
+    them. This command evicts nothing: post an Eviction for each pod.
 
     \b
     Examples:

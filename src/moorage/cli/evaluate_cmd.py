@@ -12,7 +12,7 @@ from moorage.explain.evaluator import CaseError, evaluate
 from moorage.framework.plugin_registry import Registry
 
 
-@click.command("evaluate", short_help="Decide cases read as JSON lines, in full.")
+@click.command("evaluate", short_help="Decide cases, read as JSON lines.")
 def evaluate_command() -> None:
     """Decide cases read as JSON lines and write each outcome as a JSON line.
 

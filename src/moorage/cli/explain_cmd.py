@@ -24,9 +24,7 @@ _OF_THE_PRESENT: Final = frozenset(
 """Parameters of a cluster as it is now."""
 
 
-@click.command(
-    "explain", cls=ManifestCommand, short_help="Why a pod is where it is, and what would help."
-)
+@click.command("explain", cls=ManifestCommand, short_help="Say why a pod waits or is where it is.")
 @click.argument("paths", nargs=-1, metavar="[PATH...] [POD]")
 @click.option("--pod", "pod", default="", metavar="[NAMESPACE/]NAME", help="The pod to explain.")
 @click.option("--namespace", "-n", default="", metavar="NAME", help="The pod's namespace.")
@@ -68,10 +66,10 @@ def explain_command(
 ) -> None:
     """Explain one pod: why this node and no other, or why none and what would help.
 
-    PATHs are manifests as `moorage simulate` reads them: they are scheduled on an embedded cluster,
-    and the pod is explained as the cluster stands then. Without PATHs a live cluster is read, by
-    lists alone, whoever schedules it. What would help was tried before it is told: apply the patch
-    of any change (-o json), and the pod fits. The exit code is 1 where a plugin raised.
+    PATHs are manifests as `moorage simulate` reads them. They are scheduled on an embedded cluster,
+    and the pod is explained as the cluster is then. Without PATHs a live cluster is read, with
+    lists only; any scheduler may run there. Every change that is shown was tried: apply its patch
+    (-o json), and the pod fits. The exit code is 1 if a plugin raised.
 
     \b
     Examples:

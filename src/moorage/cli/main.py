@@ -20,23 +20,23 @@ def _command(name: str, short_help: str) -> LazyCommand:
 
 COMMANDS: Final = {
     "bench": _command("bench", "Measure the scheduling decision."),
-    "capacity": _command("capacity", "How many more pods of a shape fit."),
+    "capacity": _command("capacity", "Count how many more pods of a shape fit."),
     "compare": _command("compare", "Compare configurations on one scenario."),
-    "config": _command("config", "Look at scheduler configurations."),
+    "config": _command("config", "Check configurations and print them in full."),
     "defragment": _command("defragment", "Propose moves that make room on GPUs."),
-    "evaluate": _command("evaluate", "Decide cases read as JSON lines, in full."),
-    "explain": _command("explain", "Why a pod is where it is, and what would help."),
+    "evaluate": _command("evaluate", "Decide cases, read as JSON lines."),
+    "explain": _command("explain", "Say why a pod waits or is where it is."),
     "extender": _command("extender", "Let a stock kube-scheduler ask Moorage's plugins."),
-    "plugin": _command("plugin", "Begin, list and check plugins."),
+    "plugin": _command("plugin", "Write, list and check plugins."),
     "probe": _command("probe", "Measure latencies from this node to others."),
-    "record": _command("record", "Cut recordings, and make them anonymous."),
+    "record": _command("record", "Cut recordings, or make them anonymous."),
     "replay": _command("replay", "Play a recording back, decision by decision."),
     "run": _command("run", "Schedule the pods of a cluster."),
-    "shadow": _command("shadow", "Judge another scheduler, and touch nothing."),
+    "shadow": _command("shadow", "Compare with another scheduler, read-only."),
     "simulate": _command("simulate", "Schedule manifests on an embedded cluster."),
-    "snapshot": _command("snapshot", "Keep a live cluster as manifests."),
+    "snapshot": _command("snapshot", "Save a live cluster as manifests."),
     "tune": _command("tune", "Search weights and arguments for a scenario."),
-    "whatif": _command("whatif", "What becomes of a cluster if it is changed."),
+    "whatif": _command("whatif", "Say what happens if a cluster changes."),
 }
 
 
@@ -52,6 +52,12 @@ def main() -> None:
     \b
     Try it, with nothing but this machine:
       moorage simulate examples/demo/cluster examples/demo/workloads
+    Write a rule:
+      moorage plugin new TenantZones
+    Ask why a pod of your cluster waits:
+      moorage explain --context staging team-a/web-0
+    Schedule the pods of a cluster:
+      moorage run --config scheduler.yaml
     """
 
 

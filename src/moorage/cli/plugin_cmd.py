@@ -22,7 +22,7 @@ _UNFOLDED: Final = 1000
 """Columns of a table that no terminal shows: whoever reads it wants whole paths."""
 
 
-@click.group("plugin", short_help="Begin, list and check plugins.")
+@click.group("plugin", short_help="Write, list and check plugins.")
 def plugin_command() -> None:
     """Plugins: begin one, see which are found, check one before it is used.
 

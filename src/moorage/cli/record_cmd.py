@@ -10,7 +10,7 @@ from moorage.cli.standard_streams import stdout_to_stderr
 FOLDER = click.Path(path_type=Path)
 
 
-@click.group("record", short_help="Cut recordings, and make them anonymous.")
+@click.group("record", short_help="Cut recordings, or make them anonymous.")
 def record_command() -> None:
     """Look after recordings, as `moorage run --record DIR` makes them.
 
@@ -42,7 +42,7 @@ def record_command() -> None:
 def cut_command(folder: Path, target: Path, around: str, minutes: float) -> None:
     """Write a recording that begins and ends around an incident; `moorage replay NEW` plays it.
 
-    What was believed when it begins is written first: nodes, pods and other objects.
+    The new recording starts with the cluster of its first moment: nodes, pods and other objects.
     """
     from moorage.recording.cut import Span, cut_entries, span_around
     from moorage.recording.journal import write_recording
@@ -64,9 +64,9 @@ def cut_command(folder: Path, target: Path, around: str, minutes: float) -> None
 def anonymize_command(folder: Path, target: Path) -> None:
     """Write a copy to hand on: pseudonyms for names, and every decision the same.
 
-    Names, namespaces, labels and images are replaced, the same by the same; annotations go, but
-    for those that decide. Every attempt is made again without names, and must come out as it did.
-    The configuration stays as it is, and so does what it names: read it before you hand it on.
+    Names, namespaces, labels and images are replaced, equal ones by equal ones. Annotations are
+    dropped, except those that decide. Every attempt is made again without names, and must have the
+    same result. The configuration, and names in it, stay as they are: read it before you share it.
     """
     from moorage.recording.anonymous import anonymous_entries
     from moorage.recording.journal import write_recording

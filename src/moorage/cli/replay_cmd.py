@@ -77,10 +77,10 @@ def replay_command(
 ) -> None:
     """Make every decision of a recording again, and compare it with the one that was made.
 
-    DIR is what `moorage run --record DIR` has written, or `simulate` or `shadow`. The decisions
-    are bit-identical, or the first that differs is told: the pod, the plugin, both scores or
-    verdicts, and which code or configuration differs. Nothing leaves this machine, and nothing is
-    written to any cluster.
+    DIR is the folder that `moorage run --record DIR`, `simulate` or `shadow` has written. Either
+    the decisions are bit-identical, or the first that differs is shown: the pod, the plugin, both
+    scores or verdicts, and which code or configuration differs. Nothing leaves this machine, and
+    nothing is written to any cluster.
 
     \b
     Examples:

@@ -43,12 +43,12 @@ from moorage.serve.secure_serving import CertificateError, Certificates, Listene
 def run_command(**given: Any) -> None:
     """Schedule the pods of a cluster.
 
-    Pods whose spec.schedulerName is that of a profile in the configuration are ours; all others are
-    counted where they run and left alone, so this runs beside kube-scheduler as it is. Several
-    replicas agree on a leader by a Lease; the others keep their caches warm and take over.
+    Schedules the pods whose spec.schedulerName is that of a profile in the configuration. All other
+    pods are counted on their nodes and left alone, so this runs beside an unchanged kube-scheduler.
+    Several replicas agree on a leader by a Lease; the others keep their caches warm and take over.
 
     \b
-    A configuration to begin with:
+    A configuration to start from:
       apiVersion: kubescheduler.config.k8s.io/v1
       kind: KubeSchedulerConfiguration
       profiles:
@@ -69,20 +69,20 @@ def run_command(**given: Any) -> None:
     \b
     Served over HTTPS at --secure-port, as kube-scheduler does:
       /livez /readyz /healthz   open to all
-      /metrics /configz /debug  to those the API server says may see them
+      /metrics /configz /debug  to callers whom the API server allows to see them
       /dashboard/               likewise, with --dashboard
 
     \b
-    What changes takes effect without a restart: files, ConfigMaps and plugin files are read again,
-    checked as `moorage config check` does, and take over between two attempts; what is wrong is
-    refused, with an event, and what was in force stays.
+    Changes take effect without a restart: configuration, ConfigMaps and plugin files are read
+    again, checked like `moorage config check`, and take over between two attempts. Mistakes are
+    refused with an event, and the old configuration stays in force.
       moorage run --config-map kube-system/moorage --config-map kube-system/scheduling-policies
 
     \b
     Signals:
       SIGTERM, SIGINT   finish what is being bound, release the lease, end with 0
       SIGHUP            read the configuration again
-      SIGUSR2           say what is believed, and how it differs from the API server
+      SIGUSR2           log what cache and queue hold, and how it differs from the API server
 
     The exit code is 2 where the input is at fault, and 1 where the lease was lost or something
     broke.

@@ -26,7 +26,7 @@ from moorage.shadow.session import NeverReadError, ShadowPlan, run_shadow
 from moorage.simulate.report import page
 
 
-@click.command("shadow", short_help="Judge another scheduler, and touch nothing.")
+@click.command("shadow", short_help="Compare with another scheduler, read-only.")
 @CONTEXT
 @click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig to use.")
 @CONFIGS
@@ -81,10 +81,10 @@ def shadow_command(
     """Watch a live cluster and say what each configuration would have decided.
 
     For every pod that any scheduler binds, or reports pending, each configuration decides on the
-    cluster as it was just before; then the real decision is believed. Beside that, each has a
-    world of its own, where it decides all along. Only get, list and watch are asked of the
-    cluster. Ctrl-C ends it, and what was found out is shown. The exit code is 2 where
-    the cluster was never read, and 1 where a plugin failed; what it raised is told.
+    cluster as it was just before; then the real decision is applied. Beside that, each
+    configuration has a world of its own, where it decides all along. Only get, list and watch are
+    sent to the cluster. Ctrl-C ends it and prints the result. The exit code is 2 if the cluster was
+    never read, and 1 if a plugin failed; its errors are printed.
 
     \b
     Examples:

@@ -122,7 +122,7 @@ def simulate_command(
     configuration names extenders, which are asked; the code that decides is the code that runs in a
     cluster.
 
-    With --context or --kubeconfig a live cluster is read first, with lists alone: the manifests are
+    With --context or --kubeconfig a live cluster is read first, with lists only: the manifests are
     scheduled beside what is there. `moorage snapshot` keeps such a cluster in a file.
 
     With --nodes and --pods, tables of nodes and of pods that arrive, run and end, time passes as in

@@ -9,7 +9,7 @@ from moorage.cli.cluster_options import ClusterChoice
 from moorage.watch.api_server import Raw
 
 
-@click.command("snapshot", short_help="Keep a live cluster as manifests.")
+@click.command("snapshot", short_help="Save a live cluster as manifests.")
 @common.LIVE_CLUSTER[0]
 @common.LIVE_CLUSTER[1]
 @click.option(

@@ -75,8 +75,8 @@ def tune_command(
 ) -> None:
     """Search weights and arguments that make a scenario better, and say honestly if none do.
 
-    The first half of the seeds is searched on. What was found is then judged against what was given
-    on the second half, which it was not chosen by.
+    The search uses the first half of the seeds. Its result is then compared with the given
+    configuration on the second half, which the search has not seen.
 
     \b
     Example:

@@ -26,9 +26,7 @@ from moorage.explain.what_if_changes import AddedNodes, Changes, asked, read_cha
 from moorage.simulate.size_limits import MOST_NODES, MOST_PODS, read_count
 
 
-@click.command(
-    "whatif", cls=ManifestCommand, short_help="What becomes of a cluster if it is changed."
-)
+@click.command("whatif", cls=ManifestCommand, short_help="Say what happens if a cluster changes.")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option("--scenarios", "-f", "file", metavar="FILE", help="A WhatIf: many scenarios at once.")
 @click.option("--add-node", "added", multiple=True, metavar="COUNT=FILE|NODE", help="Add nodes.")
@@ -65,10 +63,10 @@ def whatif_command(
 ) -> None:
     """Tell what moves, what becomes pending and what becomes placed if a cluster is changed.
 
-    PATHs are manifests as `moorage simulate` reads them; without, a live cluster is read, by lists
-    alone. What waits there is scheduled first, and every scenario starts from that. The flags make
-    one scenario; a file holds many. Nothing is changed anywhere but here. The exit code is 1 where
-    a plugin raised.
+    PATHs are manifests as `moorage simulate` reads them. Without PATHs a live cluster is read, with
+    lists only. Waiting pods are scheduled first, and every scenario starts from that. The flags
+    make one scenario; a file may have many. Nothing is changed outside this process. The exit code
+    is 1 if a plugin raised.
 
     \b
     Examples:

@@ -81,7 +81,8 @@ def words(outcome: Outcome) -> str:
                 nodes[reason] += count
             why = ", ".join(f"{count} {reason}" for reason, count in nodes.items())
             room = f"; {len(victims)} to be evicted from {nominated}" if nominated else ""
-            return f"no node fits: {why}{room}{'' if nominated else f' {said}'.rstrip()}"
+            told = filter(None, (f"{why}{room}", "" if nominated else said))
+            return f"no node fits: {'. '.join(told)}"
         case Failed(error):
             return f"failed: {error}"
 

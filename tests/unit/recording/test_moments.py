@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from moorage.cli.main import main
 from moorage.config.field_errors import InputError
 from moorage.recording import divergence
-from moorage.recording.entries import Refused
+from moorage.recording.entries import Refused, Verdict
 from moorage.recording.past import AS_RECORDED, compared, explained
 from moorage.recording.play import Player
 from moorage.simulate.simulation import pods_of
@@ -57,6 +57,21 @@ def test_a_reason_that_several_verdicts_share_is_told_once() -> None:
     outcome = Refused((("Quota", "quota exceeded", 1), ("Quota", "quota exceeded", 2)), "")
 
     assert divergence.words(outcome) == "no node fits: 3 quota exceeded"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        pytest.param(
+            (("Fit", "Insufficient cpu", 2),), "2 Insufficient cpu. preemption: none", id="both"
+        ),
+        pytest.param((), "preemption: none", id="no verdicts"),
+    ],
+)
+def test_what_is_said_of_preemption_is_a_sentence_of_its_own(
+    verdicts: tuple[Verdict, ...], words: str
+) -> None:
+    assert divergence.words(Refused(verdicts, "preemption: none")) == f"no node fits: {words}"
 
 
 def test_pods_of_a_kept_cluster_are_made_anew_when_they_are_evicted(tmp_path: Path) -> None:
