@@ -39,6 +39,7 @@
     simulate    the scheduler on an embedded cluster, in virtual time
     tenancy     quotas and fair shares of tenants
     testing     for tests of plugins
+    tls_trust   which certificates are trusted, wherever TLS is spoken
     watch       what a scheduler needs of an API server
 
 What a plugin author imports is here. A plugin is a class whose bases are the extension points it
