@@ -105,7 +105,7 @@ def test_devices_are_balanced_with_other_resources() -> None:
 def test_a_resize_that_is_given_up_leaves_what_devices_stand_for_asked_for() -> None:
     given_up = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
     told = asking(1).build()
-    status = decode_as({"conditions": [given_up]}, PodStatus)
+    status = msgspec.convert({"conditions": [given_up]}, PodStatus)
 
     asked = Cluster(node("few"), gpu_class(), gpus("few", 2))
     assert asked.place(msgspec.structs.replace(told, status=status)) == "few"
