@@ -57,9 +57,9 @@ class PodClass:
     its token, under a name of its own.
 
     `requests` holds (resource index, amount), amounts above zero only, scalars by name.
-    `named_requests` are the same by name, as a resize has left them; `scored_requests` are of
-    containers alone, with defaults where they ask for nothing: what kube's Fit scores by. Each
-    has a `_sign`, to tell columns apart by.
+    `asked_requests` are the same by name, `named_requests` are those as a resize has left them.
+    `scored_requests` are of containers alone, with defaults where they ask for nothing: what kube's
+    Fit scores by. The last two have a `_sign`, to tell columns apart by.
     `memo` is where plugins keep what they compile from the spec, under their own key.
     `like_spec` is the same for classes of one namespace that differ in their labels alone: every
     pod of a StatefulSet has labels of its own.
@@ -67,6 +67,7 @@ class PodClass:
 
     __slots__ = (
         "__weakref__",
+        "asked_requests",
         "features",
         "id",
         "is_ordinary",
@@ -105,7 +106,7 @@ class PodClass:
     def _read(self, sample: Pod, resources: Interner[str]) -> None:
         """Work out what the spec means."""
         asked = msgspec.structs.replace(sample, status=PodStatus())
-        named = pod_requests(asked)
+        named = self.asked_requests = pod_requests(asked)
         self.requests = request_vector(named, resources)
         self.named_requests = pod_requests(sample) if _resized(sample) else named
         self.named_sign = tuple(self.named_requests.items())
@@ -117,11 +118,12 @@ class PodClass:
             not _resized(sample) or _are_ordinary(pod_requests(sample).values())
         )
         self.ports = host_ports(sample)
-        extended = any("/" in name for name in self.named_requests)
+        extended = any("/" in name for name in (*named, *self.named_requests))
         self.features = features_of(sample) | Feature.EXTENDED * extended
 
     def _copy(self, like: "PodClass") -> None:
         self.requests, self.nonzero = like.requests, like.nonzero
+        self.asked_requests = like.asked_requests
         self.named_requests, self.named_sign = like.named_requests, like.named_sign
         self.scored_requests, self.scored_sign = like.scored_requests, like.scored_sign
         self.is_ordinary, self.ports, self.features = like.is_ordinary, like.ports, like.features

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.api.decode import decode_as
+from moorage.api.pod import PodStatus
 from moorage.api.resource_claims import ResourceClaim
 from moorage.api.resource_slices import DeviceClass, ResourceSlice
 from moorage.config.plugin_args import ResourceSpec, ScoringStrategy
@@ -98,3 +100,20 @@ def test_a_node_that_offers_the_resource_itself_is_scored_by_what_it_offers() ->
 
 def test_devices_are_balanced_with_other_resources() -> None:
     assert cluster().scores(asking(1), BALANCED) == {"few": 62, "many": 71}
+
+
+def test_a_resize_that_is_given_up_leaves_what_devices_stand_for_asked_for() -> None:
+    given_up = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
+    told = asking(1).build()
+    status = msgspec.convert({"conditions": [given_up]}, PodStatus)
+
+    asked = Cluster(node("few"), gpu_class(), gpus("few", 2))
+    assert asked.place(msgspec.structs.replace(told, status=status)) == "few"
+
+
+def test_an_amount_beyond_int64_is_balanced_as_go_reads_it() -> None:
+    huge = node("huge").offering(cpu="16", memory="9223372036854775808")
+    plain = node("plain").offering(cpu="16", memory="16Gi")
+    made = Cluster(huge, plain, pod("p").requesting(cpu="2", memory="3Gi").on("huge").build())
+
+    assert made.scores(pod("web").requesting(cpu="1500m", memory="3Gi"), BALANCED)["huge"] == 73

@@ -41,7 +41,7 @@ class NodeQuestions:
         self._resources = (
             [
                 (name, backing_class(cycle.cache, name) is not None)
-                for name, amount in cycle.incoming.cls.named_requests.items()
+                for name, amount in cycle.incoming.cls.asked_requests.items()
                 if amount and may_be_backed(name)
             ]
             if state.extended is not None

@@ -166,7 +166,7 @@ class DynamicResources(
         return group
 
     def _extended_claim(self, cycle: Cycle, pod: Pod) -> ResourceClaim | None:
-        requests = cycle.incoming.cls.named_requests
+        requests = cycle.incoming.cls.asked_requests
         if not backed_resources(requests, lambda name: backing_class(cycle.cache, name)):
             return None
         found = device_cache(cycle.cache).claims.extended_claim_of(pod.uid)

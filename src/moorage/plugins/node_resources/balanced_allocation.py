@@ -158,16 +158,20 @@ def _fraction(resource: ScoredResource, nodes: Nodes, with_pod: bool) -> NDArray
     index, _, request, devices = resource
     used: NDArray[np.float64]
     if devices is not None:
-        used = (devices.used + request * with_pod) / np.maximum(devices.offered, 1)
-        return np.minimum(used, 1.0)
+        used = (devices.used + request * with_pod).astype(np.float64)
+        return _share(used, devices.offered)
     columns = nodes.floats(index)
     if nodes.table.largest[index] < EXACT_BELOW and 0 <= request < EXACT_BELOW:
         used = columns.used + (float(request) if with_pod else 0.0)
     else:
         used = (nodes.requested[index] + request * with_pod).astype(np.float64)
-    used /= columns.offered
-    np.minimum(used, 1.0, out=used)
-    return used
+    return _share(used, nodes.allocatable[index])
+
+
+def _share(used: NDArray[np.float64], offered: Amounts) -> NDArray[np.float64]:
+    """`used` made into a part of what is offered, at most 1; beyond int64 that is below zero."""
+    used /= np.where(offered == 0, 1, offered)
+    return np.minimum(used, 1.0, out=used)
 
 
 def _deviation(
