@@ -76,7 +76,7 @@ def _arguments(
             return args
         args = strict_decoder.encode(decoded)
         if not catalogue.faults(config.name):
-            _check(wanted, args, report, path)
+            check_args(wanted, args, report, path)
         return args
     if args and config.name in catalogue:
         report.warn(path, f'ignored: plugin "{config.name}" takes no arguments')
@@ -84,7 +84,7 @@ def _arguments(
     return args
 
 
-def _check(wanted: Any, args: dict[str, Any], report: Report, path: Path) -> None:
+def check_args(wanted: Any, args: dict[str, Any], report: Report, path: Path) -> None:
     """Let a plugin say what is wrong with arguments that decode well: `place: message` each."""
     check = getattr(wanted, "check", None)
     faults = check(args) if callable(check) else ()
@@ -122,7 +122,7 @@ def _default_arguments(
     decoded = strict_decoder.decode({}, wanted, own)
     args = {} if decoded is None else strict_decoder.encode(decoded)
     if decoded is not None and not catalogue.faults(name):
-        _check(wanted, args, own, ())
+        check_args(wanted, args, own, ())
     if own.problems:
         needed = ", ".join(str(problem) for problem in own.problems)
         report.problem(path, f'plugin "{name}" needs arguments: {needed}')

@@ -9,6 +9,7 @@ import msgspec
 from moorage.config import strict_decoder
 from moorage.config.field_errors import ConfigError, Report
 from moorage.config.moorage_configuration import DEFAULT_GUARD
+from moorage.config.plugin_config import check_args
 from moorage.framework.hook_faults import hook_faults, is_written
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import POINTS, Filter, Score, points_of
@@ -90,6 +91,8 @@ def _made(plugin: type[Plugin], args: dict[str, Any]) -> Plugin:
     report = Report()
     with load_deadline(MAKE_SECONDS, plugin.__module__):
         made = strict_decoder.decode(args, plugin, report, any_acronyms=True)
+        if made is not None:
+            check_args(plugin, strict_decoder.encode(made), report, ())
     report.raise_problems()
     assert made is not None
     return made

@@ -182,6 +182,25 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     assert "Unlisted has score, which nobody calls: list Score on the class line" in result.output
 
 
+@pytest.mark.parametrize(("most", "said"), [("5", ""), ("50", "P: most: more than a node takes\n")])
+def test_check_asks_the_plugin_about_its_arguments(tmp_path: Path, most: str, said: str) -> None:
+    file = tmp_path / "most.py"
+    file.write_text(
+        "from moorage import Filter\n"
+        "class P(Filter, frozen=True):\n"
+        "    most: int\n"
+        "    @classmethod\n"
+        "    def check(cls, args):\n"
+        "        return ['most: more than a node takes'] if args['most'] > 10 else []\n"
+        "    def filter(self, cycle, pod, node): return None\n"
+    )
+
+    result = moorage("plugin", "check", file, "--args", f"{{most: {most}}}")
+
+    assert result.exit_code == (2 if said else 0)
+    assert result.stderr.endswith(said)
+
+
 def test_check_runs_the_plugin(tmp_path: Path) -> None:
     file = tmp_path / "nan.py"
     file.write_text(
