@@ -40,7 +40,7 @@ class Resource(enum.Enum):
 
 
 class Action(enum.Flag):
-    """What happened. `UPDATE` means any update in a hint, and one of no special kind if incoming."""
+    """What happened. `UPDATE`: in a hint, any update; incoming, an update of no special kind."""
 
     ADD = enum.auto()
     DELETE = enum.auto()
