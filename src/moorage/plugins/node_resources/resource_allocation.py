@@ -1,8 +1,8 @@
 """Which resources are scored for a pod, and Go's truncating integer division over columns.
 
-Scores are Go's: int64, truncating. Division runs in float64 where that is provably the same:
-for whole numbers a <= 100 b with b < 2**46, the correctly rounded a / b cannot reach the next whole
-number, which is at least 1 / b > ulp(100) / 2 away, so its floor is the true one.
+Scores equal Go's: int64, truncating. Division runs in float64 where the result is provably the
+same: for integers a <= 100 b with b < 2**46, the correctly rounded a / b cannot reach the next
+integer, which is at least 1 / b > ulp(100) / 2 away, so its floor is exact.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ Amounts = NDArray[np.int64]
 
 
 class ScoredResource(NamedTuple):
-    """One resource that counts for a pod: its row in the columns, its weight, the pod's request."""
+    """One resource that counts for a pod: its index in the columns, its weight, the request."""
 
     row: int
     weight: int
@@ -35,7 +35,7 @@ class ScoredResource(NamedTuple):
 def scored_resources(
     specs: Iterable[ResourceSpec], requests: dict[str, int], nodes: Nodes
 ) -> list[ScoredResource]:
-    """The resources to score; scalar ones only where the pod asks for them."""
+    """The resources to score; scalar resources only if the pod requests them."""
     found = []
     for spec in specs:
         name = spec.name
@@ -59,12 +59,12 @@ def are_exact_in_float(resources: list[ScoredResource], nodes: Nodes) -> bool:
 
 
 def percent_of(part: Amounts, whole: Amounts) -> Amounts:
-    """100 * part / whole as Go's int64 has it; whole is not zero.  int64 (node)."""
+    """100 * part / whole in Go's int64 arithmetic; whole must not be zero.  int64 (node)."""
     return truncated(part * PERCENT, whole)
 
 
 def truncated(part: Amounts, whole: Amounts) -> Amounts:
-    """part / whole, truncated towards zero; whole is not zero.  int64 (node)."""
+    """part / whole, truncated towards zero; whole must not be zero.  int64 (node)."""
     with np.errstate(over="ignore"):
         quotient = np.asarray(part // whole, dtype=np.int64)
     quotient += (quotient < 0) & (quotient * whole != part)
