@@ -17,9 +17,9 @@ RAN: Final = frozenset({"Scheduled", "Running"})
 
 
 class Directory:
-    """Groups by key. While it is not `in_use`, naming a group means nothing.
+    """Groups by key. While it is not `in_use`, pods that name a group are treated as others.
 
-    It is in use where there can be PodGroups; `ours` are the schedulers whose pods we may place.
+    It is in use if PodGroups may be served. `ours` are the scheduler names whose pods we may place.
     """
 
     def __init__(self, ours: Container[str] = ()) -> None:
@@ -30,13 +30,13 @@ class Directory:
         self._group_of: dict[str, str] = {}
         self._forest = Forest()
         self._home: dict[str, str] = {}
-        """The group that pods of a PodGroup with a parent are in, by key of the PodGroup."""
+        """Key of a PodGroup with a parent -> key of the group that its pods are in."""
 
     def get(self, key: str) -> Group | None:
         return self._groups.get(key)
 
     def of(self, pod: Pod) -> Group | None:
-        """The group a pod belongs to, if it is known of."""
+        """The group that a pod belongs to; None if there is none, or it is unknown."""
         key = podgroup.group_key(pod)
         return None if key is None else self._groups.get(self.home(key))
 
@@ -51,7 +51,7 @@ class Directory:
         return len(self._groups)
 
     def refusal(self, pod: Pod) -> str | None:
-        """Why a pod may not be attempted now; None for pods of no group, and of one that may."""
+        """Why a pod may not be attempted now; None if it may, or belongs to no group."""
         if not self.in_use:
             return None
         found = podgroup.group_names(pod)
@@ -63,7 +63,10 @@ class Directory:
         return (self._groups.get(key) or Group(key)).refusal()
 
     def ranked_as(self, queued: QueuedPod) -> QueuedPod:
-        """The pod to be sorted in place of this one: itself, unless its group is waiting."""
+        """The pod to sort in place of this one: itself, or a stand-in if its group waits.
+
+        The stand-in has the group's priority and time of arrival.
+        """
         key = podgroup.group_key(queued.info.pod) if self.in_use else None
         group = None if key is None else self._groups.get(self.home(key))
         if group is None or group.minimum < 1 or group.arrived is None or group.is_replacing:
@@ -75,8 +78,8 @@ class Directory:
         return stand_in
 
     def put_object(self, obj: PodGroup) -> list[Group]:
-        """Follow a PodGroup or a CompositePodGroup that was added or has changed; the groups that
-        are others than before."""
+        """Take over a PodGroup or CompositePodGroup that is new or has changed; the groups that
+        changed."""
         if obj in self._forest:
             self._forest.put(obj)
             return self._replant(obj)
@@ -97,7 +100,7 @@ class Directory:
         return [group]
 
     def composites_served(self, served: bool) -> list[Group]:
-        """Whether naming a parent means anything; the groups that are others than before."""
+        """Set whether CompositePodGroups are served; the groups that changed."""
         if self._forest.served == served:
             return []
         self._forest.served = served
@@ -110,7 +113,7 @@ class Directory:
         ]
 
     def _replant(self, changed: PodGroup, below: Iterable[PodGroup] = ()) -> list[Group]:
-        """Have pods where their PodGroups belong, after one above them or they have changed."""
+        """Move pods to the groups they belong to, after their PodGroup or one above has changed."""
         leaves = {leaf.key: leaf for leaf in (*below, *self._forest.leaves(changed))}
         roots = {self._forest.home(changed).key, hierarchy.object_key(changed)}
         touched: dict[str, Group] = {}
@@ -133,7 +136,7 @@ class Directory:
         return list(touched.values())
 
     def _move(self, key: str, home: str) -> list[Group]:
-        """Pods of a PodGroup go from the group that they are in to another."""
+        """Move the pods of a PodGroup to the group `home`; the groups that changed."""
         last = self.home(key)
         if last == home:
             return []
@@ -155,7 +158,7 @@ class Directory:
         return [old, new]
 
     def _grow(self, key: str) -> Group | None:
-        """The group of a root, with its tree as it is now; None where the key is no root's."""
+        """The group of a root CompositePodGroup with its present tree; None for other keys."""
         if not hierarchy.names_composite(key):
             return None
         root = self._forest.root(key)
@@ -172,7 +175,7 @@ class Directory:
         return group
 
     def put_pod(self, pod: Pod, now: float) -> list[Group]:
-        """Follow a pod that was added or has changed; the groups that have more or fewer pods."""
+        """Take over a pod that is new or has changed; the groups that gained or lost a pod."""
         key = podgroup.group_key(pod) if self._counts(pod) else None
         group = None if key is None else self._open(self.home(key))
         if group is not None and group.replace(pod):
@@ -186,7 +189,7 @@ class Directory:
         return left if group in left else [*left, group]
 
     def remove_pod(self, uid: str) -> list[Group]:
-        """Forget a pod; the group it leaves, if any."""
+        """Forget a pod; the group that it left, if any."""
         key = self._group_of.pop(uid, None)
         group = None if key is None else self._groups.get(key)
         if group is None:
@@ -196,17 +199,17 @@ class Directory:
         return [group]
 
     def doom(self, uids: Iterable[str]) -> list[Group]:
-        """Count pods as leaving that are about to be evicted; the groups they leave."""
+        """Count pods that are about to be evicted as gone; the groups that they left."""
         doomed = list(uids)
         self._doomed.update(doomed)
         return [group for uid in doomed for group in self.remove_pod(uid)]
 
     def spare(self, uid: str) -> None:
-        """The pod is gone, or stays after all; its next version counts again."""
+        """Undo `doom` for a pod that is gone or stays: its next version counts again."""
         self._doomed.discard(uid)
 
     def validate(self) -> None:
-        """Raise AssertionError where groups contradict themselves, or the directory them."""
+        """Raise AssertionError if a group is inconsistent, or the directory contradicts it."""
         for key, group in self._groups.items():
             assert group.key == key, f"{group} is listed as {key}"
             assert not group.is_empty, f"{group} is empty"
@@ -215,9 +218,9 @@ class Directory:
         assert pods == self._group_of, "pods are counted where they are not listed"
 
     def _counts(self, pod: Pod) -> bool:
-        """Whether the pod is on a node, or one of those that we may put on one.
+        """Whether the pod counts: it is on a node, or one of our profiles may place it.
 
-        One that is leaving its node counts with Kubernetes' own groups, until it is gone.
+        A terminating pod counts only for Kubernetes' own groups, and only while on a node.
         """
         if pod.is_terminal or pod.uid in self._doomed:
             return False
