@@ -1,13 +1,14 @@
 """POSTs a pod's Binding so that it takes effect exactly once, even if the answer is lost.
 
-1. Ask. Success is success; a refusal that is not about the pod's state is an error, unless an
-   answer was lost before.
-2. Otherwise look at the pod: for as long as it takes until the server shows it, because a pod that
-   may be bound must not be scheduled again. Credentials that have expired meanwhile, or roles that
-   are not loaded yet, tell nothing of the pod.
-3. On the node we asked for: bound, whoever's answer was lost. On another, or another pod: an error.
-4. Not bound: a conflict is an error; anything else is tried again, on the same node, because the
-   first request may still arrive, and then both say the same.
+1. POST the Binding. Success ends it. A refusal that is not about the pod's state is an error,
+   unless an answer was lost before.
+2. Otherwise read the pod, for as long as it takes until the server returns it, because a pod that
+   may be bound must not be scheduled again. Expired credentials, or roles that are not loaded yet,
+   say nothing about the pod.
+3. If the pod is on the requested node, it is bound, even if the answer was lost. If it is on
+   another node, or is another pod, that is an error.
+4. If it is not bound, a conflict is an error. After any other error the Binding is posted again, to
+   the same node: the first request may still arrive, and then both do the same.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,9 +27,9 @@ from moorage.watch.api_server import Raw
 RETRY_DELAYS: Final = (0.1, 0.4)
 """Seconds before the second try and the third."""
 GET_POD_DELAYS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Seconds between looks; the last one for ever."""
+"""Seconds between reads of the pod; the last one is repeated for ever."""
 UNTOLD: Final = (ServerError, TooManyRequests, Unauthorized, Forbidden)
-"""Answers that do not tell where a pod is, and pass."""
+"""Temporary errors, which do not tell where a pod is."""
 
 PostBinding = Callable[[], Awaitable[object]]
 GetPod = Callable[[], Awaitable[Raw]]
@@ -38,7 +39,7 @@ Sleep = Callable[[float], Awaitable[None]]
 async def bind_exactly_once(
     ask: PostBinding, look: GetPod, uid: str, node: str, sleep: Sleep
 ) -> None:
-    """Assign the pod to the node; return when it is there."""
+    """Bind the pod to the node; return when it is bound."""
     in_doubt = False
     for delay in (*RETRY_DELAYS, None):
         try:

@@ -12,11 +12,11 @@ from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 from moorage.kube.tls import Certificate
 
 REREAD_SECONDS: Final = 60.0
-"""How long a token file is trusted; kubelet renews it long before it expires."""
+"""How long a token is used before its file is read again; kubelet renews it in good time."""
 
 
 class Credential(msgspec.Struct, frozen=True):
-    """What goes with a request: the Authorization header and, from plugins, a certificate."""
+    """What identifies the caller: the Authorization header and, from plugins, a certificate."""
 
     authorization: str = ""
     certificate: Certificate | None = None
@@ -26,11 +26,11 @@ class Credentials(Protocol):
     """Where credentials come from."""
 
     async def current(self) -> Credential:
-        """What to use now."""
+        """The credential to use now."""
         ...
 
     def refused(self) -> None:
-        """The server did not take them: get new ones."""
+        """Get new credentials next time: the server refused these."""
         ...
 
 
@@ -44,7 +44,7 @@ class StaticCredentials:
         return self._credential
 
     def refused(self) -> None:
-        """There are no others."""
+        """Does nothing: there are no others."""
 
 
 class TokenFileCredentials:
@@ -66,7 +66,7 @@ class TokenFileCredentials:
         self._read_at = self._now() - REREAD_SECONDS
 
     def _read(self) -> None:
-        """Take what the file holds; where it cannot be read, the last token serves on."""
+        """Read the token; if the file cannot be read, the last token stays in use."""
         try:
             token = self._path.read_text().strip()
         except OSError as error:
@@ -102,7 +102,7 @@ class ExecPluginCredentials:
 
 
 def bearer(token: str, where: tuple[str, str]) -> Credential:
-    """A token as a header, which it must not end."""
+    """A token as an Authorization header; it must not contain a line break."""
     if not (token.isascii() and token.isprintable()):
         raise KubeconfigError(*where, "a token holds printable characters only, and no line break")
     return Credential(f"Bearer {token}")

@@ -32,7 +32,7 @@ _decode = msgspec.json.Decoder(Status).decode
 
 
 def error_from_response(status: int, body: bytes, retry_after: str | None = None) -> ApiError:
-    """The exception for an answer that is none: a Status, or whatever a proxy said."""
+    """The exception for an error answer: a Status, or any other text, as of a proxy."""
     try:
         said = _decode(body)
     except msgspec.DecodeError:
@@ -44,7 +44,7 @@ def error_from_response(status: int, body: bytes, retry_after: str | None = None
 
 
 def raise_watch_error(raw: msgspec.Raw) -> NoReturn:
-    """Raise what the server says in the ERROR event of a watch."""
+    """Raise the exception for the ERROR event of a watch."""
     said = _decode(raw)
     raise error_from_status_object(said, said.code or 500)
 

@@ -11,7 +11,7 @@ import msgspec
 from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 
 CHECK_SECONDS: Final = 60.0
-"""How often files are looked at for renewed certificates."""
+"""How often certificate files are checked for changes."""
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -32,9 +32,10 @@ class Tls:
         self._checked = float("-inf")
 
     def context(self, now: float, given: Certificate | None = None) -> ssl.SSLContext:
-        """The context to use now; a `given` certificate takes the place of a configured one.
+        """The context to use now; a `given` certificate replaces a configured one.
 
-        Renewed files that cannot be used yet, half written, say, leave the old context in place.
+        If changed files cannot be used yet, for example because they are half written, the old
+        context stays in use.
         """
         fresh = now - self._checked < CHECK_SECONDS and given == self._given
         if self._context is not None and fresh:
@@ -75,7 +76,7 @@ class Tls:
             context = ssl.create_default_context(cadata=ca.decode() if ca else None)
         except (ssl.SSLError, UnicodeDecodeError, ValueError):
             raise KubeconfigError(file, place, "not a PEM certificate") from None
-        # Certificate authorities of clusters often lack the extensions strict checking asks for.
+        # Cluster CAs often lack the extensions that strict checking requires.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if cluster.insecure_skip_tls_verify:
             context.check_hostname = False
@@ -96,7 +97,7 @@ class Tls:
         return Certificate(certificate, key) if certificate else None
 
     def _present(self, context: ssl.SSLContext, certificate: Certificate) -> None:
-        """Load a certificate; ssl takes files only, so one exists for as long as that takes."""
+        """Load a certificate; ssl accepts files only, so a temporary one is written."""
         descriptor, path = tempfile.mkstemp(prefix="moorage-")
         try:
             with os.fdopen(descriptor, "wb") as file:
