@@ -84,7 +84,7 @@ def _arguments(
 
 
 def _check(wanted: Any, args: dict[str, Any], report: Report, path: Path) -> None:
-    """Let a plugin say what is wrong with arguments that decode well: `place: message` each."""
+    """Report what the plugin's own `check` finds wrong with arguments: `place: message` each."""
     check = getattr(wanted, "check", None)
     for fault in check(args) if callable(check) else ():
         place, colon, message = fault.partition(": ")
