@@ -56,7 +56,7 @@ class HttpExtender:
         self._asking = asking
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether a container of the pod requests a resource it manages; True if it manages none."""
+        """Whether the pod requests a resource that it manages; True if it manages none."""
         if not self._managed:
             return True
         spec = pod.spec
