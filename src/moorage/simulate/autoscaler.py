@@ -1,8 +1,9 @@
-"""A simple autoscaler: starts nodes for pods that wait, and ends those that stay empty.
+"""A simple autoscaler: it starts nodes for pending pods, and removes those that stay empty.
 
-1. From time to time, while pods wait, those that fit on a node of some group are dealt out: first
-   to nodes that are starting, then to a new node of the group that costs least for the pod.
-2. A node it has started, and that has held no pod for long enough, is ended.
+1. While pods are pending, every `every_seconds`, each pod that fits a node of some group is put
+   on a node that is still starting. If none has room, a new node is started, of the group that
+   costs least for this pod.
+2. A node that it started is removed after it has held no pod for `idle_seconds`.
 """
 
 import math
@@ -23,7 +24,7 @@ _EFFECTS: Final = (NO_SCHEDULE, NO_EXECUTE)
 
 
 class _Starting:
-    """A node that is on its way, and the room on it that is not spoken for."""
+    """A node that is starting, and the free resources that no pending pod was put on yet."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -38,7 +39,7 @@ class _Starting:
 
 
 class Autoscaler:
-    """Looks at waiting pods every now and then, and at its own nodes."""
+    """Looks periodically at the pending pods and at the nodes it started."""
 
     def __init__(
         self, scaling: Scaling, pool: NodePool, pods: PodLifecycle, clock: VirtualClock
@@ -54,7 +55,7 @@ class Autoscaler:
         self._looking = False
 
     def wake(self) -> None:
-        """Pods wait, or nodes are empty: look soon."""
+        """Schedule a look, because pods are pending or nodes are empty."""
         if not self._looking:
             self._looking = True
             later = self._clock.now() + self._scaling.every_seconds
@@ -62,7 +63,7 @@ class Autoscaler:
 
     @property
     def may_help(self) -> bool:
-        """Whether a pod waits that a new node would take."""
+        """Whether a new node would take one of the pending pods."""
         return any(self._choose(pod) is not None for pod in self._pods.pending())
 
     def _look(self) -> None:
@@ -85,7 +86,7 @@ class Autoscaler:
                 self._start(chosen).take(requests)
 
     def _choose(self, pod: Pod) -> int | None:
-        """The group whose node costs least for the part of it that the pod takes."""
+        """The group that costs least: its price times the fraction of a node the pod takes."""
         best: tuple[float, int] | None = None
         for index, group in enumerate(self._scaling.groups):
             alive = sum(each == index for each in self._alive.values())
@@ -132,7 +133,7 @@ def _fits(requests: Mapping[str, float], room: Mapping[str, float]) -> bool:
 
 
 def _suits(pod: Pod, node: Node) -> bool:
-    """Whether selector and tolerations let the pod onto such a node."""
+    """Whether the pod's node selector and tolerations allow such a node."""
     selector, labels = pod.spec.node_selector, node.labels
     if any(labels.get(key) != value for key, value in selector.items()):
         return False

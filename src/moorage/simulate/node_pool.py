@@ -1,4 +1,4 @@
-"""The nodes of a run: they fail and are repaired, are reclaimed, are started and ended."""
+"""The nodes of a run: they fail and are repaired, are reclaimed, are started and removed."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ from moorage.watch.api_resources import NODES
 
 
 class NodePool:
-    """Puts nodes in and takes them away. `coming` counts those that are certain to come yet."""
+    """Adds and removes nodes; `coming` counts the nodes that will certainly join."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class NodePool:
         self.present: dict[str, PricedNode] = {}
 
     def join_all(self, nodes: Iterable[PricedNode]) -> None:
-        """The nodes that are there from the start, and what is to become of them."""
+        """Add the nodes of the start, and schedule their storms."""
         listed = list(nodes)
         for each in listed:
             self.join(each)
@@ -47,7 +47,7 @@ class NodePool:
             self._expect_storms(storms)
 
     def join(self, each: PricedNode) -> None:
-        """A node is there, empty."""
+        """Add an empty node, and schedule its failure or its end as a spot node."""
         node = each.node
         self.present[node.name] = each
         self._server.put(NODES, node)
@@ -63,13 +63,13 @@ class NodePool:
             self._in(rng.expovariate(1 / each.spot.mean_seconds), each, lambda: self.reclaim(each))
 
     def leave(self, name: str) -> None:
-        """A node that holds no pods is gone."""
+        """Remove a node; it must hold no pods."""
         del self.present[name]
         self._server.remove(NODES, name)
         self._meter.node_left(self._clock.now(), name)
 
     def join_later(self, each: PricedNode, seconds: float) -> None:
-        """A node will be there after so long."""
+        """Add a node after `seconds`."""
         self.coming += 1
 
         def arrive() -> None:
@@ -79,7 +79,7 @@ class NodePool:
         self._clock.call_at(self._clock.now() + seconds, arrive)
 
     def reclaim(self, each: PricedNode) -> None:
-        """Give notice: cordon the node, stop its pods, and take it away when notice is over."""
+        """Cordon the node, evict its pods, and remove it when the notice is over."""
         spot, name = each.spot or Spot(), each.node.name
         if self.present.get(name) is not each:
             return
@@ -94,14 +94,14 @@ class NodePool:
         self._lose(each, failures.evict_seconds, failures.repair_seconds)
 
     def _lose(self, each: PricedNode, evict_seconds: float, again_seconds: float | None) -> None:
-        """A node is gone with its pods; it, or another like it, comes after some time."""
+        """Remove a node with its pods; add it, or one like it, after `again_seconds` if given."""
         self._pods.lose_node(each.node.name, evict_seconds)
         self.leave(each.node.name)
         if again_seconds is not None:
             self.join_later(each, again_seconds)
 
     def _in(self, seconds: float, each: PricedNode, action: Callable[[], None]) -> None:
-        """Do something to a node after so long, if it is still the one there."""
+        """Call `action` after `seconds`, if this node is still present then."""
 
         def act() -> None:
             if self.present.get(each.node.name) is each:
@@ -126,6 +126,6 @@ class NodePool:
 
 
 def offered(node: Node) -> dict[str, float]:
-    """What KPIs count of a node: everything but the number of pods."""
+    """The allocatable resources that KPIs count: all but the number of pods."""
     found = resource_amounts.node_allocatable(node)
     return {name: float(amount) for name, amount in found.items() if name != "pods"}
