@@ -25,14 +25,14 @@ Ts = TypeVarTuple("Ts")
 
 
 class Clock(Protocol):
-    """What tells the time and lets it pass."""
+    """The time, and waiting."""
 
     def now(self) -> float:
         """Seconds since the epoch."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Return when that many seconds have passed; at once, yielding, when none have to."""
+        """Return after that many seconds; for 0 or less, only yield to other tasks."""
         ...
 
 
@@ -49,7 +49,7 @@ class SystemClock:
 
 
 class VirtualCall:
-    """Something to be done at a time, unless it is cancelled."""
+    """A call at a time of a virtual clock; it can be cancelled."""
 
     __slots__ = ("_action",)
 
@@ -57,15 +57,15 @@ class VirtualCall:
         self._action: Callable[[], None] | None = action
 
     def cancel(self) -> None:
-        """Do not do it."""
+        """Cancel the call."""
         self._action = None
 
     def done(self) -> bool:
-        """Whether it will not be done any more."""
+        """Whether the call was made or cancelled."""
         return self._action is None
 
     def set_result(self, _: None) -> None:
-        """Its time has come."""
+        """Make the call: its time has come."""
         action, self._action = self._action, None
         if action is not None:
             action()
@@ -95,13 +95,13 @@ class VirtualClock:
         await wake
 
     def call_at(self, when: float, action: Callable[[], None]) -> VirtualCall:
-        """Do something when time has been moved that far, as if a sleeper woke."""
+        """Call `action` when time has been moved to `when`, in the order of sleepers."""
         call = VirtualCall(action)
         heapq.heappush(self._sleepers, (max(when, self._now), next(self._sequence), call))
         return call
 
     def next_wake(self) -> float | None:
-        """The time of the earliest sleeper, or None where nobody sleeps."""
+        """The time of the earliest sleeper or call; None if there is none."""
         while self._sleepers and self._sleepers[0][2].done():
             heapq.heappop(self._sleepers)
         return self._sleepers[0][0] if self._sleepers else None
@@ -126,9 +126,9 @@ class VirtualClock:
         return True
 
     def afterwards(self, action: Callable[[], None]) -> bool:
-        """Do something when all who sleep until now have been woken, before any task runs.
+        """Call `action` after all sleepers of this time have been woken, before any task runs.
 
-        False: it is not to be done, for a task was woken before, or nobody is being woken.
+        Returns False, without calling it, if a task was woken already or no sleeper is being woken.
         """
         if not self._wakes or self._woke_task:
             return False

@@ -1,6 +1,6 @@
-"""Puts a scheduler together: which features it has, in which order, and what each is handed.
+"""Puts a scheduler together: which features it has, in which order, and what each is passed.
 
-The order is the order of their effects at every hook (`moorage.scheduler.feature`):
+Every hook (`moorage.scheduler.feature`) is called in this order:
 
     Precedence          puts pods off while those of schedulers that go first are waiting
     Gangs               count pods into groups first of all, and are the first to try a pod
@@ -16,7 +16,7 @@ The order is the order of their effects at every hook (`moorage.scheduler.featur
     KnownRefusals       spare pods an attempt that would end as that of an equal pod
     QueueOrder          sorts the queue anew, when everyone else has done what is due
 
-Every one of them can be left out.
+Each of them can be left out.
 """
 
 import random
@@ -75,7 +75,7 @@ from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import ApiServer
 
 OPTIONAL: Final = (*Gangs.optional, *ElasticQuotas.optional, *ResourceClaims.optional)
-"""Resources that are followed where they are served, each in the first version that is."""
+"""Resources that are followed if they are served, each in its first served version."""
 
 
 def assemble(
@@ -140,7 +140,7 @@ def all_features(
     sparing: bool = False,
     dice: NotedDice | None = None,
 ) -> list[Feature]:
-    """Every feature, in the order of effects."""
+    """Every feature, in the order in which hooks are called."""
     preemption = preemption_for(ports)
     stand_ins = stand_ins_for(ports, told=told, monotonic=monotonic)
     return [
@@ -161,12 +161,12 @@ def all_features(
 
 
 def refusals_for(ports: Ports, dice: NotedDice | None = None) -> KnownRefusals:
-    """Equal pods are refused once."""
+    """The feature that refuses equal pods without an attempt."""
     return KnownRefusals(ports.cache, ports.queue, ports.clock, ports.profiles, dice)
 
 
 def preemption_for(ports: Ports) -> Preemption:
-    """Pods make room for others."""
+    """The feature that evicts pods to make room for others."""
     guard = LoopGuard()
     return Preemption(
         ports.queue,
@@ -192,9 +192,9 @@ def preemption_for(ports: Ports) -> Preemption:
 
 
 def gangs_for(ports: Ports, evictions: Evictions, sparing: bool = False) -> Gangs:
-    """Groups of pods are scheduled together or not at all; `evictions` make room for them.
+    """The feature of groups that are scheduled together; `evictions` make room for them.
 
-    `sparing` spares equal groups attempts that would end as that of another; in scenarios only.
+    `sparing` skips attempts at groups whose result is known from an equal group; in scenarios only.
     """
     cache, queue, clock, profiles = ports.cache, ports.queue, ports.clock, ports.profiles
     groups, holds = Directory(profiles.by_name), Holds()
@@ -276,7 +276,7 @@ def gangs_for(ports: Ports, evictions: Evictions, sparing: bool = False) -> Gang
 
 
 def quotas_for(ports: Ports) -> ElasticQuotas:
-    """Namespaces have quotas."""
+    """The feature of namespaces' quotas."""
     return ElasticQuotas(
         ports.cache,
         ports.clock,
@@ -289,7 +289,7 @@ def quotas_for(ports: Ports) -> ElasticQuotas:
 
 
 def claims_for(ports: Ports) -> ResourceClaims:
-    """Pods get devices, where the API server knows of devices."""
+    """The feature of claims and devices, if the API server serves them."""
     return ResourceClaims(
         ports.cache,
         ports.queue,
@@ -303,7 +303,7 @@ def claims_for(ports: Ports) -> ResourceClaims:
 
 
 def rejections_for(ports: Ports) -> KubeletRejections:
-    """Nodes rest whose kubelets reject pods."""
+    """The feature that lets nodes rest whose kubelets reject pods."""
     return KubeletRejections(
         ports.cache,
         ports.queue,
@@ -319,7 +319,7 @@ def rejections_for(ports: Ports) -> KubeletRejections:
 
 
 def rivals_for(ports: Ports, stand_ins: StandIns) -> Rivals:
-    """Others that bind pods of our names are told of."""
+    """The feature that reports other schedulers which bind pods of our scheduler names."""
     return Rivals(
         ports.cache,
         ports.clock,
@@ -338,7 +338,7 @@ def outcomes_for(ports: Ports) -> PlacementOutcomes:
 
 
 def canaries_for(ports: Ports) -> Canaries:
-    """New versions of profiles decide for some pods; observed like any attempt."""
+    """The feature that lets new versions of profiles decide for some pods; it also observes."""
     canaries = Canaries(
         ports.profiles,
         PlacementMeter(ports.cache),
@@ -353,7 +353,7 @@ def canaries_for(ports: Ports) -> Canaries:
 def stand_ins_for(
     ports: Ports, *, told: Told = silent, monotonic: Callable[[], float] | None = None
 ) -> StandIns:
-    """Profiles take the pods of schedulers that are gone."""
+    """The feature that takes the pods of schedulers which are gone."""
     return StandIns(
         ports.clock,
         ports.server,

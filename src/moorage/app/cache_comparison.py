@@ -11,11 +11,11 @@ from moorage.scheduler.scheduler import Scheduler
 from moorage.watch.api_errors import ApiError
 
 SETTLE_SECONDS: Final = 2.0
-"""What differs now, and still does so much later, is a mismatch; all else was on its way."""
+"""A difference counts as a mismatch if it is still there after this time."""
 
 
 class CacheComparison:
-    """Compares a scheduler's cache and queue with its API server, and says so in the log."""
+    """Compares a scheduler's cache and queue with its API server, and logs the result."""
 
     def __init__(self, scheduler: Scheduler, clock: Clock) -> None:
         self._scheduler = scheduler
@@ -23,11 +23,11 @@ class CacheComparison:
         self._under_way: asyncio.Future[None] | None = None
 
     def begin(self) -> None:
-        """Begin to; the loop goes on meanwhile."""
+        """Start a comparison in a task; the loop goes on meanwhile."""
         self._under_way = asyncio.ensure_future(self.run())
 
     async def run(self) -> None:
-        """Say what is believed, and what of it the server does not bear out."""
+        """Log the cache and the queue, and how they differ from the API server."""
         for line in dump(self._scheduler.cache, self._scheduler.queue):
             say(logging.INFO, line)
         try:
@@ -39,7 +39,7 @@ class CacheComparison:
             say(logging.INFO, "cache compared")
 
     async def differences(self) -> list[str]:
-        """How cache and queue differ from the API server, now and a moment later."""
+        """How cache and queue differ from the API server, both now and `SETTLE_SECONDS` later."""
         first = set(await self._compare())
         if not first:
             return []

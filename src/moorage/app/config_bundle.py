@@ -1,6 +1,6 @@
 """One configuration with its policies and canaries, checked together across all texts.
 
-The same checks are made when a process starts, when it reads again, and by `moorage config check`.
+The same checks are made at start, at each reload, and by `moorage config check`.
 """
 
 import hashlib
@@ -37,9 +37,9 @@ from moorage.policies.scheduling_policies import SchedulingPolicies
 def add_policies(
     configuration: SchedulerConfiguration, policies: Iterable[SchedulingPolicy]
 ) -> SchedulerConfiguration:
-    """A loaded configuration in which every profile that runs the plugin has these policies too.
+    """The configuration with these policies added to every profile that runs the plugin.
 
-    Where a profile's own arguments have one of the same name, that one stays.
+    A policy of the same name in a profile's own arguments takes precedence.
     """
     given = list(policies)
     profiles = tuple(add_policies_to_profile(profile, given) for profile in configuration.profiles)
@@ -139,13 +139,13 @@ POLICIES_APPLIED: Final = ConfigText(
         "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "SchedulingPolicies"}]}}}],
     },
 )
-"""What stands in for a configuration where policies are checked without one."""
+"""The configuration with which policies are checked if none is given."""
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
 class ConfigBundle(msgspec.Struct, frozen=True):
-    """What all texts say together, and what their author should know."""
+    """The content of all texts together, and the warnings about it."""
 
     loaded: Loaded
     policies: tuple[SchedulingPolicy, ...] = ()
@@ -155,7 +155,7 @@ class ConfigBundle(msgspec.Struct, frozen=True):
 
     @property
     def logging(self) -> LoggingSettings:
-        """What the log says, by the MoorageConfiguration first and then by Policy documents."""
+        """The settings of logging: the MoorageConfiguration's, then those of Policy documents."""
         own = self.loaded.moorage.logging
         return msgspec.structs.replace(own, rules=(*own.rules, *self.logging_rules))
 
@@ -164,7 +164,7 @@ class ConfigBundle(msgspec.Struct, frozen=True):
         return self.loaded.configuration
 
     def digest(self, plugins: Iterable[str] = ()) -> str:
-        """A short name for exactly this; `plugins` are digests of plugin files."""
+        """A short digest of the content; `plugins` are digests of plugin files."""
         said = (self.configuration, self.loaded.moorage, *self.canaries, *self.logging_rules)
         parts = [strict_decoder.encode(each) for each in said]
         raw = msgspec.json.encode([parts, list(plugins)], order="sorted")
@@ -172,7 +172,7 @@ class ConfigBundle(msgspec.Struct, frozen=True):
 
 
 def has_policies_only(given: Sequence[ConfigText]) -> bool:
-    """Whether texts hold SchedulingPolicies, and no configuration that would apply them."""
+    """Whether the texts have SchedulingPolicies, but no configuration that would apply them."""
 
     def count(kind: str) -> int:
         return sum(config_text.count_documents(text, kind) for text in given)
@@ -187,7 +187,7 @@ def load_bundle(
     *,
     unknown_plugins: UnknownPlugins = "error",
 ) -> ConfigBundle:
-    """The whole; ConfigError with everything that is wrong in any text."""
+    """Load all texts; ConfigError with every error in any of them."""
     described, faults = describe_plugins(known), _Problems()
     loaded = faults.catch(_loaded, given, described, unknown_plugins)
     policies = _policies(given, faults)
@@ -237,7 +237,7 @@ def _canaries(
 
 
 def _main(given: Sequence[ConfigText]) -> ConfigText:
-    """The text that holds the only KubeSchedulerConfiguration."""
+    """The text with the only KubeSchedulerConfiguration."""
     holding = [text for text in given if config_text.count_documents(text, KIND)]
     sources = ", ".join(text.source for text in given)
     if len(holding) == 1:
@@ -286,7 +286,7 @@ def _with_policies(given: ProfileCanary, policies: Sequence[SchedulingPolicy]) -
 
 
 class _Problems:
-    """Collects what is wrong, so that one fault does not hide another."""
+    """Collects errors, so that one does not hide another."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []

@@ -27,7 +27,7 @@ from moorage.watch.api_server import ApiServer
 from moorage.watch.reflector import Reflector
 
 Signature = tuple[tuple[str, int, int, int], ...]
-"""Of each file its name, inode, time of change and size; a file that is not there has zeros."""
+"""(name, inode, time of change, size) of each file; zeros for a file that does not exist."""
 
 _MISSING: Final = (0, 0, 0)
 
@@ -35,7 +35,7 @@ _MISSING: Final = (0, 0, 0)
 class ConfigFiles:
     """Files and folders of texts, by the option that names them.
 
-    `beside` are files whose content someone else reads.
+    `beside` are files that are only watched; their content is read elsewhere.
     """
 
     def __init__(self, named: Mapping[str, Iterable[str]], beside: Iterable[Path] = ()) -> None:
@@ -44,7 +44,7 @@ class ConfigFiles:
         self._piped: dict[Path, bytes] = {}
 
     def read(self) -> list[ConfigText]:
-        """Every text; InputError where a file is not there."""
+        """Every text; InputError if a file does not exist."""
         problems: list[str] = []
         texts: list[ConfigText] = []
         for option, path in self._paths:
@@ -62,7 +62,7 @@ class ConfigFiles:
         return texts
 
     def _content(self, file: Path, option: str) -> bytes:
-        """What is in a file; a pipe can be read once, and is kept."""
+        """The content of a file; that of a pipe is kept, because it can be read only once."""
         found = self._piped.get(file)
         if found is None:
             found = read_input(file, option)
@@ -71,7 +71,7 @@ class ConfigFiles:
         return found
 
     def contents(self) -> list[str]:
-        """Digests of the files whose content someone else reads."""
+        """Digests of the files whose content is read elsewhere."""
         there = (file for file in self._beside if file.is_file())
         return [hashlib.sha256(file.read_bytes()).hexdigest() for file in there]
 
@@ -82,7 +82,7 @@ class ConfigFiles:
 
 
 def _config_files(path: Path) -> list[Path]:
-    """A file, or the manifests of a folder; what is hidden there is how a ConfigMap is mounted."""
+    """A file, or the manifests of a folder; hidden files belong to a ConfigMap's mount."""
     if path.is_dir():
         inside = (file for file in path.iterdir() if not file.name.startswith("."))
         return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
@@ -113,7 +113,7 @@ Failed = Callable[[str, ApiError], None]
 
 
 class ConfigMapRef(NamedTuple):
-    """A ConfigMap, and the key of the only text of it to be read."""
+    """A ConfigMap, and the key of the only text to read from it; an empty key means all."""
 
     namespace: str
     name: str
@@ -133,14 +133,14 @@ class ConfigMapRef(NamedTuple):
 
 
 class ConfigMaps:
-    """The ConfigMaps as they are known; `None` for one that is gone."""
+    """The ConfigMaps as last read; `None` for one that does not exist."""
 
     def __init__(self, refs: Iterable[ConfigMapRef]) -> None:
         self.refs = tuple(refs)
         self.known: dict[ConfigMapRef, ConfigMap | None] = {}
 
     def read(self) -> list[ConfigText]:
-        """Every text; InputError where a ConfigMap, or its key, is not there."""
+        """Every text; InputError if a ConfigMap, or its key, does not exist."""
         problems: list[str] = []
         found: list[ConfigText] = []
         for ref in self.refs:
@@ -157,7 +157,7 @@ class ConfigMaps:
         return found
 
     async def fetch(self, server: ApiServer, clock: Clock, failed: Failed) -> None:
-        """Read each once. A server that does not answer is asked again; a refusal is final."""
+        """Read each once. Retried if the server does not answer; InputError if it refuses."""
         for ref in self.refs:
             while ref not in self.known:
                 try:
@@ -175,7 +175,7 @@ class ConfigMaps:
     async def follow(
         self, ref: ConfigMapRef, server: ApiServer, clock: Clock, rng: random.Random, failed: Failed
     ) -> AsyncGenerator[None, None]:
-        """Keep one up to date; every change is an item."""
+        """Keep one up to date; yields after every change."""
         reflector = Reflector(
             server,
             CONFIG_MAPS.one(f"{ref.namespace}/{ref.name}"),
@@ -192,7 +192,7 @@ class ConfigMaps:
 
 
 class PluginLoader(Protocol):
-    """The plugins that may be named, read again where their files have changed."""
+    """Loads the plugins that may be named; files that have changed are read again."""
 
     @property
     def digests(self) -> tuple[str, ...]: ...
@@ -201,7 +201,7 @@ class PluginLoader(Protocol):
 
 
 class Candidate(NamedTuple):
-    """What was read and found right, ready to take over."""
+    """A configuration that was read and checked, ready to take over."""
 
     whole: ConfigBundle
     version: Version
@@ -214,7 +214,7 @@ def _as_given(configuration: SchedulerConfiguration) -> SchedulerConfiguration:
 class ConfigSources(NamedTuple):
     """Files, ConfigMaps, and the files of plugins.
 
-    `fixed` are texts of the process itself; `override` is what the command line changes.
+    `fixed` are texts of the process itself; `override` applies the command line's changes.
     """
 
     files: ConfigFiles
@@ -224,24 +224,24 @@ class ConfigSources(NamedTuple):
     override: Callable[[SchedulerConfiguration], SchedulerConfiguration] = _as_given
 
     def read(self) -> list[ConfigText]:
-        """Every text; InputError where something is not there."""
+        """Every text; InputError if one does not exist."""
         return [*self.fixed, *self.files.read(), *self.config_maps.read()]
 
     def load(self, texts: list[ConfigText], known: Registry) -> ConfigBundle:
-        """What the texts say, as the command line has it; ConfigError where something is wrong."""
+        """The content of the texts, changed by the command line; ConfigError if it is invalid."""
         found = config_bundle.load_bundle(texts, known)
         changed = self.override(found.configuration)
         loaded = msgspec.structs.replace(found.loaded, configuration=changed)
         return msgspec.structs.replace(found, loaded=loaded)
 
     def fingerprint(self, texts: list[ConfigText]) -> str:
-        """The same as long as nothing has changed, in texts or plugin files."""
+        """A digest that changes if a text or a plugin file has changed."""
         parts = [f"{text.source}={text.fingerprint}" for text in texts]
         parts += self.files.contents()
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def prepare(self, texts: list[ConfigText], generation: int) -> Candidate:
-        """Check everything and make it ready; raises whatever is wrong. May run in a thread."""
+        """Load, check and build everything; raises any error. May run in a thread."""
         known = self.plugins.load()
         found = self.load(texts, known)
         digest = found.digest(self.plugins.digests)

@@ -12,7 +12,7 @@ from moorage.config.field_errors import Problem
 
 
 class ConfigText(NamedTuple):
-    """One text, and what messages call it; `about` is the ConfigMap it came from."""
+    """One text, and its name in messages; `about` is the ConfigMap that it came from."""
 
     source: str
     content: bytes | Mapping[str, Any]
@@ -20,7 +20,7 @@ class ConfigText(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same content."""
+        """A digest of the content."""
         content = self.content
         raw = (
             content if isinstance(content, bytes) else msgspec.json.encode(content, order="sorted")
@@ -36,7 +36,7 @@ def text_of_config_map(found: ConfigMap, key: str = "") -> ConfigText:
 
 
 def unread_documents(text: ConfigText, kinds: Iterable[str]) -> list[Problem]:
-    """Documents of a ConfigMap of ours that nobody reads: most likely a kind was misspelt."""
+    """Problems for documents of a ConfigMap that are of no known kind: probably a misspelling."""
     if text.about is None or isinstance(text.content, bytes):
         return []
     known = set(kinds)

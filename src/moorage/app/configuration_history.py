@@ -16,7 +16,7 @@ MOST_LINES: Final = 200
 
 
 class ConfigurationHistory:
-    """Hears of every configuration that takes over; keys and the like are not kept."""
+    """Keeps the last configurations that took over, without keys and other secrets."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -25,7 +25,7 @@ class ConfigurationHistory:
         self._kept: deque[dict[str, Any]] = deque(maxlen=KEPT)
 
     def apply(self, found: ConfigBundle) -> None:
-        """A configuration is in force from now on."""
+        """Record a configuration that takes over."""
         before, self._text = self._text, _lines(found.configuration)
         self._count += 1
         self._kept.append(

@@ -44,9 +44,9 @@ def scheduler_sources(
     timings: Timings | None = None,
     health: HealthSource | None = None,
 ) -> Sources:
-    """The sources of one scheduler; `records` are those that observe it.
+    """The dashboard's sources for one scheduler; `records` must observe it.
 
-    Filters are asked about pods only where they may be explained.
+    Filters are asked about pods only if `explain` is given.
     """
     tell_time = scheduler.clock.now if now is None else now
     cache = scheduler.cache

@@ -29,17 +29,17 @@ from moorage.serve.http_server import REFRESH_SECONDS
 from moorage.serve.secure_serving import CertificateError, Certificates, ServerTls
 
 NOBODY: Final = "moorage-extender/nobody"
-"""The scheduler name under which a cluster is followed: no pod has it, so none is ours."""
+"""The scheduler name under which a cluster is followed: no pod has it, so none is scheduled."""
 NOT_SYNCED: Final = "the cluster has not been read yet"
 SHUTDOWN_SECONDS: Final = 5.0
 
 
 class CannotServe(Exception):
-    """The address is taken, or not ours; or what is to be served cannot be."""
+    """The address cannot be listened on, or the options contradict each other."""
 
 
 class Cluster(NamedTuple):
-    """What is known of a cluster, and how to reach it."""
+    """The cache of a cluster, and how to reach it."""
 
     cache: Cache
     server: KubeApiServer | None = None
@@ -83,7 +83,7 @@ async def serve_extender(options: ExtenderOptions, chosen: ExtenderProfile) -> N
 
 
 async def _until(stop: asyncio.Event, following: "asyncio.Future[None] | None") -> None:
-    """Return when told to stop; raise what broke the following of the cluster."""
+    """Return when told to stop; raise the error that ended the following of the cluster."""
     stopped: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
     tasks = {stopped} if following is None else {stopped, following}
     try:
@@ -134,7 +134,7 @@ async def _cluster(options: ExtenderOptions, chosen: ExtenderProfile) -> AsyncIt
 
 
 class _FailureLog:
-    """Says what goes wrong with following."""
+    """Logs errors of following the cluster."""
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         say(logging.WARNING, "Following failed", what=pod, err=str(error))
@@ -142,7 +142,7 @@ class _FailureLog:
 
 @contextlib.asynccontextmanager
 async def _listening(options: ExtenderOptions, server: ExtenderServer) -> AsyncIterator[None]:
-    """Listen for as long as the block lasts; a certificate that is renewed is read again."""
+    """Listen for as long as the block lasts; renewed certificates are read again."""
     tls = _tls(options)
     runner = web.AppRunner(server.application(), shutdown_timeout=SHUTDOWN_SECONDS, access_log=None)
     await runner.setup()
@@ -179,7 +179,7 @@ async def _refresh(tls: ServerTls | None) -> None:
 
 
 def _tls(options: ExtenderOptions) -> ServerTls | None:
-    """What to serve with. Clients may do without a certificate as far as probes go."""
+    """The TLS context, None without TLS. Client certificates are optional, because of probes."""
     if options.http:
         if options.client_ca_file:
             raise CannotServe("--client-ca-file: of no use with --http: leave out one of them")

@@ -1,4 +1,4 @@
-"""The profile an extender answers with: the one asked for, less kube-scheduler's plugins."""
+"""The profile an extender answers with: the chosen one, less kube-scheduler's plugins."""
 
 import time
 from typing import NamedTuple
@@ -46,14 +46,14 @@ class ExtenderOptions(msgspec.Struct, frozen=True):
 
 
 class ExtenderProfile(NamedTuple):
-    """The `whole` profile, and of it what answers."""
+    """The `whole` profile, and the part of it that answers."""
 
     whole: Built
     profile: Built
 
 
 def choose_profile(options: ExtenderOptions, known: Registry) -> ExtenderProfile:
-    """The profile that was asked for; InputError where it has nothing to say."""
+    """The chosen profile; InputError if it has no plugin that could answer."""
     described = built_in_plugins.describe_plugins(known)
     loaded = _configuration(options, known, described)
     configured = _named(loaded.configuration, options.profile)

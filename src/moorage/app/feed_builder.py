@@ -17,7 +17,7 @@ SYNC_LOOK_SECONDS: Final = 0.05
 
 
 class Scheduler(Protocol):
-    """As much of a scheduler as feeds need."""
+    """The part of a scheduler that feeds need."""
 
     @property
     def in_force(self) -> Iterable[Profile]: ...
@@ -35,7 +35,7 @@ class Scheduler(Protocol):
 
 
 async def run_once_synced(scheduler: Scheduler, feeds: Feeds) -> None:
-    """Feed for ever, once the nodes are known whose names and addresses measurements go by."""
+    """Run the feeds for ever, once all nodes are known: measurements name them."""
     while not scheduler.synced:
         await scheduler.clock.sleep(SYNC_LOOK_SECONDS)
     await feeds.run()
@@ -44,9 +44,9 @@ async def run_once_synced(scheduler: Scheduler, feeds: Feeds) -> None:
 def build_feeds(
     scheduler: Scheduler, open: OpenReader | None = None, beside: Iterable[Profile] = ()
 ) -> Feeds:
-    """The feeds of a scheduler's profiles, canaries included, and of some beside them.
+    """The feeds of a scheduler's profiles, canaries included, and of the profiles `beside`.
 
-    `open` reads in place of the network.
+    `open` replaces the readers of the network.
     """
     others = tuple(beside)
 

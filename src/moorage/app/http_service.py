@@ -1,6 +1,6 @@
 """Builds the HTTP server of a scheduler: its health checks, its metrics and its further pages.
 
-It brings aiohttp, and is imported when a server opens (`moorage.app.services`).
+It imports aiohttp, so it is itself imported only when a server opens (`moorage.app.services`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from moorage.serve.questions import Question
 from moorage.serve.secure_serving import Listener
 
 LATE_SECONDS: Final = 20.0
-"""How long after its lease ran out a process that believes to lead is let live, as in kube."""
+"""How long, as in kube, a leader whose lease has expired still counts as healthy."""
 
 
 def build_server(
@@ -44,9 +44,9 @@ def build_server(
 ) -> Server:
     """A server for a scheduler that `metrics` observes.
 
-    `gate` tells who may look; `leader` why this replica can neither lead nor stand by, `outdated`
-    why it attempts nothing although it leads; `pages` are more to serve, which may tell of its
-    health. The caller runs `Server.run` beside the scheduler.
+    `gate` decides which callers may read. `leader` says why this replica can neither lead nor stand
+    by, and `outdated` why it attempts no pods although it leads. `pages` makes further pages, given
+    the health checks. The caller must run `Server.run` beside the scheduler.
     """
     held = (
         configuration
@@ -97,7 +97,7 @@ def _outdated(freshness: "FreshView") -> str | None:
 
 
 class Elector(Protocol):
-    """Whoever takes part in an election."""
+    """The part of an elector that health checks read."""
 
     @property
     def leading(self) -> bool: ...
@@ -106,14 +106,14 @@ class Elector(Protocol):
 
 
 class FreshView(Protocol):
-    """Whoever knows what has to be waited for."""
+    """The part of `Freshness` that health checks read."""
 
     @property
     def behind(self) -> list[str]: ...
 
 
 class ServedProcess(Protocol):
-    """One `moorage run`, as far as it is looked at."""
+    """The part of a `RunProcess` that is served."""
 
     @property
     def scheduler(self) -> Scheduler: ...
@@ -138,7 +138,7 @@ async def serve_process(
     questions: Mapping[str, Question] | None = None,
     pages: Callable[[Health], Pages | None] = lambda health: None,
 ) -> None:
-    """Serve what there is to see of a process, for as long as it lasts."""
+    """Serve the health, metrics and pages of a process, for as long as it lasts."""
     await build_server(
         process.scheduler,
         process.in_force,
@@ -156,7 +156,7 @@ async def serve_process(
 
 
 def lease_overdue(elector: Elector | None) -> str | None:
-    """Why a replica may not go on believing that it leads; None where it may, or stands by."""
+    """Why a leader is unhealthy: its lease has expired long ago; None if it has not."""
     if elector is None or not elector.leading or elector.seconds_left > -LATE_SECONDS:
         return None
     return f"the lease ran out {-elector.seconds_left:.0f} s ago"

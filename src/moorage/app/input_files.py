@@ -1,6 +1,6 @@
-"""Files that a user names: read whole, or refused in one line that names the remedy.
+"""Files that a user names: read whole, or refused with one line that names the remedy.
 
-`-` is standard input; pipes (`/dev/stdin`, `<(...)`) are files like any other.
+`-` is standard input; pipes (`/dev/stdin`, `<(...)`) are read like files.
 """
 
 import errno
@@ -27,18 +27,18 @@ _REMEDIES: Final = {
 
 
 def title_of(name: str | Path) -> str:
-    """What messages call an input."""
+    """The name of an input in messages."""
     return STDIN_TITLE if str(name) == STDIN else str(name)
 
 
 def os_problem(name: str | Path, error: OSError) -> str:
-    """What an error of the operating system means for a file, and what to do."""
+    """An operating system's error about a file, with a remedy."""
     said = _REMEDIES.get(error.errno or 0) or str(error.strerror or error).lower()
     return f"{title_of(name)}: {said}"
 
 
 def read_input(name: str | Path, option: str = "") -> bytes:
-    """The content of a file or of standard input; `option` is what it was named with."""
+    """The content of a file or of standard input; `option` is the option that named it."""
     try:
         return _read_stdin() if str(name) == STDIN else Path(name).read_bytes()
     except OSError as error:
@@ -55,9 +55,9 @@ def _read_stdin() -> bytes:
 
 
 def walk_folder(folder: Path, problems: list[str]) -> Iterator[Path]:
-    """Every file below a folder, in order; what is hidden is left out, and so are pipes.
+    """Every file below a folder, in order, without pipes and hidden entries.
 
-    Hidden are `.git` and the like, and how a ConfigMap is mounted.
+    Hidden entries are `.git` and the like, and the folders of a ConfigMap's mount.
     """
 
     def unreadable(error: OSError) -> None:

@@ -47,7 +47,7 @@ class MetricFlags(msgspec.Struct, frozen=True):
     allow_metric_labels_manifest: str = ""
 
     def filter(self) -> MetricFilter:
-        """Which metrics are shown."""
+        """The filter of metrics that these flags make."""
         try:
             return filter_of(
                 self.disabled_metrics, self.allow_metric_labels, self.allow_metric_labels_manifest
@@ -57,7 +57,7 @@ class MetricFlags(msgspec.Struct, frozen=True):
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """What was given on the command line."""
+    """The options of the command line."""
 
     config: str = ""
     config_maps: tuple[str, ...] = ()
@@ -93,15 +93,15 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     @property
     def configured(self) -> bool:
-        """Whether a configuration is named."""
+        """Whether the command line names a configuration."""
         return bool(self.config or self.config_maps)
 
 
 def read_configuration(file: str | None, known: Registry, option: str = "--config") -> Loaded:
-    """The configuration in a file, with its warnings said; without a file, kube's default.
+    """The configuration in a file; without a file, kube's default. Prints its warnings.
 
-    `option` is what it was named with. SchedulingPolicy documents in the same file go to the plugin
-    that applies them.
+    `option` is the option that named the file. SchedulingPolicy documents in the same file are
+    passed to the plugin that applies them.
     """
     if file is None:
         return load({"apiVersion": API_VERSION, "kind": KIND}, known=describe_plugins(known))
@@ -115,9 +115,9 @@ def read_configuration(file: str | None, known: Registry, option: str = "--confi
 
 
 def select_context(file: str, context: str, master: str = "") -> SelectedContext:
-    """The context that was asked for; or our own inside a pod; or that of the usual files.
+    """The named context; else the service account if in a pod; else that of the usual files.
 
-    `master` is another address for its API server; on its own it takes no credentials.
+    `master` replaces the address of the API server; without a kubeconfig no credentials are used.
     """
     if master:
         named = kubeconfig.load_kubeconfig([file], context) if file else None
@@ -136,7 +136,7 @@ def select_context(file: str, context: str, master: str = "") -> SelectedContext
 
 
 def sources_of(options: RunOptions) -> ConfigSources:
-    """The files and ConfigMaps that the command line names; kube-scheduler's default without."""
+    """The files and ConfigMaps that the command line names; else kube-scheduler's default."""
     plugins = PluginSet(options.plugins, allow_writable=options.allow_writable_plugins)
     named = {"--config": [options.config] if options.config else [], "--policies": options.policies}
     return ConfigSources(
@@ -149,7 +149,7 @@ def sources_of(options: RunOptions) -> ConfigSources:
 
 
 def load_sources(sources: ConfigSources, known: Registry) -> ConfigBundle:
-    """All of it, with its warnings said."""
+    """Load everything, and print its warnings."""
     found = sources.load(sources.read(), known)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -157,7 +157,7 @@ def load_sources(sources: ConfigSources, known: Registry) -> ConfigBundle:
 
 
 def kubeconfig_named_in(sources: ConfigSources) -> str:
-    """The kubeconfig that a configuration in a file names; nothing where there is none."""
+    """The kubeconfig that a configuration file names; empty if none does."""
     for text in sources.files.read():
         for found in yaml_documents.find_documents(text.content, KIND, text.source):
             connection = found.value.get("clientConnection")

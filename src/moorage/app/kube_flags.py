@@ -1,9 +1,9 @@
-"""kube-scheduler's flags that say what a configuration file could say, and what they change.
+"""kube-scheduler's flags that a configuration file could set, and what they change.
 
-Leader election flags count whether or not there is a configuration file; deprecated flags count
-only where there is none, as in kube-scheduler. Without a configuration at all the scheduler is
-kube-scheduler's default: profile `default-scheduler`, Lease `kube-system/kube-scheduler`; one that
-is given another name has a Lease of that name, so that it leads beside kube-scheduler.
+As in kube-scheduler, leader election flags always count, while deprecated flags count only without
+a configuration file. Without any configuration the scheduler is kube-scheduler's default: profile
+`default-scheduler`, Lease `kube-system/kube-scheduler`. With another `--scheduler-name` the Lease
+has that name, so that it can lead beside kube-scheduler.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 DEVICES: Final = "DynamicResources"
 """The plugin whose features have gates."""
 BATCHING: Final = "OpportunisticBatching"
-"""The gate of decisions about like pods, open unless somebody shuts it."""
+"""The feature gate of batching, which is on by default."""
 
 _ELECTION: Final = {
     "leader_elect": "leader_elect",
@@ -61,11 +61,11 @@ INSTEAD: Final[Mapping[str, str]] = {
     "percentage_of_nodes_to_score": "percentageOfNodesToScore",
     "scheduler_name": "profiles[].schedulerName",
 }
-"""Deprecated flags, each with the setting that takes its place in a configuration file."""
+"""Deprecated flags, each with the setting that replaces it in a configuration file."""
 
 
 class ConfigFlags(msgspec.Struct, frozen=True):
-    """Flags in place of settings; None where a flag was not given."""
+    """Flags that replace settings; None if a flag was not given."""
 
     leader_elect: bool | None = None
     leader_elect_lease_duration: Duration | None = None
@@ -85,11 +85,11 @@ class ConfigFlags(msgspec.Struct, frozen=True):
 
     @property
     def batching(self) -> bool:
-        """Whether pods that are like others may be decided about by what was found for those."""
+        """Whether decisions may use kept results of equal pods (`moorage.batching`)."""
         return (self.feature_gates or {}).get(BATCHING, True)
 
     def default_text(self) -> ConfigText:
-        """The configuration of a scheduler that is given none: kube-scheduler's."""
+        """The configuration if none is given: kube-scheduler's default."""
         name = self.scheduler_name or DEFAULT_SCHEDULER
         return ConfigText(
             COMMAND_LINE,
@@ -104,7 +104,7 @@ class ConfigFlags(msgspec.Struct, frozen=True):
         )
 
     def override(self, given: SchedulerConfiguration, *, file: bool) -> SchedulerConfiguration:
-        """The configuration, changed by the flags that count; `file`: it was given in one."""
+        """The configuration, changed by the flags that count; `file`: it comes from a file."""
         election = self._given(_ELECTION)
         changed: dict[str, Any] = {}
         if election:
@@ -125,7 +125,7 @@ class ConfigFlags(msgspec.Struct, frozen=True):
         return made
 
     def warnings(self, configured: SchedulerConfiguration, *, file: bool) -> list[str]:
-        """What whoever typed these flags should know."""
+        """The warnings about these flags."""
         found = []
         for name, setting in INSTEAD.items():
             if getattr(self, name) is None:
@@ -145,7 +145,7 @@ class ConfigFlags(msgspec.Struct, frozen=True):
 
 
 def _with_gates(profile: Profile, gates: Mapping[str, bool]) -> Profile:
-    """A profile whose plugin for devices goes by these gates, beside those of its arguments."""
+    """The profile with these feature gates added to the arguments of DynamicResources."""
     configs = tuple(
         PluginConfig(each.name, {**each.args, "featureGates": _merged(each.args, gates)})
         if each.name == DEVICES

@@ -1,8 +1,8 @@
 """A replica's time as leader: acquire the lease, catch up, attempt pods, hold the lease.
 
-A standby follows everything and attempts nothing. Before its first attempt a new leader makes sure
-that it knows what the last one did (`moorage.watch.freshness`); one that cannot lets go of the
-lease, for another to try.
+A standby follows all resources and attempts no pods. Before its first attempt a new leader makes
+sure that it knows what the last one did (`moorage.watch.freshness`). If it cannot, it releases the
+lease, so that another replica can try.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from moorage.watch.freshness import Behind, Freshness
 
 
 class ElectionLog:
-    """Says who leads: in the log and, about the lease, as an event of a profile."""
+    """Reports the election: in the log and, for changes of the leader, as events on the lease."""
 
     def __init__(
         self, terms: LeaseTimes, recorder: EventRecorder, profile: Callable[[], str]
@@ -47,18 +47,18 @@ class Leadership:
         self._active = active
 
     def may_attempt(self) -> bool:
-        """Asked before each attempt: one who slept through the end of his lease has to hear it."""
+        """Whether an attempt may be made now. Ask before each: the process may have been asleep."""
         return self._elector.seconds_left > 0 and self._freshness.is_current
 
     async def acquire(self) -> None:
-        """Return when the lease is ours."""
+        """Return when this replica holds the lease."""
         terms = self._elector.terms
         lease = f"{terms.namespace}/{terms.name}"
         say(logging.INFO, "waiting to lead", lease=lease, identity=self._elector.identity)
         await self._elector.acquire()
 
     async def run(self) -> None:
-        """Lead until the lease is lost: raises `LeaseLost`, or `Behind`."""
+        """Lead until the lease is lost; raises `LeaseLost` or `Behind`."""
         if not self._elector.leading:
             await self.acquire()
         try:

@@ -11,7 +11,7 @@ from moorage.observe.logs import Logs
 
 
 class LogControl:
-    """Lets each configuration that takes over say what is said from then on."""
+    """Applies the `logging` settings of each configuration that takes over."""
 
     def __init__(self, log: Logs, tracer: AttemptTracer) -> None:
         self._log = log
@@ -20,7 +20,7 @@ class LogControl:
         self._conditions: LatencyConditions | None = None
 
     def apply(self, whole: ConfigBundle) -> None:
-        """A configuration is in force."""
+        """Apply the settings of a configuration that takes over."""
         self._settings = settings = whole.logging
         self._log.use(settings)
         self._tracer.use(TraceTerms(settings.trace_longer_than.seconds, settings.trace_share))
@@ -28,7 +28,7 @@ class LogControl:
             self._conditions.enabled = settings.scheduler_latency
 
     async def service(self, process: RunProcess) -> None:
-        """Write latencies to pods, where that is asked for, for as long as the process lasts."""
+        """Write latencies to pods if configured, for as long as the process lasts."""
         enabled = self._settings.scheduler_latency
         self._conditions = LatencyConditions(process.server, enabled)
         process.scheduler.observers.add(self._conditions)

@@ -1,4 +1,4 @@
-"""Which reader serves which source on a network; imported with the first source that is listed."""
+"""The network reader for each source; imported with the first source that is listed."""
 
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
@@ -24,7 +24,7 @@ from moorage.watch.api_server import ApiServer
 
 
 def open_reader(source: Source, server: ApiServer, clock: Clock, cache: Cache) -> Reader | None:
-    """Who reads a source for real; None where nobody does."""
+    """The reader for a source; None if there is none."""
     match source:
         case UsageSource(provider) if provider.type == PROMETHEUS:
             return _prometheus_reader(source, cache)

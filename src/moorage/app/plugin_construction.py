@@ -1,4 +1,4 @@
-"""Constructs plugins from their arguments; what a plugin's constructor raises is an input error."""
+"""Constructs plugins from their arguments; an exception of a constructor is an input error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from moorage.guard.load_deadline import MAKE_SECONDS, LoadTimeout, load_deadline
 
 @contextmanager
 def plugin_construction() -> Iterator[None]:
-    """Errors of constructors, and such as never end, become an InputError."""
+    """Turns exceptions of constructors, and constructors that never end, into an InputError."""
     try:
         with load_deadline(MAKE_SECONDS):
             yield

@@ -1,7 +1,7 @@
 """Loads `--plugin file.py` and `--plugin module:Class`, and tells where a plugin was found.
 
-Files can be read again while the process runs: each content is a module of its own, so that the
-classes of the one before are not disturbed. Installed modules are imported once.
+Files can be read again while the process runs: each version of the content is a module of its own,
+so that classes of the version before stay intact. Installed modules are imported once.
 """
 
 import hashlib
@@ -41,9 +41,9 @@ def load_plugins(given: Iterable[str]) -> Registry:
 
 
 class PluginSet:
-    """The plugins of a command; a file whose content is as before gives the same classes again.
+    """The plugins of a command; a file with unchanged content gives the same classes again.
 
-    Files that other users of the machine may write are refused, unless `allow_writable`.
+    Files that every user of the machine may write are refused, unless `allow_writable` is set.
     """
 
     def __init__(self, given: Iterable[str], *, allow_writable: bool = False) -> None:
@@ -52,7 +52,7 @@ class PluginSet:
         self._kept: dict[tuple[str, str], Classes] = {}
         self.files = tuple(Path(name) for name in self._given if name.endswith(".py"))
         self.digests: tuple[str, ...] = ()
-        """The contents that were loaded last, each by its digest."""
+        """The digests of the contents that were loaded last."""
 
     def load(self) -> Registry:
         """The installed plugins and those named; every problem is reported."""
@@ -88,10 +88,10 @@ class PluginSet:
 
 
 def writable_by_others(path: Path) -> str:
-    """What of a file, the file itself or its folder, every user of the machine may change.
+    """The file or its folder, if every user of the machine may write it; else empty.
 
-    Nothing of a file system that is mounted read-only, as ConfigMaps are. A folder with the sticky
-    bit lets nobody replace the files of others.
+    File systems that are mounted read-only, as ConfigMaps are, and folders with the sticky bit are
+    safe: other users cannot replace files there.
     """
     for place in (path, path.resolve(), path.parent, path.resolve().parent):
         mode = place.stat().st_mode
@@ -163,12 +163,12 @@ def _imported(module: str) -> ModuleType:
 
 
 def _is_modules_own(error: BaseException) -> bool:
-    """Whether a module raised it, rather than a user who pressed Ctrl-C."""
+    """Whether a module raised it, and not Moorage or a user who pressed Ctrl-C."""
     return isinstance(error, Exception) or is_plugins_own_exit(error)
 
 
 def _where(error: BaseException, path: Path) -> str:
-    """What was raised, and the line of the plugin file it came from."""
+    """The error, with the line of the plugin file that it came from."""
     if isinstance(error, LoadTimeout):
         return f"does not import: {error}"
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
@@ -194,7 +194,7 @@ def plugin_classes(given: str) -> list[type[Plugin]]:
 
 
 def describe_source(plugin: type[Plugin]) -> str:
-    """In words: built in, an installed package, or a file."""
+    """Where a plugin comes from, in words: built in, an installed package, or a file."""
     if plugin in BUILT_IN:
         return "kube-scheduler's, built in"
     if plugin.__module__.partition(".")[0] == "moorage":

@@ -1,4 +1,4 @@
-"""Features that policies need: what became of their pods, and what an autoscaler should add."""
+"""Features that policies need: the outcomes of their pods, and hints for an autoscaler."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -23,11 +23,11 @@ from moorage.watch.reflector import Change
 REASON: Final = "ScalingHint"
 _REMEMBERED: Final = 10_000
 _MOST_LOOKED_AT: Final = 2_000
-"""How many waiting pods a scrape looks at."""
+"""The most waiting pods that a scrape looks at."""
 
 
 class ScalingHints(Feature):
-    """One event per owner and hint; the metric is worked out when somebody looks."""
+    """Records one event per owner and hint; the metric is computed at each scrape."""
 
     def __init__(self, cache: Cache, queue: SchedulingQueue, reporter: Reporter) -> None:
         self._cache = cache
@@ -38,7 +38,7 @@ class ScalingHints(Feature):
         self._told: OrderedDict[str, ScalingHint] = OrderedDict()
 
     def put_back(self, cycle: Cycle) -> None:
-        """A pod fits nowhere: where that is for want of room, say what would take it."""
+        """Report which node would take a pod that was refused, if it lacks room."""
         if not cycle.incoming.requests or not scaling_hints.lacks_room(cycle.incoming, cycle.table):
             return
         hint = scaling_hints.scaling_hint(self._cache, cycle.incoming, self._known_shapes())
@@ -51,7 +51,7 @@ class ScalingHints(Feature):
             self._reporter.event(cycle.pod, "Normal", REASON, "Scaling", hint.words, cycle)
 
     def families(self) -> Iterable[Family]:
-        """How many nodes of which type, and where."""
+        """The number of nodes to add, by type and zone."""
         waiting = []
         for queued in self._queue:
             if "NodeResourcesFit" in queued.unschedulable_plugins:

@@ -12,7 +12,7 @@ AT_ONCE = 1
 
 
 class ProcessSignals:
-    """Hears SIGTERM and SIGINT; SIGHUP and SIGUSR2 are passed on."""
+    """Handles SIGTERM and SIGINT; passes SIGHUP and SIGUSR2 to callbacks."""
 
     def __init__(self, reload: Callable[[], None], compare: Callable[[], None]) -> None:
         self._reload = reload
@@ -25,7 +25,7 @@ class ProcessSignals:
         return self._stop.is_set()
 
     def install(self) -> None:
-        """Hear them from now on."""
+        """Install the signal handlers."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
@@ -37,7 +37,7 @@ class ProcessSignals:
         await self._stop.wait()
 
     def stop(self) -> None:
-        """End in good order; asked twice, end at once."""
+        """Stop in good order; the second call ends the process at once."""
         if self._stop.is_set():
             say(logging.WARNING, "stopping at once")
             raise SystemExit(AT_ONCE)

@@ -1,4 +1,4 @@
-"""Builds the profiles, canaries and back-off of a configuration, ready to take over."""
+"""Builds the profiles, canaries and backoff of a configuration, ready to take over."""
 
 from collections.abc import Mapping
 
@@ -30,15 +30,16 @@ from moorage.scheduler.version import Version
 ALWAYS_ON: tuple[type[Plugin], ...] = (GangScheduling,)
 """Plugins that run in every profile, whether it names them or not.
 
-They concern no pod that does not ask for them, so that a profile means what it means to
-kube-scheduler. A profile that names one, or disables it by its arguments, has the say.
+They do not affect pods that do not ask for them, so that a profile means the same as in
+kube-scheduler. A profile that names such a plugin itself takes precedence, and may disable it by
+arguments.
 """
 
 
 def build_version(
     found: ConfigBundle, known: Mapping[str, type[Plugin]], generation: int, digest: str
 ) -> Version:
-    """A whole configuration, made ready; nothing of it is in force yet."""
+    """Build a whole configuration; nothing of it is in force yet."""
     configuration, guard = found.configuration, found.loaded.moorage.plugin_guard
     return Version(
         generation,
@@ -82,7 +83,7 @@ def build_profiles(
     guard: PluginGuard = DEFAULT_GUARD,
     version: str = "",
 ) -> dict[str, Profile]:
-    """Every profile of a configuration, ready to run; plugins that are not ours are guarded."""
+    """Every profile of a configuration, ready to run; custom plugins are guarded."""
     known = {**{plugin.plugin_name(): plugin for plugin in ALWAYS_ON}, **known}
     described = describe_plugins(known)
     try:
@@ -111,14 +112,14 @@ def build_profiles(
 
 
 def _percentage(given: int | None) -> int | None:
-    """All nodes, unless a user asks for fewer; 0 asks for kube's own formula."""
+    """The percentage to use: None for all nodes; 0 for kube's own formula."""
     return None if given is None or given >= 100 else given
 
 
 def enable_always_on(
     resolved: ResolvedProfile, known: Mapping[str, type[Plugin]]
 ) -> ResolvedProfile:
-    """The profile, with each plugin that is always on at every point that it implements."""
+    """The profile with each always-on plugin added at every point that it implements."""
     points = dict(resolved.points)
     for plugin in ALWAYS_ON:
         if any(issubclass(known.get(name, Plugin), plugin) for name in resolved.plugins):

@@ -15,9 +15,9 @@ IN_FORCE: Final = "generation {} ({}) is in force"
 
 
 class ReloadReporter:
-    """Tells what became of a configuration that was read.
+    """Reports the outcome of each configuration that was read.
 
-    Events are about the ConfigMap that was changed or, where files were, about the `lease`.
+    Events are about the ConfigMap that was changed or, for files, about the `lease`.
     """
 
     def __init__(
@@ -29,14 +29,14 @@ class ReloadReporter:
         self._lease = lease
         self._refused: Reloaded | None = None
         self.restart: tuple[str, ...] = ()
-        """Settings that were changed, and need a restart to take effect."""
+        """Settings that have changed, and need a restart to take effect."""
         facts = in_force.facts
         facts["canaries"] = self._canaries.shown
         facts["needsRestart"] = lambda: self.restart
         facts["refused"] = self._shown_refusal
 
     def about(self, changed: list[ConfigText]) -> KubeObject:
-        """What an event refers to."""
+        """The object that an event refers to."""
         return next((text.about for text in changed if text.about is not None), self._lease)
 
     def tell(
@@ -46,7 +46,7 @@ class ReloadReporter:
         message: str = "",
         warnings: tuple[str, ...] = (),
     ) -> Outcome:
-        """A configuration took over, was refused, or said nothing new."""
+        """Report that a configuration took over, was refused, or was unchanged."""
         in_force = self._in_force
         told = Reloaded(
             outcome,

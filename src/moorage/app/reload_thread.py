@@ -1,8 +1,9 @@
-"""The thread that a configuration is read again in, while pods are scheduled on.
+"""The thread in which a configuration is read again, while pods are scheduled.
 
-A plugin file runs when it is loaded. What loops there is interrupted (`guard.load_deadline`); what
-blocks in a call of the operating system cannot be, so after a while nobody waits for it any more:
-the reload is refused, the next one is tried, and the process ends as it would without that thread.
+A plugin file runs when it is loaded. An endless loop in it is interrupted (`guard.load_deadline`).
+A blocking system call cannot be interrupted: after `LONGEST_SECONDS` the reload is refused and the
+thread abandoned. The next reload gets a new thread, and the abandoned one does not keep the process
+alive.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ T = TypeVar("T")
 
 
 async def in_reload_thread(work: Callable[[], T], /, seconds: float = LONGEST_SECONDS) -> T:
-    """What the work comes to; InputError where it takes longer."""
+    """The result of the work; InputError if it takes longer than `seconds`."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 

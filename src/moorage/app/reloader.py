@@ -1,9 +1,10 @@
 """Reads the configuration again on a change or SIGHUP, and puts it in force or refuses it.
 
-1. Files are looked at every `interval`, and read once they hold still; ConfigMaps are followed.
-2. What was read is checked as a whole, in a thread, while scheduling goes on.
-3. If it is right, it takes over between two attempts. If not, it is refused: the log, a metric and
-   an event tell why, and what was in force stays.
+1. Files are checked every `interval` seconds, and read once they have stopped changing. ConfigMaps
+   are watched.
+2. The configuration is checked as a whole, in a thread, while scheduling goes on.
+3. If it is valid, it takes over between two attempts. If not, it is refused: the log, a metric and
+   an event say why, and the configuration in force stays.
 """
 
 import asyncio
@@ -39,14 +40,14 @@ RESTART_ONLY: Final = (
 
 
 def needs_restart(before: SchedulerConfiguration, after: SchedulerConfiguration) -> tuple[str, ...]:
-    """The settings that differ and stay as they are until a restart."""
+    """The settings that differ, but take effect only after a restart."""
     return tuple(_differing(before, after))
 
 
 def keep_restart_only(
     before: SchedulerConfiguration, after: SchedulerConfiguration
 ) -> SchedulerConfiguration:
-    """The configuration with those settings as they are in use."""
+    """The new configuration with those settings as they are in use."""
     names = {f.name for f in msgspec.structs.fields(after) if f.encode_name in RESTART_ONLY}
     return msgspec.structs.replace(after, **{name: getattr(before, name) for name in names})
 
@@ -68,16 +69,16 @@ T = TypeVar("T")
 
 
 class InThread(Protocol):
-    """A way to do something that takes its time while the event loop goes on."""
+    """Runs blocking work while the event loop goes on."""
 
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class Reloader:
-    """Reads again, and lets what is right take over.
+    """Reads the configuration again, and puts it in force if it is valid.
 
-    `extending` tells which extenders a configuration asks for, where they are not those in use;
-    `applied` hears of each that took over.
+    `extending` returns the extenders of a configuration, or None if they are those in use.
+    `applied` is called with each configuration that took over.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class Reloader:
         self._wake.set()
 
     async def run(self) -> None:
-        """Watch and read, for ever; first of all, whatever changed while the process started."""
+        """Watch and read, for ever; begin with what has changed since the process started."""
         await self.look(quiet=True)
         async with asyncio.TaskGroup() as tasks:
             if self._interval:
@@ -151,9 +152,9 @@ class Reloader:
         self._scheduler.observers.failed(what, "", error)
 
     async def look(self, *, quiet: bool = False) -> Outcome | None:
-        """Read, and act on it; None where everything is as it was when last looked at.
+        """Read the configuration and act on it; None if nothing has changed since the last call.
 
-        When `quiet`, it is not told that nothing is new.
+        With `quiet`, an unchanged configuration is not reported.
         """
         try:
             texts = self._sources.read()
@@ -180,7 +181,7 @@ class Reloader:
             await self._between_attempts(lambda: self._take_over(candidate, changed))
         except (ConfigError, InputError, RegistryError) as error:
             return tell("refused", changed, str(error))
-        except Exception as error:  # whatever a plugin raises when it is made, or first asked
+        except Exception as error:  # a plugin may raise anything when it is made or first called
             return tell("refused", changed, f"{type(error).__name__}: {error}")
         return tell("success", changed, warnings=candidate.whole.warnings)
 

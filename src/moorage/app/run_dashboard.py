@@ -27,7 +27,7 @@ def run_dashboard(
     feeds: Callable[[], list[Feed]],
     explain: Explain | None = None,
 ) -> Dashboard:
-    """The dashboard of one process; how many look is in its `metrics`."""
+    """The dashboard of one process; the number of its viewers is in `metrics`."""
     scheduler = process.scheduler
     sources = scheduler_sources(
         scheduler,
@@ -55,13 +55,13 @@ def run_dashboard(
 
 
 def _checks(health: Health) -> list[Check]:
-    """Every check once, whichever endpoints it is part of."""
+    """Every health check once, whichever endpoints have it."""
     by_name = {check.name: check for found in health.endpoints.values() for check in found}
     return list(by_name.values())
 
 
 def leader_facts(elector: LeaderElector | None) -> dict[str, Any]:
-    """Who leads, by which lease, and for how many seconds more; nothing without election."""
+    """The leader, the lease, and its seconds left; empty without leader election."""
     if elector is None:
         return {}
     return {

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from moorage.extender.http_extenders import HttpExtenders
 
 RETIRING_SECONDS: Final = 60.0
-"""How long extenders that were replaced may still be asked to bind."""
+"""How long extenders that were replaced are kept open, for bindings under way."""
 
 
 class RunExtenders:
-    """Holds the extenders in use, and those that attempts under way may still ask."""
+    """Holds the extenders in use, and those that bindings under way may still ask."""
 
     def __init__(
         self, configuration: SchedulerConfiguration, clock: Clock, observers: Observers
@@ -33,13 +33,13 @@ class RunExtenders:
 
     @property
     def in_use(self) -> Extending:
-        """What a scheduler is to ask."""
+        """The extenders that the scheduler must use."""
         if self._used is None:
             return Extending(NO_EXTENDERS, None)
         return Extending(self._used, self._turns)
 
     def changed(self, configuration: SchedulerConfiguration) -> Extending | None:
-        """What is to be asked from now on; None: as before. ConfigError where that cannot be."""
+        """The extenders of a new configuration; None if unchanged. ConfigError if invalid."""
         if configuration.extenders == self._given:
             return None
         made = self._build(configuration)

@@ -1,13 +1,14 @@
 """The process of `moorage run`: connect, lead, schedule, reload, stop in good order.
 
 1. Connect; follow every resource. A standby does that too, so that it can take over at once.
-2. Acquire the lease, where there is one to acquire; catch up with what the last leader did; then
+2. With leader election, acquire the lease and catch up with what the last leader did. Then
    schedule.
-3. On SIGTERM or SIGINT: attempt no more pods, finish what is being bound, send the events, release
-   the lease, end with 0. A second signal ends at once.
-4. When the lease is lost: write nothing more, end with 1; the replica that leads now goes on.
-5. On SIGUSR2: say what is believed, and how it differs from what the API server holds.
-6. On SIGHUP, and when what was read changes: read the configuration again (`moorage.app.reloader`).
+3. On SIGTERM or SIGINT: attempt no more pods, finish bindings under way, send the events, release
+   the lease, exit with 0. A second signal exits at once.
+4. When the lease is lost: write nothing more, exit with 1; the new leader goes on.
+5. On SIGUSR2: log the cache and the queue, and how they differ from the API server.
+6. On SIGHUP, and when a configuration source changes: read the configuration again
+   (`moorage.app.reloader`).
 """
 
 import asyncio
@@ -51,11 +52,11 @@ DRAIN_SECONDS: Final = 15.0
 STOPPED, FAILED = 0, 1
 
 Service = Callable[["RunProcess"], Awaitable[None]]
-"""What runs beside the scheduler for as long as the process does: a metrics server, say."""
+"""Runs beside the scheduler for as long as the process does: a metrics server, for example."""
 
 
 class RunProcess:
-    """Everything one `moorage run` holds."""
+    """One `moorage run`, with all its parts."""
 
     def __init__(
         self,
@@ -133,11 +134,11 @@ class RunProcess:
 
     @property
     def stopping(self) -> bool:
-        """Whether the end has begun."""
+        """Whether the process was told to stop."""
         return self._signals.stopping
 
     async def run(self) -> int:
-        """Schedule until told to stop; the answer is the exit code."""
+        """Schedule until told to stop; the exit code."""
         garbage.freeze()
         self._signals.install()
         try:
@@ -150,8 +151,8 @@ class RunProcess:
             await self._extenders.close()
 
     def _may_attempt(self) -> bool:
-        """Asked before each attempt: whether what is believed is current and, among replicas, the
-        lease ours."""
+        """Whether an attempt may be made: the cache is current and this replica, if there is an
+        election, leads."""
         if self._leadership is None:
             return self.freshness.is_current
         return self._leadership.may_attempt()
@@ -186,19 +187,19 @@ class RunProcess:
         await until_first(scheduler.run(), leadership.run())
 
     async def listed(self) -> None:
-        """Return when everything has been listed, or a little later."""
+        """Return when every resource has been listed."""
         while not self.scheduler.synced:
             await self.clock.sleep(SYNC_LOOK_SECONDS)
 
     async def _care_for_memory(self) -> None:
-        """Once everything has been listed most of it will stay; what goes is given back."""
+        """After the first lists, freeze the garbage collector, and give freed memory back."""
         await self.listed()
         garbage.freeze()
         while await asyncio.to_thread(garbage.give_back):
             await self.clock.sleep(GIVE_BACK_SECONDS)
 
     async def _drain(self) -> None:
-        """Finish what was begun, for a while, and let go."""
+        """Finish bindings and events, for `DRAIN_SECONDS` at most, and release the lease."""
         scheduler = self.scheduler
         say(logging.INFO, "stopping", binding=scheduler.binding)
         scheduler.active.clear()
@@ -256,7 +257,7 @@ class RunProcess:
 
 
 def tap_for(tap_of: TapOf | None, clock: SystemClock, batching: bool) -> Tap | None:
-    """Who sees everything, or decides about like pods quickly; whoever sees all sees every step."""
+    """The given tap; else, with batching, quick decisions. A given tap must see every step."""
     if tap_of is not None:
         return tap_of(clock.now)
     return QuickDecisions(clock.now, tells_parts=True) if batching else None

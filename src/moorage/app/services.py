@@ -19,7 +19,7 @@ from moorage.serve.open_listener import OpenListener, open_listeners
 from moorage.serve.secure_serving import Listener
 
 SERVE_WITHIN_SECONDS: Final = 1.0
-"""How long those who ask for health may have to wait for the first lists."""
+"""How long requests for health may have to wait for the first lists."""
 
 Serve = Callable[[RunProcess, Sequence[OpenListener], Callers], Awaitable[None]]
 """Serves a process, for as long as it lasts."""
@@ -32,9 +32,11 @@ def http_service(
 ) -> Callable[[RunProcess], Awaitable[None]]:
     """A service that answers at `listeners`, with what `load` imports.
 
-    1. Ports, certificates and authorities are taken at once: what is wrong with them is said first.
-    2. Everything is listed, or a second has passed: importing a server takes as long as listing.
-    3. `load` runs in a thread, so that pods are scheduled meanwhile. Who has asked is answered.
+    1. Ports are opened, and certificates read, at once, so that their errors are reported first.
+    2. Wait until everything is listed, or for `SERVE_WITHIN_SECONDS`: importing a server takes as
+       long as listing.
+    3. `load` runs in a thread, so that pods are scheduled meanwhile. Then requests are answered,
+       those that have been waiting too.
     """
 
     async def serve(process: RunProcess) -> None:
@@ -51,25 +53,25 @@ def http_service(
 
 
 class FeedService:
-    """A service that reads what the plugins of the process ask for; its ages are in `metrics`."""
+    """A service that runs the feeds of the process's plugins; their ages are in `metrics`."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._feeds: Feeds | None = None
 
     async def __call__(self, process: RunProcess) -> None:
-        """Read, for as long as the process lasts."""
+        """Run the feeds for as long as the process lasts."""
         self._feeds = feeds = feed_builder.build_feeds(process.scheduler)
         self._metrics.register(feeds)
         await feed_builder.run_once_synced(process.scheduler, feeds)
 
     def running(self) -> list[Feed]:
-        """What is being read."""
+        """The feeds that are running."""
         return [] if self._feeds is None else list(self._feeds.feeds.values())
 
 
 def client_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
-    """A service that shows the requests to the API server in `metrics`."""
+    """A service that adds the requests to the API server to `metrics`."""
 
     async def show(process: RunProcess) -> None:
         metrics.register(process.server.requests)
@@ -79,7 +81,7 @@ def client_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
 
 
 def strategy_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]]:
-    """A service that says how pods are placed where that is learnt, and tells `metrics`."""
+    """A service that reports learnt placement strategies, also in `metrics`."""
 
     async def tell(process: RunProcess) -> None:
         strategies = Strategies(lambda: process.scheduler.profiles)

@@ -1,4 +1,4 @@
-"""kube-scheduler's flags about serving: TLS, who callers are, and what they may see."""
+"""kube-scheduler's flags about serving: TLS, authentication and authorization of callers."""
 
 import logging
 import shutil
@@ -32,7 +32,7 @@ TEN_SECONDS: Final = Duration.of_seconds(10)
 
 
 class ServingFlags(msgspec.Struct, frozen=True):
-    """What was given of them."""
+    """The flags as given."""
 
     authentication_kubeconfig: str = ""
     authentication_skip_lookup: bool = False
@@ -56,13 +56,13 @@ class ServingFlags(msgspec.Struct, frozen=True):
 
     @property
     def tls(self) -> TlsTerms:
-        """The terms of TLS."""
+        """The TLS settings."""
         by_name = tuple(map(named_certificate, self.tls_sni_cert_key))
         return TlsTerms(self.tls_min_version, self.tls_cipher_suites, by_name)
 
     @property
     def kept_for(self) -> KeptFor:
-        """How long verdicts of the API server hold."""
+        """How long reviews of the API server are cached."""
         return KeptFor(
             self.authentication_token_webhook_cache_ttl.seconds,
             self.authorization_webhook_cache_authorized_ttl.seconds,
@@ -71,7 +71,7 @@ class ServingFlags(msgspec.Struct, frozen=True):
 
 
 def named_certificate(text: str) -> tuple[str, str, tuple[str, ...]]:
-    """Read `CERT,KEY` or `CERT,KEY:NAME,NAME`; without names, those of the certificate."""
+    """Parse `CERT,KEY` or `CERT,KEY:NAME,NAME`; without names, those of the certificate."""
     files, _, names = text.partition(":")
     cert, comma, key = files.partition(",")
     if not comma or not cert or not key:
@@ -95,7 +95,7 @@ def _names_in(cert: str) -> tuple[str, ...]:
 
 @asynccontextmanager
 async def callers_for(flags: ServingFlags, selected: SelectedContext) -> AsyncIterator[Callers]:
-    """Who may look, as the API server says, for as long as the block lasts."""
+    """The authorization of callers by the API server, for as long as the block lasts."""
     tokens = _reviewer(flags.authentication_kubeconfig, selected)
     access = _reviewer(flags.authorization_kubeconfig, selected)
     try:
@@ -108,13 +108,13 @@ async def callers_for(flags: ServingFlags, selected: SelectedContext) -> AsyncIt
 
 
 def _reviewer(file: str, selected: SelectedContext) -> KubeApiServer:
-    """A client for reviews alone, so that callers use up nothing of the scheduler's rate limit."""
+    """A client for reviews only, so that callers do not use the scheduler's rate limit."""
     chosen = kubeconfig.load_kubeconfig([file]) if file else selected
     return KubeApiServer(chosen, qps=REVIEW_QPS, burst=REVIEW_BURST, request_seconds=REVIEW_SECONDS)
 
 
 async def _certificates(flags: ServingFlags, tokens: KubeApiServer) -> ClientCertificates:
-    """The authorities of callers: from files, else from the cluster where it is to be asked."""
+    """The CAs of callers: from files, else from the cluster if a kubeconfig for it is given."""
     found: dict[str, Any] = {}
     if flags.authentication_kubeconfig and not flags.authentication_skip_lookup:
         found = await _looked_up(flags, tokens)

@@ -1,11 +1,11 @@
-"""Batching: what plugins said of one pod decides about the next ones that are like it.
+"""Batching: what plugins said of one pod decides about the next ones that are equal.
 
-    quick_decisions  a scheduler's decisions, by totals where those tell
+    quick_decisions  a scheduler's decisions, by kept totals if possible
     quick_attempt    totals of classes of pods, kept from one attempt to the next
-    class_totals     what every node scores for a class of pods
+    class_totals     the total score of every node for a class of pods
 
-Law of the package: a decision made here is the one that `moorage.cycle.attempt` would have made
-with the same random numbers; where that is not certain it says so, and the attempt is made in full.
-kube-scheduler knows the idea as opportunistic batching, and tries its last list of nodes again;
-here every node that has changed is scored anew.
+Law of the package: a decision made here equals the one that `moorage.cycle.attempt` would make with
+the same random numbers. If that is not certain, the attempt is made in full.
+kube-scheduler's opportunistic batching tries its last list of nodes again. Here every node that has
+changed is scored anew.
 """

@@ -1,8 +1,8 @@
-"""Total scores of all nodes for one class of pods, where they depend on free resources alone.
+"""Total scores of all nodes for one class of pods, if they depend on free resources alone.
 
-The plugins are asked once what they make of the nodes, as an attempt asks them. Where all but
-NodeResourcesFit and NodeResourcesBalancedAllocation depend on nodes alone, and prefer none of them,
-the next attempts at such pods are one compiled pass over the rows that have changed.
+The plugins are called once, as in an attempt. If all but NodeResourcesFit and
+NodeResourcesBalancedAllocation depend on node objects alone, and score all open nodes equally, the
+next attempts at such pods are one compiled pass over the rows that have changed.
 """
 
 from collections.abc import Sequence
@@ -29,24 +29,24 @@ from moorage.plugins.node_resources.resource_allocation import are_exact_in_floa
 PREEMPTION: Final = "DefaultPreemption"
 DEVICES: Final = "DynamicResources"
 RESERVING: Final = frozenset({DEVICES, "VolumeBinding"})
-"""Plugins that reserve what they have noted in PreFilter, and otherwise nothing."""
+"""Plugins whose Reserve does nothing unless their PreFilter has noted something."""
 MOST_RESOURCES: Final = 8
 STRATEGIES: Final = frozenset({"LeastAllocated", "MostAllocated"})
 FULL_PASS_SHARE: Final = 4
-"""Where more than one row in this many changed, all are computed."""
+"""If more than one row in this many changed, all are computed."""
 
 Spec = tuple[Any, ...]
 Requests = Sequence[tuple[int, int]]
-"""Resources, each with an amount."""
+"""(resource index, amount) pairs."""
 NO_FIT: Final[Spec] = ((), True, 0)
 NO_BALANCE: Final[Spec] = ((), 0)
 
 
 class ClassTotals:
-    """The totals of one class, true for the nodes as they were when the plugins were asked.
+    """The totals of one class, valid until a node object changes.
 
-    `refused_by` and `pending` are the plugins that would be named if no node took a pod; a walk
-    for victims would begin at one of `walked` rows.
+    `refused_by` and `pending` are the plugins that would refuse a pod if no node fits. `walked` is
+    the number of rows at one of which the search for victims would begin.
     """
 
     __slots__ = (
@@ -72,22 +72,22 @@ class ClassTotals:
         self.pending = frozenset(refused.pending_plugins)
         self.walked = walked
         self.shares: Any = None
-        """What open nodes get from which plugin, once somebody has asked for it."""
+        """Each plugin's score for open nodes; set by the reader that needs it."""
 
     @property
     def open_(self) -> Mask:
-        """The nodes that every filter but the last lets the pods go to."""
+        """bool (row): the nodes that pass every filter but NodeResourcesFit."""
         found: Mask = self._spec[0]
         return found
 
     def feasible(self, table: NodeTable, needed: Requests) -> int:
-        """How many nodes took a pod, which needs that much, when `best` was asked last."""
+        """The number of nodes that were feasible in the last call of `best`."""
         if self._all_open and table.has_everywhere(needed):
             return table.rows
         return int(np.count_nonzero(self.totals >= 0))
 
     def best(self, table: NodeTable) -> tuple[int, int]:
-        """The highest total, -1 where no node takes a pod, and how many nodes have it."""
+        """The highest total (-1 if no node is feasible), and how many nodes have it."""
         log, seen = table.usage_log, self._seen
         changed = None if seen < 0 else log.since(seen)
         if changed is not None and len(changed) * FULL_PASS_SHARE > table.rows:
@@ -106,12 +106,12 @@ class ClassTotals:
 
 
 def nodes_version(table: NodeTable) -> tuple[int, int]:
-    """Changes with the nodes, and where their columns are."""
+    """Changes whenever a node object changes or columns are moved."""
     return table.node_log.version, table.layout
 
 
 def survey(profile: Profile, cycle: Cycle) -> ClassTotals | None:
-    """Ask the plugins about the cycle's pod; None where nodes differ by more than what is free."""
+    """Ask the plugins about the cycle's pod; None if nodes differ by more than free resources."""
     outcome = Filtering(cycle)
     filtering.pre_filter(profile, cycle, outcome)
     plugin = _fit_at_the_end(cycle, outcome)
@@ -135,7 +135,7 @@ def survey(profile: Profile, cycle: Cycle) -> ClassTotals | None:
 
 
 def _fit_at_the_end(cycle: Cycle, outcome: Filtering) -> NodeResourcesFit | None:
-    """The filter that is asked last, where it is that one and the others read nodes alone."""
+    """The last filter, if it is NodeResourcesFit and all others read node objects alone."""
     settled = outcome.diagnosis.pre_filter is not None or outcome.narrowed is not None
     if settled or not outcome.active or cycle.listeners:
         return None
@@ -155,7 +155,7 @@ def _reads_nodes_alone(cycle: Cycle, entry: FilterEntry | ScoreEntry) -> bool:
 
 
 def _sits_out(cycle: Cycle, name: str) -> bool:
-    """Whether a plugin has found no claim to see to: it then does nothing more."""
+    """Whether a plugin has noted nothing in PreFilter, and so has nothing more to do."""
     return name in RESERVING and name not in cycle.state
 
 
@@ -166,7 +166,7 @@ def _walked(
     needed: Sequence[tuple[int, int]],
     refused: Diagnosis,
 ) -> int:
-    """How many rows evictions might help on, as DefaultPreemption counts them."""
+    """The number of rows on which evictions might help, as DefaultPreemption counts them."""
     evicts = any(name == PREEMPTION for name, _ in profile.post_filter)
     if not evicts or cycle.pod.spec.preemption_policy == "Never":
         return 0
@@ -178,7 +178,7 @@ def _walked(
 
 
 def _scores(profile: Profile, cycle: Cycle, open_: Mask) -> Spec | None:
-    """How nodes are scored; None where it is by more than these two plugins."""
+    """How nodes are scored; None if other plugins than the two score nodes differently."""
     fit: Spec | None = NO_FIT
     balance: Spec | None = NO_BALANCE
     for entry in scoring.active(profile, cycle, Nodes.all(cycle.table)):
@@ -192,7 +192,7 @@ def _scores(profile: Profile, cycle: Cycle, open_: Mask) -> Spec | None:
 
 
 def _prefers_none(profile: Profile, cycle: Cycle, entry: ScoreEntry, open_: Mask) -> bool:
-    """Whether a plugin scores all nodes alike that the pod may go to."""
+    """Whether a plugin scores all open nodes equally."""
     if entry.rule is None or not _reads_nodes_alone(cycle, entry):
         return False
     sign = entry.plugin.sign(cycle)

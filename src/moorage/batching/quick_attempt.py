@@ -1,7 +1,7 @@
 """Attempts at pods by the totals of their class, kept from one attempt to the next.
 
-A quick attempt chooses what an attempt of the scheduler's would choose, and draws from the random
-numbers what that would draw. Where it cannot know, it says so, and the pod is attempted in full.
+A quick attempt makes the same choice as a full attempt, and draws the same random numbers. If it
+cannot know that choice, the caller must attempt the pod in full.
 """
 
 import random
@@ -18,11 +18,11 @@ from moorage.kernels import node_totals
 
 BUDGET_BYTES: Final = 64 * 1024 * 1024
 MAKE_ROOM: Final = frozenset({PREEMPTION, DEVICES})
-"""PostFilter plugins that are known: the second does nothing for pods without claims."""
+"""PostFilter plugins that are allowed; DynamicResources' does nothing for pods without claims."""
 
 
 class QuickAttempts:
-    """Decides by what is free; for scenarios of one priority, without nominations.
+    """Decides by free resources; for scenarios of one priority, without nominations.
 
     `begin` makes the cycle in which plugins are asked about a class.
     """
@@ -43,7 +43,7 @@ class QuickAttempts:
         self._nodes_seen = nodes_version(cache.table)
 
     def totals(self, info: PodInfo) -> ClassTotals | None:
-        """What nodes score for a pod; None where it has to be attempted in full."""
+        """The totals for a pod; None if it must be attempted in full."""
         table = self._cache.table
         if not (self._is_usable and table.is_ordinary and table.rows):
             return None
@@ -61,7 +61,7 @@ class QuickAttempts:
         return found
 
     def choose(self, totals: ClassTotals) -> str | None:
-        """The name of the best node, each of the best equally likely; None where none fits."""
+        """The name of the best node, each of the best equally likely; None if none fits."""
         table = self._cache.table
         total, tied = totals.best(table)
         if total < 0:
@@ -78,7 +78,7 @@ class QuickAttempts:
 
 
 def _asks_no_more(profile: Profile) -> bool:
-    """Whether filters and scores are all that a profile decides by."""
+    """Whether a profile decides by filters and scores alone."""
     every = profile.percentage_of_nodes_to_score is None and profile.unscorable is None
     room = {name for name, _ in profile.post_filter} <= MAKE_ROOM
     return every and room and not profile.permit

@@ -1,8 +1,8 @@
-"""Decides where a scheduler's pods go, by the totals of their class where those tell.
+"""Decides where a scheduler's pods go, by the totals of their class if possible.
 
-The scheduler stays whole; what is quicker is the decision alone, for pods that fit somewhere and
-whose nodes differ by what is free. Every other one is made in full, and so are the first of a class
-after nodes have changed, and whatever somebody times plugin by plugin.
+Only the decision is quicker; the rest of the scheduler is unchanged. It applies to pods that fit
+somewhere and for which nodes differ by free resources alone. Every other decision is made in full,
+and so are the first ones of a class after nodes have changed, and attempts that are sampled.
 """
 
 import random
@@ -31,24 +31,24 @@ from moorage.plugins.pod_topology_spread.default_constraints import DefaultSelec
 from moorage.plugins.volumes.persistent_volumes import claim_name
 
 KNOWN: Final = frozenset(ref.name for ref in ENABLED) | {gangs.NAME}
-"""Plugins of which it is known what else they read: of any other a decision is made in full."""
+"""Plugins known to read nothing unexpected; with any other plugin decisions are made in full."""
 FIT, BALANCE = NodeResourcesFit.__name__, NodeResourcesBalancedAllocation.__name__
 ELSEWHERE: Final = Feature.CLAIMS | Feature.EXTENDED | Feature.POD_AFFINITY | Feature.NODE_NAME
-"""Features of pods that are decided about by more than nodes and what is free of them."""
+"""Features of pods for which more counts than node objects and free resources."""
 OWNERS: Final = (Service, ReplicaSet, StatefulSet, ReplicationController)
-"""Kinds that spread the pods that belong to them."""
+"""Kinds for which default constraints spread the pods that belong to them."""
 FULL_FIRST: Final = 4
-"""So many are decided about in full: to ask plugins for totals takes as long as some decisions."""
+"""The first decisions of a class made in full: computing totals costs as much as a few of them."""
 MOST_SEEN: Final = 65_536
 NO_DICE: Final = random.Random(0)
-"""For cycles that ask plugins and choose nothing."""
+"""For cycles that draw no random numbers."""
 _KEY: Final = "QuickDecisions"
 
 
 class QuickDecisions:
     """A scheduler's `Tap`: its cache, and how it decides.
 
-    With `tells_parts`, decisions say what each plugin gave the node.
+    With `tells_parts`, decisions have each plugin's score for the node.
     """
 
     def __init__(self, now: Callable[[], float], *, tells_parts: bool = False) -> None:
@@ -76,7 +76,7 @@ class QuickDecisions:
         return found
 
     def _stands_alone(self, cycle: Cycle) -> bool:
-        """Whether nodes, and what is free of them, are all that the pod depends on."""
+        """Whether the decision depends on node objects and free resources alone."""
         cache, pod = self.cache, cycle.pod
         return not (
             cycle.state
@@ -107,7 +107,10 @@ def _claims_volumes(pod: Pod) -> bool:
 
 
 class _Shares(NamedTuple):
-    """What plugins give: the same to every open node, but for the two that go by what is free."""
+    """Scores of plugins that are equal on all open nodes; 0 for the two that read free resources.
+
+    `level` is their sum.
+    """
 
     level: int
     by_name: dict[str, int]
@@ -115,7 +118,7 @@ class _Shares(NamedTuple):
 
 
 class _ProfileTotals:
-    """The totals of the classes that one profile has decided about a few times in full."""
+    """The totals of classes for which one profile has made a few decisions in full."""
 
     def __init__(
         self, profile: Profile, cache: Cache, now: Callable[[], float], tells_parts: bool
@@ -126,10 +129,10 @@ class _ProfileTotals:
         self._tells_parts = tells_parts
         self._quick = QuickAttempts(profile, cache, NO_DICE, self._begin)
         self._seen: dict[tuple[str, int], tuple[tuple[int, int], int]] = {}
-        """Pods by their spec: the nodes as they were, and how many were decided about in full."""
+        """Spec -> (version of the nodes, number of decisions made in full at that version)."""
 
     def decision(self, cycle: Cycle) -> Decision | None:
-        """Where the cycle's pod goes; None where that has to be decided in full."""
+        """The decision for the cycle's pod; None if it must be made in full."""
         info, table = cycle.incoming, cycle.table
         totals = self._quick.totals(info) if self._may_be_kept(info) else None
         if totals is None:
@@ -147,8 +150,11 @@ class _ProfileTotals:
         return Decision(table.node(row).name, score, feasible, len(table), parts=parts)
 
     def _may_be_kept(self, info: PodInfo) -> bool:
-        """Whether pods like this one ask for nothing beyond nodes, and some of them were decided
-        about since nodes last changed."""
+        """Whether totals may be used for pods of this spec.
+
+        They must have no feature of `ELSEWHERE` and no volume claims, and `FULL_FIRST` decisions
+        must have been made in full since nodes last changed.
+        """
         asks = info.cls.features
         if asks & ELSEWHERE or (asks & Feature.VOLUMES and _claims_volumes(info.pod)):
             return False
@@ -164,7 +170,7 @@ class _ProfileTotals:
         return False
 
     def _share_out(self, info: PodInfo, totals: ClassTotals) -> _Shares:
-        """What all nodes that are open to a class get alike, by plugin."""
+        """Each plugin's score on all nodes open to a class, if it is equal on all of them."""
         cycle = self._begin(info)
         scored = scoring.run(self._profile, cycle, totals.open_, keep=True)
         given = {
@@ -177,7 +183,7 @@ class _ProfileTotals:
         return found
 
     def _parts(self, cycle: Cycle, shares: _Shares, row: int, total: int) -> Parts:
-        """What each plugin gives the row, of whose total two plugins have a part."""
+        """Each plugin's weighted score for the row, whose sum without `level` is `total`."""
         found, balance = shares.by_name.copy(), shares.balance
         if balance is not None:
             out = np.zeros(1, dtype=np.int64)

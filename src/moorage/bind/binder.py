@@ -21,7 +21,7 @@ Entry = tuple[str, PreBind]
 async def wait_for_permits(
     cycle: Cycle, node: Node, waits: dict[str, float], waiting: WaitingPods, clock: Clock
 ) -> Rejection | None:
-    """Hold the pod until every plugin that asked it to wait has let go; None: it may be bound."""
+    """Hold the pod until every plugin it waits for allows it; None if it may be bound."""
     if not waits:
         return None
     pod = WaitingPod(cycle.pod, node.name, waits)
@@ -67,7 +67,10 @@ def _has_work(cycle: Cycle, node: Node, name: str, plugin: PreBind) -> bool:
 async def _run_groups(
     profile: Profile, cycle: Cycle, node: Node, working: Sequence[Entry]
 ) -> Rejection | None:
-    """One group after the other; as in kube-scheduler, plugins without work divide them, too."""
+    """Run groups of adjacent plugins with equal `allow_parallel`, one group after the other.
+
+    As in kube-scheduler, plugins that have no work separate groups too.
+    """
     for parallel, entries in groupby(profile.pre_bind, lambda entry: entry[1].allow_parallel):
         group = [entry for entry in entries if entry in working]
         together = parallel and len(group) > 1
@@ -86,7 +89,8 @@ async def _run_in_turn(cycle: Cycle, node: Node, group: Sequence[Entry]) -> Reje
 
 
 async def _run_together(cycle: Cycle, node: Node, group: Sequence[Entry]) -> Rejection | None:
-    """The first failure or refusal ends what the others do; it is waited until they have ended."""
+    """Run plugins at the same time. The first failure or refusal cancels the others, and returns
+    when they have ended."""
     tasks = [
         asyncio.create_task(
             _make_ready(cycle, node, name, plugin), name=f"prebind/{cycle.pod.key}/{name}"
@@ -112,7 +116,7 @@ async def _make_ready(cycle: Cycle, node: Node, name: str, plugin: PreBind) -> R
 
 
 async def run_bind(profile: Profile, cycle: Cycle, node: Node) -> None:
-    """Bind: tell the API server. Raises SchedulingError when that failed."""
+    """Bind the pod through an extender or a Bind plugin; SchedulingError if that fails."""
     cycle.timer.step("Bind")
     if cycle.extenders and await _extender_binds(cycle, node):
         cycle.timer.step("")
@@ -126,7 +130,7 @@ async def run_bind(profile: Profile, cycle: Cycle, node: Node) -> None:
 
 
 async def _extender_binds(cycle: Cycle, node: Node) -> bool:
-    """Let the first extender bind that does so and has a say about the pod."""
+    """Let the first extender bind that binds and is interested in the pod; whether one did."""
     for extender in cycle.extenders:
         if extender.binds and extender.is_interested(cycle.pod):
             try:
@@ -141,7 +145,7 @@ async def _extender_binds(cycle: Cycle, node: Node) -> bool:
 
 
 def run_post_bind(profile: Profile, cycle: Cycle, node: Node) -> None:
-    """Tell PostBind plugins; the first that raises is named in the error."""
+    """Run the PostBind plugins; the first that raises ends it, and is named in the error."""
     cycle.timer.step("PostBind")
     for name, plugin in cycle.timer.each(profile.post_bind):
         with as_plugin_error(name, "PostBind"):

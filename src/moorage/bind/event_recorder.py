@@ -31,19 +31,19 @@ from moorage.watch.api_server import ApiServer
 NOTE_LIMIT: Final = 1024
 BACKLOG: Final = 10_000
 BUSY: Final = 1_000
-"""While so many wait, only what is new is told."""
+"""While this many events wait, repetitions are only counted."""
 SERIES_KEPT: Final = 262_144
 SERIES_SECONDS: Final = 360.0
-"""A series that was not continued for so long has ended."""
+"""A series that was not continued for this long has ended."""
 TELL_SECONDS: Final = 60.0
 TELL_SECONDS_MOST: Final = 1_800.0
-"""A series is told of after so long, then after twice as long, and so on until this."""
+"""A series is sent after `TELL_SECONDS`, then after twice as long, and so on up to this."""
 ONCE: Final = frozenset(["Scheduled"])
-"""Reasons of events that happen to an object once; there is no series to remember."""
+"""Reasons of events that happen to an object only once: they need no series."""
 SENDERS: Final = 8
 MOST_SENDERS: Final = 32
 WAITING_PER_SENDER: Final = 32
-"""For every so many events that wait there is another sender."""
+"""There is one more sender for every this many events that wait."""
 NAME_KEPT: Final = 230
 LOOK_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0)
@@ -55,18 +55,18 @@ API_VERSIONS: Final = {
 }
 WORKLOAD_VERSION: Final = "scheduling.k8s.io/v1beta1"
 ATTEMPT_ANNOTATION: Final = "moorage/attempt"
-"""The annotation that ties an event to the attempt of that id in the log."""
+"""The annotation with the id of the attempt, as it is in the log."""
 GENERATION_ANNOTATION: Final = "moorage/generation"
-"""The annotation that tells which generation of the configuration decided."""
+"""The annotation with the generation of the configuration that decided."""
 
 TRACE_ANNOTATION: Final = "moorage/trace"
-"""The annotation that names the trace an attempt is kept in."""
+"""The annotation with the id of the trace of the attempt."""
 
 EventType = Literal["Normal", "Warning"]
 
 
 class Lease(KubeObject):
-    """The lease that replicas agree by, as events refer to it."""
+    """The lease of leader election, as events refer to it."""
 
 
 def lease_reference(namespace: str, name: str) -> Lease:
@@ -107,7 +107,7 @@ class _Event(NamedTuple):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """What ties it to the log, and to the configuration that decided."""
+        """The annotations that name the attempt, the configuration and the trace, if known."""
         said = {
             ATTEMPT_ANNOTATION: self.attempt,
             GENERATION_ANNOTATION: str(self.generation or ""),
@@ -129,7 +129,7 @@ class _Series:
         self._gap = 0.0
 
     def goes_on(self, now: float, *, is_busy: bool) -> bool:
-        """Count it once more; whether it is time to tell."""
+        """Count one repetition; whether the series must be sent now."""
         self.count += 1
         self.last = now
         if is_busy or now - self._told < self._gap:
@@ -176,10 +176,9 @@ class EventRecorder:
         generation: int = 0,
         trace: str = "",
     ) -> None:
-        """Note an event; it is sent when the API server has time for it.
+        """Record an event; it is sent later, by the tasks of `run`.
 
-        The id of the attempt it tells of goes along as an annotation, and the generation of the
-        configuration that decided.
+        `attempt`, `generation` and `trace` are sent as annotations if they are set.
         """
         now = self._clock.now()
         regarding, other = _reference(about), None if related is None else _reference(related)
@@ -213,18 +212,18 @@ class EventRecorder:
             self._senders -= 1
 
     async def flush(self) -> None:
-        """Send what was recorded so far."""
+        """Send events until none waits."""
         while self._backlog:
             await self._deliver(*self._backlog.popleft())
 
     async def sent_all(self) -> None:
-        """Return when everything recorded has been sent, or given up."""
+        """Return when all recorded events have been sent or dropped."""
         await self.flush()
         while self._senders:
             await self._clock.sleep(LOOK_SECONDS)
 
     async def _deliver(self, controller: str, event: _Event, series: _Series) -> None:
-        """Send one event; a server that cannot be reached is asked again for a while."""
+        """Send one event; retry for a while if the server cannot be reached."""
         for delay in (*RETRY_SECONDS, None):
             try:
                 await self._send(controller, event, series)
@@ -242,7 +241,7 @@ class EventRecorder:
             return
 
     def _series_to_tell(self, controller: str, event: _Event) -> _Series | None:
-        """The series that the event begins or continues; None where nobody is to hear of it yet."""
+        """The series that the event begins or continues; None if it is only counted."""
         if event.reason in ONCE:
             return self._new_series(event)
         known = self._series
@@ -262,7 +261,7 @@ class EventRecorder:
         return _Series(name, event.time)
 
     def _forget_series(self, now: float) -> None:
-        """Forget those that have ended, and the longest silent if there are too many."""
+        """Forget series that have ended and, if there are too many, the least recent ones."""
         known = self._series
         while len(known) > SERIES_KEPT or now - next(iter(known.values())).last >= SERIES_SECONDS:
             known.popitem(last=False)
@@ -271,12 +270,12 @@ class EventRecorder:
         while series.on_its_way is not None:
             await series.on_its_way.wait()
         if series.is_there:
-            with contextlib.suppress(NotFound):  # no longer
+            with contextlib.suppress(NotFound):  # the event has expired on the server
                 await self._extend(event, series)
                 return
         series.on_its_way = sent = asyncio.Event()
         try:
-            with contextlib.suppress(AlreadyExists):  # sent before, and the answer lost
+            with contextlib.suppress(AlreadyExists):  # it was sent before, and the answer was lost
                 await self._server.post(EVENTS, self._body(controller, event, series.name))
             series.is_there = True
         finally:
@@ -315,7 +314,7 @@ class EventRecorder:
 
 
 def cut_note(note: str) -> str:
-    """At most the bytes an API server takes, with kube's mark where something is missing."""
+    """The note cut to the bytes that an API server accepts, with kube's " ..." at the end."""
     raw = note.encode()
     if len(raw) <= NOTE_LIMIT:
         return note

@@ -1,7 +1,7 @@
 """`schedulerLatency` of a pod: a condition that tells how long it waited to be bound.
 
-Written only where it is asked for (`logging.schedulerLatency`), after the binding, and never in
-its way: a write that fails is forgotten. The metric is always there.
+It is written only if configured (`logging.schedulerLatency`), after the binding, and never delays
+it: a write that fails is not retried. The metric of the same latency is always served.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from moorage.watch.api_server import ApiServer
 
 CONDITION: Final = "schedulerLatency"
 UNDER_WAY: Final = 256
-"""More than that at once are not written."""
+"""The most writes at once; further conditions are skipped."""
 
 
 class LatencyConditions:
@@ -45,7 +45,7 @@ class LatencyConditions:
 
 
 def latency_patch(bound: Bound) -> dict[str, Any]:
-    """The status that tells."""
+    """The status patch with the condition."""
     when = datetime.fromtimestamp(bound.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     tries = "1 attempt" if bound.attempts == 1 else f"{bound.attempts} attempts"
     condition = {

@@ -15,15 +15,15 @@ PREEMPTED: Final = "preempted by a pod of higher priority before it was bound"
 
 
 class PodsInPreBind:
-    """What is under way, by the pod's uid."""
+    """The PreBind work under way, by the pod's uid."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[Any]] = {}
         self._called_back: dict[str, asyncio.Event] = {}
-        """Set when the work has ended."""
+        """Pod uid -> event that is set when the work has ended."""
 
     async def run(self, uid: str, work: Coroutine[Any, Any, T]) -> T:
-        """Do the work, unless the pod is called back meanwhile: then SchedulingError is raised."""
+        """Await the work; SchedulingError if the pod is called back meanwhile."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks[uid] = task
@@ -44,7 +44,7 @@ class PodsInPreBind:
         return uid in self._tasks
 
     async def call_back(self, uid: str) -> bool:
-        """Stop the work for a pod, and wait until it has ended; False where there is none."""
+        """Cancel the work for a pod, and wait until it has ended; False if there is none."""
         task = self._tasks.get(uid)
         if task is None:
             return False
@@ -59,7 +59,7 @@ TIMED_OUT = "rejected due to timeout after waiting {} at plugin {}"
 
 
 class WaitingPod:
-    """One pod waiting for every plugin that asked it to."""
+    """One pod that waits at Permit; `pending` are the plugins that hold it."""
 
     def __init__(self, pod: Pod, node: str, seconds: dict[str, float]) -> None:
         self.pod = pod
@@ -68,7 +68,7 @@ class WaitingPod:
         self._answer: asyncio.Future[Rejection | None] = asyncio.get_running_loop().create_future()
 
     def allow(self, plugin: str) -> None:
-        """One plugin lets go; the last one lets the pod through."""
+        """One plugin allows the pod; when the last one does, it goes on to be bound."""
         self.pending.pop(plugin, None)
         if not self.pending:
             self._settle(None)
@@ -77,8 +77,10 @@ class WaitingPod:
         self._settle(unschedulable(reason).by(plugin))
 
     def preempt(self) -> bool:
-        """The place is needed for another pod; this one is retried after a back-off. False: it was
-        let through or rejected just now."""
+        """End the wait because another pod needs the room; the pod is retried after its backoff.
+
+        False if it has just been allowed or rejected.
+        """
         if self._answer.done():
             return False
         self._answer.set_exception(SchedulingError(PREEMPTED))
@@ -89,7 +91,7 @@ class WaitingPod:
             self._answer.set_result(answer)
 
     async def wait(self, clock: Clock) -> Rejection | None:
-        """None when the pod was let through; the first time-out or rejection otherwise."""
+        """None if every plugin allowed the pod, else the first rejection or timeout."""
         timer = asyncio.ensure_future(self._time_out(clock))
         try:
             return await self._answer
@@ -97,7 +99,7 @@ class WaitingPod:
             timer.cancel()
 
     async def _time_out(self, clock: Clock) -> None:
-        """Reject the pod for the first plugin that has not let go in its time."""
+        """Reject the pod for the first plugin that has not allowed it in its time."""
         waited = 0.0
         for plugin, seconds in sorted(self.pending.items(), key=itemgetter(1)):
             await clock.sleep(max(seconds - waited, 0.0))

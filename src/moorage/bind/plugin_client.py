@@ -1,4 +1,4 @@
-"""The API client that Reserve, PreBind and Bind plugins are given."""
+"""The API client for Reserve, PreBind and Bind plugins."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -7,13 +7,13 @@ from moorage.clock import Clock
 from moorage.watch.api_server import RESOURCES, ApiServer, Resource
 
 _LOOK_EVERY: Final = 0.1
-"""Seconds between two looks."""
+"""Seconds between two calls of `check`."""
 
 
 class PluginClient:
-    """The API server by resource name, in plain objects.
+    """Calls the API server by resource name, with plain dicts as objects.
 
-    `served` are resources that are served in another version than the usual one.
+    `served` maps a plural name to the served version of an optional resource.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class PluginClient:
         return self._served.get(plural) or RESOURCES[plural]
 
     async def wait_until(self, check: Callable[[], bool], seconds: float) -> bool:
-        """Look again and again whether something has come true; False when the time is over."""
+        """Call `check` repeatedly until it returns True; False after `seconds`."""
         deadline = self._clock.now() + seconds
         while not check():
             if self._clock.now() >= deadline:

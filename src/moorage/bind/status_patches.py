@@ -33,7 +33,7 @@ def disruption_target_patch(
 
 
 def preemption_message(scheduler: str, preemptor: str) -> str:
-    """Why a victim of preemption has to leave."""
+    """The message of a victim's DisruptionTarget condition."""
     return f"{scheduler}: preempting to accommodate a higher priority {preemptor}"
 
 
@@ -46,7 +46,7 @@ def is_preempted(pod: Pod) -> bool:
 
 
 def nomination_patch(node: str) -> dict[str, Any]:
-    """A patch that promises a node, or takes the promise back."""
+    """A patch that sets nominatedNodeName, or clears it if `node` is empty."""
     return _status(nominatedNodeName=node or None)
 
 
@@ -58,7 +58,7 @@ def _status(**fields: Any) -> dict[str, Any]:
 def _condition(
     type_: str, status: str, reason: str, message: str, pod: Pod, now: float
 ) -> dict[str, Any]:
-    """A condition that is what it was, for another reason, tells since when it has been so."""
+    """A condition; its lastTransitionTime is kept if the pod has it with the same status."""
     told = ((each.type, each.status, each.last_transition_time) for each in pod.status.conditions)
     since = next((at for *what, at in told if what == [type_, status]), None)
     condition: dict[str, Any] = {

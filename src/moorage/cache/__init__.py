@@ -1,4 +1,4 @@
-"""What we believe of the cluster: nodes and pods as columns.
+"""The scheduler's view of the cluster: nodes and pods as columns.
 
     cache               nodes in kube's order, the pods on them, assumed pods; trials
     table               the node table: one row per node, one column per fact
@@ -16,7 +16,7 @@
     selector_masks      node selectors evaluated over label columns
     host_ports          host ports in use
     images              which nodes hold which images
-    wide_columns        columns of many resources: what is zero costs nothing
+    wide_columns        columns of many resources: zeros cost no memory
     free_bounds         lower bounds of what every node has free
     interner            small integer ids in place of values
 
@@ -28,8 +28,8 @@
     topology_domains    the topology domain of each node, for each key in use
     topology_counts     counts per node and per domain
 
-Law of the package: pure. Events come in, columns change; nothing here decides, waits or talks.
-Every change to a row is written to a log, so that whatever is derived from rows can catch up by
-recomputing those rows only. Trial changes are undone by rolling back to a checkpoint; no column
-is copied. May import `moorage.api` and numpy, and nothing else of Moorage.
+Law of the package: pure. Events come in, columns change; nothing here decides, waits or does I/O.
+Every change to a row is written to a log, so that values derived from rows can catch up by
+recomputing only those rows. Trial changes are undone by rolling back to a checkpoint; no column is
+copied. May import `moorage.api` and numpy, and nothing else of Moorage.
 """

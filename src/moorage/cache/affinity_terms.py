@@ -12,14 +12,14 @@ from moorage.api.selectors import Selector, SelectorError
 
 NO_LABELS: Mapping[str, str] = {}
 KEPT: Final = 16_384
-"""Pods whose terms are remembered."""
+"""The most parsed affinities that are kept."""
 
 
 class AffinityTerm(msgspec.Struct, frozen=True, cache_hash=True):
-    """Pods, by namespace and labels, within a topology. Terms that say the same compare equal.
+    """Pods, by namespace and labels, within a topology. Terms with the same meaning compare equal.
 
-    `matchLabelKeys` and `mismatchLabelKeys` are not read here: the API server has merged them
-    into the label selector when the pod was created.
+    `matchLabelKeys` and `mismatchLabelKeys` are not read here: the API server merges them into the
+    label selector when the pod is created.
     """
 
     namespaces: frozenset[str]
@@ -30,12 +30,12 @@ class AffinityTerm(msgspec.Struct, frozen=True, cache_hash=True):
     def matches(
         self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
     ) -> bool:
-        """Say whether a pod is meant, given its namespace's labels too."""
+        """Whether the term selects a pod with this namespace and labels."""
         meant = namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
         return meant and self.selector.matches(labels)
 
     def may_match(self, pod: Pod) -> bool:
-        """Say whether a pod may be meant, where nothing is known of its namespace's labels."""
+        """Whether the term may select a pod, if the labels of its namespace are unknown."""
         meant = pod.namespace in self.namespaces or self.namespace_selector != selectors.NOTHING
         return meant and self.selector.matches(pod.labels)
 
@@ -44,7 +44,7 @@ Weighted = tuple[tuple[int, AffinityTerm], ...]
 
 
 class PodTerms(msgspec.Struct, frozen=True, cache_hash=True):
-    """All terms of a pod. A list that cannot be parsed counts as empty, and leaves an error."""
+    """All terms of a pod. A list that cannot be parsed counts as empty, and adds to `errors`."""
 
     affinity: tuple[AffinityTerm, ...] = ()
     anti_affinity: tuple[AffinityTerm, ...] = ()
@@ -107,8 +107,9 @@ _parsed: dict[tuple[int, str], tuple[Affinity, PodTerms]] = {}
 
 
 def terms_of(pod: Pod) -> PodTerms:
-    """What `parse` reads, remembered for pods that are asked about again and again: whenever a pod
-    comes, goes or changes, so is every pod that waits for others.
+    """The result of `parse`, cached by affinity object and namespace.
+
+    Queueing hints ask for the terms of every waiting pod whenever a pod comes, goes or changes.
     """
     affinity = pod.spec.affinity
     if affinity is None:

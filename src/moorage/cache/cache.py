@@ -1,12 +1,12 @@
 """The cache: nodes in kube's order, the pods on them, and assumed pods not yet seen there.
 
-A pod is in one of three states, and moves only along these lines:
+A pod is unknown, assumed or bound, and moves only along these lines:
 
     (unknown) --assume--> ASSUMED --confirm (the watch shows it bound)--> BOUND
     ASSUMED --forget (binding failed)--> (unknown)
     (unknown) --confirm--> BOUND        BOUND --remove--> (unknown)
 
-Pods bound to a node that is not (or no longer) known wait in `homeless` until it appears.
+Pods bound to a node that is not (or no longer) known are kept in `_homeless` until it appears.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -45,17 +45,17 @@ class NodeTree:
 
 
 def zone_key(node: Node) -> str:
-    """Region and zone, as kube-scheduler joins them; the same zone name in two regions differs."""
+    """Region and zone, joined as in kube-scheduler; equal zone names in two regions differ."""
     region, zone = node.region, node.zone
     return f"{region}:\x00:{zone}" if region or zone else ""
 
 
 class CacheError(Exception):
-    """The caller broke the table of legal transitions: a bug of ours, never a user's."""
+    """A caller broke the states of a pod (see above): a bug of Moorage, never of a user."""
 
 
 class Standing(NamedTuple):
-    """Where a pod is counted, and whether that is only assumed."""
+    """The node where a pod is counted, and whether it is only assumed there."""
 
     node: str
     pod: PodInfo
@@ -63,18 +63,18 @@ class Standing(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """What a trial has to come back to."""
+    """The state that a trial returns to."""
 
     nodes: list[Callable[[], None]]
-    """What brings the nodes back, the last first."""
+    """Calls that undo changes of nodes; to be called in reverse order."""
     pods: dict[str, Standing | None]
-    """Every pod that was touched, as it was before, by uid."""
+    """Uid -> state before the trial, of every pod that was touched."""
     order: dict[str, list[str]]
-    """The uids of the pods on every node that was touched: between equals the first decides."""
+    """Node -> uids of its pods in order, of every node that was touched: order breaks ties."""
 
 
 class Cache:
-    """What we believe of the cluster."""
+    """Nodes, pods, other objects and nominations, as the scheduler knows them."""
 
     def __init__(self, classes: type[PodClasses] = PodClasses) -> None:
         self.table = NodeTable()
@@ -83,27 +83,27 @@ class Cache:
         self.classes = classes(self.table.resources)
         self.assumed: set[str] = set()
         self.resting: dict[str, float] = {}
-        """Nodes that are left alone for now, and until when."""
+        """Node -> time until which no pod is placed on it."""
         self._where: dict[str, tuple[str, PodInfo]] = {}
         self._homeless: dict[str, dict[str, PodInfo]] = {}
         self._tree = NodeTree()
         self._order: list[int] | None = None
         self._before: Checkpoint | None = None
-        """How it was before the trial that is under way."""
+        """The checkpoint of the trial under way; None outside of trials."""
         self._tried = 0
-        """How much of what the table's logs hold was done in trials, and undone."""
+        """The number of log entries that trials wrote, doing and undoing changes."""
 
     def info(self, pod: Pod) -> PodInfo:
         return self.classes.info(pod)
 
     def node_order(self) -> list[int]:
-        """Rows in the order in which kube-scheduler would walk them."""
+        """Rows in the order in which kube-scheduler walks the nodes."""
         if self._order is None:
             self._order = [self.table.row_of[name] for name in self._tree.names()]
         return self._order
 
     def arrange(self, names: Iterable[str]) -> None:
-        """Walk the known nodes as if they had arrived in this order."""
+        """Order the known nodes as if they had arrived in this order."""
         self._tree, self._order = NodeTree(), None
         for name in names:
             self._tree.add(self.table.node(self.table.row_of[name]))
@@ -137,13 +137,13 @@ class Cache:
         self.assumed.add(pod.uid)
 
     def forget(self, pod: PodInfo) -> None:
-        """Take back an assumption."""
+        """Undo `assume`."""
         if pod.uid not in self.assumed:
             raise CacheError(f"pod {pod.pod.key} is not assumed")
         self._displace(pod.uid)
 
     def put_pod(self, pod: Pod) -> None:
-        """Believe a bound pod: confirms an assumption, adds or updates."""
+        """Count a bound pod: confirms an assumed pod, else adds or updates it."""
         info, node = self.info(pod), pod.spec.node_name
         known = self._where.get(info.uid)
         if known is not None:
@@ -153,13 +153,13 @@ class Cache:
         self._place(info, node)
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
-        """Believe a bound pod that was not here before, and whose class is known."""
+        """Count a bound pod that is not here yet, and whose class is known."""
         if pod.uid in self._where:
             raise CacheError(f"pod {pod.pod.key} is already on {self._where[pod.uid][0]}")
         self._place(pod, node)
 
     def remove_pod(self, uid: str) -> PodInfo | None:
-        """Stop counting a pod, however it got here."""
+        """Stop counting a pod, assumed or bound; None if it is unknown."""
         return self._displace(uid) if uid in self._where else None
 
     def node_of(self, uid: str) -> str | None:
@@ -174,21 +174,24 @@ class Cache:
         return iter(self._where.values())
 
     def place_on(self, row: int, pod: PodInfo) -> None:
-        """Count a pod on a row for the length of a trial."""
+        """Count a pod on a row; to be called in a trial, whose end undoes it."""
         self._place(pod, self.table.node(row).name)
 
     def displace(self, pod: PodInfo) -> None:
-        """Stop counting a pod for the length of a trial."""
+        """Stop counting a pod; to be called in a trial, whose end undoes it."""
         self._displace(pod.uid)
 
     @property
     def in_trial(self) -> bool:
-        """Whether something is to be undone yet: nobody else may look at the cache now."""
+        """Whether a trial is under way: its changes must not be read as facts."""
         return self._before is not None
 
     @property
     def moment(self) -> tuple[int, int, int]:
-        """Equal as long as nothing was learnt or decided about nodes, pods on them and objects."""
+        """Versions that stay equal until nodes, the pods on them, nominations or objects change.
+
+        Changes that a trial made and undid do not count.
+        """
         return self._logged - self._tried, self.nominations.version, self.objects.changes
 
     @property
@@ -197,8 +200,10 @@ class Cache:
 
     @contextmanager
     def attempted_together(self) -> Iterator[Callable[[], None]]:
-        """Pods are assumed inside; whoever forgets all of them again says so with what this yields,
-        and it is the same `moment` as before."""
+        """For callers that assume pods inside, and may forget all of them again.
+
+        Such a caller must then call the yielded function: `moment` is the same again as before.
+        """
         started = self._logged
 
         def undone() -> None:
@@ -209,7 +214,7 @@ class Cache:
 
     @contextmanager
     def trial(self) -> Iterator[None]:
-        """Whatever is placed, displaced, added or removed inside is undone at the end. Nests."""
+        """On exit, undo every change of nodes and pods made inside. Trials may be nested."""
         outer, self._before = self._before, Checkpoint([], {}, {})
         started = self._logged
         try:
@@ -238,7 +243,10 @@ class Cache:
         self._where[pod.uid] = (node, pod)
 
     def _confirm(self, old: PodInfo, new: PodInfo, node: str) -> bool:
-        """Believe what is new of a pod that stays where it is and uses what it used."""
+        """Replace a pod by its new version, which is on the same node and uses the same.
+
+        False in a trial, or if the node is unknown: then the caller must displace and place it.
+        """
         row = self.table.row_of.get(node)
         if row is None or self._before is not None:
             return False
@@ -265,7 +273,7 @@ class Cache:
         return pod
 
     def _note(self, before: Checkpoint, uid: str, node: str) -> None:
-        """A pod is about to come to a node, or to leave it."""
+        """Record in the checkpoint a pod that is about to come to a node, or to leave it."""
         if uid not in before.pods:
             before.pods[uid] = self._standing(uid)
         if node not in before.order and (row := self.table.row_of.get(node)) is not None:
@@ -276,7 +284,7 @@ class Cache:
         return None if found is None else Standing(*found, uid in self.assumed)
 
     def _return(self, uid: str, before: Standing | None) -> None:
-        """Bring a pod back to where it was, unless it is there again."""
+        """Return a pod to its state before the trial, unless it is in that state."""
         now = self._standing(uid)
         if now == before:
             return

@@ -1,11 +1,11 @@
 """Results of vector plugins kept between attempts; only the rows that changed are recomputed.
 
-A vector rule says what it reads of the pod and the cluster (`sign`) and of the node (`depends`).
-Its output for one signature is a column over all rows. The next pod with that signature gets the
-same column after the rows that changed in between were computed again; nothing else is.
-
-A signature earns a column of its own when it is seen for the second time. What is seen once is
-computed in a scratch column, so that pods of which no two are alike cost no memory.
+1. A vector plugin declares what it reads of the pod and the cluster (`sign`) and of the node
+   (`depends`). Its output for one sign is a column over all rows.
+2. The next pod with that sign gets the same column, after the rows that changed in between were
+   recomputed.
+3. A sign gets a column of its own when it is seen for the second time. The first time it is
+   computed in a scratch column, so that pods which all differ cost no memory.
 """
 
 import enum
@@ -22,7 +22,7 @@ from moorage.cache.table import NodeTable
 
 
 class Depends(enum.Flag):
-    """What of a node a vector rule reads, so that the engine knows which rows to recompute."""
+    """What a vector plugin reads of a node, so that the engine knows which rows to recompute."""
 
     NODE = enum.auto()
     USAGE = enum.auto()
@@ -34,16 +34,19 @@ Compute = Callable[[Any, Any, Nodes, NDArray[Any]], None]
 
 _BUDGET_BYTES = 96 * 1024 * 1024
 _COLUMNS_KEPT = 8_192
-"""Columns at most: on few nodes a signature takes more than its column does."""
+"""The most columns: with few nodes a sign takes more memory than its column."""
 _KEPT_SHARE = 0.75
-"""How much of either is kept where it is exceeded: so it is not exceeded again at once."""
+"""The share of either limit to keep when it is exceeded, so that it is not exceeded again soon."""
 _SEEN_ONCE_KEPT = 8_192
 _FULL_PASS_SHARE = 4
-"""Where more than one row in this many changed, a pass over all rows is cheaper."""
+"""If more than one row in this many changed, a pass over all rows is cheaper."""
 
 
 class Rule(NamedTuple):
-    """What computes columns: a name of its own, a dtype, the log it follows, and the hook."""
+    """How to compute columns: a unique name, the dtype, the log to follow, and the vector hook.
+
+    `by_usage` selects `usage_log`, else `node_log`.
+    """
 
     name: str
     dtype: type[np.generic]
@@ -54,8 +57,8 @@ class Rule(NamedTuple):
 class Column:
     """One computed column, which follows the log of what its rule reads.
 
-    `is_zero`: every row holds 0; not looked at for scores that are computed once. `is_uniform`:
-    every row holds the same, told by the last full pass; a changed row ends it.
+    `is_zero`: every row holds 0; never set for the scratch column of scores. `is_uniform`: every
+    row held the same value in the last full pass, and no row has got another one since.
     """
 
     __slots__ = ("follower", "is_uniform", "is_zero", "used", "values")
@@ -66,7 +69,7 @@ class Column:
         self.is_uniform = False
         self.is_zero = False
         self.used = 0
-        """When it was last asked for, by the cache's own count."""
+        """The number of the `get` call that last returned it."""
 
 
 class ColumnCache:
@@ -80,10 +83,13 @@ class ColumnCache:
         self._asked = 0
         self._table: NodeTable | None = None
         self.rows_recomputed = 0
-        """Rows computed so far: the measure of work that tests hold still."""
+        """The number of rows computed so far; tests use it as the measure of work."""
 
     def get(self, rule: Rule, sign: Hashable, table: NodeTable, cycle: Any, pod: Any) -> Column:
-        """The column of a signature, true for the table as it is now."""
+        """The column of a sign, brought up to date with the table.
+
+        It is valid until the next call. Callers must not write to it.
+        """
         if table is not self._table:
             self.clear()
             self._table = table
@@ -151,7 +157,7 @@ class ColumnCache:
         cycle: Any,
         pod: Any,
     ) -> None:
-        """Compute what changed; where the rule raises, all is computed anew the next time."""
+        """Compute the rows that changed; if the rule raises, all rows are computed next time."""
         try:
             if changed is None or len(changed) * _FULL_PASS_SHARE > table.rows:
                 self._compute_all(rule, column, table, cycle, pod)

@@ -7,7 +7,7 @@ from moorage.cache.table import NodeTable
 
 
 def validate_cache(cache: Cache) -> None:
-    """Raise AssertionError naming the first column in which the cache contradicts itself."""
+    """Raise AssertionError naming the first column that differs from the rebuilt one."""
     table = cache.table
     _check_rows(table)
     fresh = _rebuilt(cache)

@@ -13,8 +13,8 @@ _CLASSES_KEPT = 65_536
 class Budgets:
     """Every budget that can protect a pod, and which classes of pods it selects.
 
-    A selector that is absent, empty or invalid protects nothing, and nothing protects a pod
-    without labels.
+    A budget whose selector is absent, empty or invalid protects no pod. A pod without labels is
+    protected by no budget.
     """
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
@@ -29,7 +29,7 @@ class Budgets:
         return bool(self._budgets)
 
     def violated_by(self, pods: Iterable[PodInfo]) -> list[bool]:
-        """For each pod of a node, in order, whether evicting it after those before it violates.
+        """For each pod, whether evicting it after the pods before it violates a budget.
 
         A pod that a budget already lists as disrupted does not count against that budget.
         """

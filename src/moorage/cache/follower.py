@@ -1,6 +1,6 @@
 """Logs of changed rows, and followers: readers that remember how far they have read.
 
-Everything that is derived from rows follows a log, and recomputes the rows that changed.
+Every value derived from rows follows a log, and recomputes the rows that changed.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 Entry = TypeVar("Entry")
 
 KEEP = 65_536
-"""Entries kept at least, unless told otherwise; readers further behind start afresh."""
+"""The least number of entries kept by default; readers further behind must start afresh."""
 
 
 class RowLog(Generic[Entry]):
@@ -41,18 +41,18 @@ class RowLog(Generic[Entry]):
         return self.entries[start:] if start >= 0 else None
 
     def restart(self) -> None:
-        """Leave every reader behind: all rows are to be taken as changed."""
+        """Make every reader start afresh: all rows count as changed."""
         self.version += 1
         self._base = self.version
         self.entries.clear()
 
 
 class Follower(Generic[Entry]):
-    """Answers what a log has that its owner has not taken in yet.
+    """Remembers how far its owner has read a log, and returns the entries it has missed.
 
-    A new follower has taken in nothing, and is told to take all anew; one that is made of a log
-    begins at the log's end. A log of another table is all anew, too. While `version` is that of
-    its log nothing is missed, which whoever follows one log alone may look at first.
+    A new follower must start afresh; one that is made with a log begins at the log's end. A log of
+    another table means starting afresh, too. While `version` equals the log's, nothing was missed:
+    an owner that follows only one log may compare the two first.
     """
 
     __slots__ = ("_log", "version")
@@ -62,13 +62,13 @@ class Follower(Generic[Entry]):
         self.version = -1 if log is None else log.version
 
     def is_behind(self, log: RowLog[Entry]) -> bool:
-        """Whether `missed` would have anything to tell."""
+        """Whether `missed` would return anything but an empty sequence."""
         return self.version != log.version or self._log is not log
 
     def missed(self, log: RowLog[Entry]) -> Sequence[Entry] | None:
-        """The entries since the last call, which counts as taking them in.
+        """The entries since the last call; they count as read from now on.
 
-        None: too much was missed, or everything changed at once. Take all anew.
+        None if too much was missed, or everything changed at once: the owner must start afresh.
         """
         if self._log is not log:
             self._log, self.version = log, log.version
@@ -77,9 +77,9 @@ class Follower(Generic[Entry]):
         return () if version == log.version else log.since(version)
 
     def skip(self, log: RowLog[Entry]) -> None:
-        """Take what was logged since as taken in: it is known to be without effect."""
+        """Count all entries as read, because they are known to have no effect on the owner."""
         self._log, self.version = log, log.version
 
     def forget(self) -> None:
-        """What was taken in is lost: the next time all is to be taken anew."""
+        """Make the owner start afresh at the next call."""
         self._log, self.version = None, -1

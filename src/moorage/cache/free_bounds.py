@@ -1,8 +1,8 @@
 """Lower bounds of what every node has free, to skip checks while there is room everywhere.
 
-While there is room everywhere, a floor answers for all nodes at once whether one of them is short
-of an amount. A floor is a lower bound: it sinks with every pod that comes, does not rise when one
-goes, and is measured afresh when it stands in the way and enough has changed to be worth it.
+A request that is not above the bound fits every node, so that no node needs to be checked. The
+bound sinks when a pod comes, and does not rise when a pod goes. It is measured afresh when it is
+too low for a request and enough rows have changed.
 """
 
 import numpy as np
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from moorage.api import int64
 
 _WORTH_MEASURING = 4
-"""A floor is measured again after as many changes as one row in this many."""
+"""A bound is measured again after as many changes as there are rows, divided by this."""
 
 
 class FreeBound:
-    """A lower bound of what the rows in use have free; as high as can be while there are none."""
+    """A lower bound of what the rows in use have free; int64's maximum while there are none."""
 
     __slots__ = ("_measured", "bound")
 
@@ -24,16 +24,16 @@ class FreeBound:
         self._measured: int | None = None
 
     def sink(self, free: int) -> None:
-        """Some row has no more than this left."""
+        """Lower the bound: some row has only this much free."""
         if free < self.bound:
             self.bound = free
 
     def is_due(self, version: int, rows: int) -> bool:
-        """Whether it is worth measuring again; `version` counts the changes to any row."""
+        """Whether it is worth measuring again; `version` counts the changes of all rows."""
         last = self._measured
         return last is None or version - last >= rows // _WORTH_MEASURING
 
     def measure(self, free: NDArray[np.int64], version: int) -> None:
-        """Rise or sink to what the rows in use have free now."""
+        """Set the bound to the least of `free`, what the rows in use have free now."""
         self.bound = int(free.min(initial=int64.MAX))
         self._measured = version

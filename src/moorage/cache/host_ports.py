@@ -10,14 +10,14 @@ ANY = "0.0.0.0"
 
 
 class UsedPorts(Protocol):
-    """Who can tell where a port is taken."""
+    """Tells on which rows a host port is taken."""
 
     def conflicts(self, port: HostPort) -> Iterator[int]:
-        """Rows where the port is taken: the same ip, or either side asking for every ip."""
+        """Rows where the port is taken: by the same ip, or if either ip is 0.0.0.0."""
         ...
 
     def is_taken(self, port: HostPort, row: int) -> bool:
-        """Whether it is taken there."""
+        """Whether the port is taken on a row."""
         ...
 
 
@@ -45,11 +45,11 @@ class PortIndex:
                     del self._used[key]
 
     def conflicts(self, port: HostPort) -> Iterator[int]:
-        """Rows where the port is taken: the same ip, or either side asking for every ip."""
+        """Rows where the port is taken: by the same ip, or if either ip is 0.0.0.0."""
         return chain.from_iterable(self._clashing(port))
 
     def is_taken(self, port: HostPort, row: int) -> bool:
-        """Whether it is taken there."""
+        """Whether the port is taken on a row."""
         return any(row in rows for rows in self._clashing(port))
 
     def _clashing(self, port: HostPort) -> Iterator[dict[int, int]]:

@@ -1,7 +1,7 @@
 """Which nodes hold which container images, and how large they are.
 
-An image is as large as the first node to report it says, until no node holds it any more: this is
-how kube-scheduler counts, and nodes do differ.
+Nodes may report different sizes of an image. As in kube-scheduler, the size that the first node
+reported holds until no node has the image any more.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from moorage.api.node import Node
 
 
 class ImageIndex:
-    """image name -> size in bytes, and the rows that hold it.  A name is one that nodes report.
+    """Image name, as nodes report it -> size in bytes, and the rows that hold the image.
 
     `version` grows when any node's images change, or a node comes or goes.
     """
@@ -26,7 +26,7 @@ class ImageIndex:
         self._columns: dict[str, tuple[NDArray[np.intp], int]] = {}
 
     def put(self, row: int, node: Node) -> None:
-        """A node was reported, for the first time or again."""
+        """Take over the images of a node that is new or was updated."""
         held = _sizes(node)
         if self._held.get(row) == held and all(map(self._agrees, held.items())):
             return
@@ -43,11 +43,11 @@ class ImageIndex:
             self._changed()
 
     def held(self, row: int) -> dict[str, int]:
-        """What a row's node reports."""
+        """Image name -> size in bytes, as the row's node reports them."""
         return self._held.get(row, {})
 
     def column(self, image: str) -> tuple[NDArray[np.intp], int] | None:
-        """The rows that hold an image, and its size."""
+        """The rows that hold an image, and its size; None if no node holds it."""
         rows = self._rows.get(image)
         if not rows:
             return None
@@ -75,7 +75,7 @@ class ImageIndex:
 
 
 def _sizes(node: Node) -> dict[str, int]:
-    """The size of each name; of a name that is listed twice, the first one."""
+    """The size of each image name; if a name is listed twice, the first one."""
     sizes: dict[str, int] = {}
     for image in node.status.images:
         for name in image.names:

@@ -7,7 +7,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Interner(Generic[T]):
-    """A value's id is the order in which it was first seen; ids are never reused."""
+    """Ids are given to values in the order in which they are first seen, and never reused."""
 
     __slots__ = ("_ids", "values")
 

@@ -1,4 +1,4 @@
-"""Node labels as columns: one column per label key that a rule has asked for."""
+"""Node labels as columns: one column per label key that a plugin has asked for."""
 
 from collections.abc import Callable, Hashable
 
@@ -15,7 +15,7 @@ _TRUTHS_KEPT = 512
 
 
 class LabelColumn:
-    """For one label key, the id of each node's value.  ids: int32 (row), to be read."""
+    """For one label key, the id of each node's value.  ids: int32 (row), read-only."""
 
     __slots__ = ("_ids", "_truths", "ids", "key", "values")
 
@@ -26,7 +26,7 @@ class LabelColumn:
         self._truths: dict[Hashable, NDArray[np.bool_]] = {}
 
     def renumber(self) -> None:
-        """Number the values anew that nodes have, and forget all others."""
+        """Give new ids to the values that nodes have, and forget all others."""
         ids, before = self._ids, self.values.values
         held, position = np.unique(ids, return_inverse=True)
         self.values = Interner([None, *(before[each] for each in held.tolist() if each)])
@@ -47,9 +47,9 @@ class LabelColumn:
         self.ids.flags.writeable = False
 
     def truth(self, key: Hashable, holds: Callable[[str | None], bool]) -> NDArray[np.bool_]:
-        """A rule on values, asked once per distinct value.  bool (value id).
+        """`holds` for each distinct value, called once per value.  bool (value id), read-only.
 
-        The answers are kept under `key`; values seen since are asked about when they are needed.
+        The answers are kept under `key`; a later call adds the values seen since.
         """
         known = self._truths.get(key)
         count = len(self.values)

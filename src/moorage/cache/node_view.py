@@ -1,4 +1,4 @@
-"""A view of some rows of the node table: what a vector plugin is given as `nodes`."""
+"""A view of some rows of the node table: what a vector plugin gets as `nodes`."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,9 +14,10 @@ Rows = slice | NDArray[np.intp]
 
 
 class FloatColumns(NamedTuple):
-    """One resource of the nodes in view: what they offer, what of it is used, and its share.
+    """One resource of the nodes in view: allocatable, requested, and the share in use.
 
-    `scored` is what counts as used in scoring: with kube's defaults for pods that ask nothing.
+    All are float64 (node). `scored` is the requested amount for scoring, with kube's defaults for
+    containers that request none. Where nothing is allocatable, `offered` is 1.
     """
 
     offered: NDArray[np.float64]
@@ -28,9 +29,9 @@ class FloatColumns(NamedTuple):
 class Nodes:
     """Some rows of the table, with the table's columns cut to them.
 
-    A kernel is written once over these columns; the engine decides how many rows it covers: the
-    whole table, the rows that changed since it last looked, or the one row of a trial. Columns
-    are to be read, never written.
+    A kernel is written once over these columns. The engine decides which rows they cover: the whole
+    table, the rows that changed since the last attempt, or the single row of a trial. Callers must
+    not write to the columns.
     """
 
     __slots__ = ("_floats", "_layout", "count", "rows", "table")
@@ -44,7 +45,7 @@ class Nodes:
 
     @classmethod
     def all(cls, table: NodeTable) -> "Nodes":
-        """Every row; one view for everybody, as long as the columns stay where they are."""
+        """Every row. All callers share one view, which is replaced when the columns are moved."""
         whole: Nodes | None = table.derived.get("Nodes")
         if whole is None or whole._layout != table.layout:
             whole = table.derived["Nodes"] = cls(table, slice(0, table.rows))
@@ -69,17 +70,17 @@ class Nodes:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether each column of the view is one stretch of the table's."""
+        """Whether each column of the view is a slice of the table's column, not a copy."""
         return isinstance(self.rows, slice)
 
     @property
     def first(self) -> int:
-        """The row number of the first node; of the only one, where `count` is 1."""
+        """The row number of the first node."""
         rows = self.rows
         return rows.start if isinstance(rows, slice) else int(rows[0])
 
     def positions(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Where in this view the given table rows stand; rows outside of it are dropped."""
+        """The positions in this view of these table rows; rows outside of it are dropped."""
         if isinstance(self.rows, slice):
             inside = rows[(rows >= self.rows.start) & (rows < self.rows.stop)]
             return np.asarray(inside - self.rows.start, dtype=np.intp)
@@ -153,17 +154,17 @@ class Nodes:
         return self.table.taint_set[self.rows]
 
     def label(self, key: str) -> NDArray[np.int32]:
-        """Value ids of a label; what they stand for is in `table.label(key).values`."""
+        """Value ids of a label; `table.label(key).values` maps them to values."""
         return self.table.label(key).ids[self.rows]
 
     def resource(self, name: str) -> int | None:
-        """The index of a resource, or None where nothing has ever named it."""
+        """The index of a resource, or None if no node or pod has ever named it."""
         index = self.table.resources.find(name)
         return index if index is not None and index < len(self.table.allocatable) else None
 
 
 def fullest(table: NodeTable, rows: Rows) -> NDArray[np.float64]:
-    """The largest part in use of any resource that a node offers.  float64 (node)."""
+    """The share in use of each node's most used resource.  float64 (node)."""
     amounts = table.allocatable[:, rows], table.requested[:, rows]
     if len(amounts[0]) > len(table.used_share):
         shares = _as_floats(*amounts).share

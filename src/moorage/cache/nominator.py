@@ -6,7 +6,7 @@ from moorage.cache.podinfo import PodInfo
 
 
 class Nominator:
-    """Nominated pods by node name; `version` tells whether anything has changed."""
+    """Nominated pods by node name; `version` grows with every change."""
 
     __slots__ = ("_by_node", "_node_of", "version")
 

@@ -12,8 +12,8 @@ T = TypeVar("T", bound=KubeObject)
 class ObjectStore:
     """Objects by type and key, with a version per type that grows at every change.
 
-    `changes` counts those of all types, but for what a PodGroup's status says of its pods: that
-    follows from decisions, and none goes by it.
+    `changes` counts the changes of all types. It leaves out changes of only a PodGroup's status,
+    which follow from decisions: no decision depends on them.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,10 @@ class ObjectStore:
         self._followers: dict[type[Any], tuple[Callable[[Any], None], Callable[[Any], None]]] = {}
 
     def follow(self, kind: type[T], put: Callable[[T], None], remove: Callable[[T], None]) -> None:
-        """Tell somebody of every object of a type, and from now on of each change."""
+        """Call `put` for every object of a type, and from now on `put` or `remove` for each change.
+
+        A type has one follower: a later call replaces it.
+        """
         self._followers[kind] = (put, remove)
         for obj in list(self.all(kind)):
             put(obj)
@@ -53,7 +56,7 @@ class ObjectStore:
                 yield obj
 
     def kinds(self) -> list[type[Any]]:
-        """The types of which there are, or were, objects."""
+        """The types of objects that there are, or were."""
         return list(self._objects)
 
     def version(self, kind: type[Any]) -> int:

@@ -1,12 +1,12 @@
 """Pod counters: how many pods of a selection there are, per node and per domain, without scanning.
 
-1. Every pod that comes or goes (`table.pod_log`, trial placements included) is counted in the
-   population of its labels and in those of the affinity terms it carries.
-2. A rule that counts pods asks for a tally: over the pods of a selection, or over pods that carry
-   certain terms. A tally is made once from the populations, and follows them from then on.
-3. Nodes that change (`table.node_log`) move between domains, and take their counts along.
-4. Tallies that have not been asked for longest are dropped when there are many, or memory runs
-   short; populations without pods are swept.
+1. Every pod that comes or goes (`table.pod_log`, trial placements included) is counted in the pod
+   set of its labels and in those of the affinity terms it carries (`pod_sets`).
+2. A plugin that counts pods asks for a tally: over the pods of a selection, or over pods that carry
+   certain terms. A tally is summed once from the pod sets, and follows them from then on.
+3. Nodes that change (`table.node_log`) move between domains, and their counts with them.
+4. The least recently used tallies are dropped when there are too many, or they take too much
+   memory. Pod sets without pods are swept.
 """
 
 from collections import OrderedDict
@@ -21,17 +21,17 @@ from moorage.cache.topology_domains import TopologyIndex
 
 BUDGET_BYTES = 256 * 1024 * 1024
 TALLIES_KEPT = 4096
-"""Tallies at most: on few nodes what surrounds their numbers takes more than the numbers do."""
+"""The most tallies: with few nodes their fixed overhead takes more memory than their numbers."""
 
 _BYTES_PER_ROW = 8 + 2 * 8
-"""What a tally takes per row where every node is a domain of its own."""
+"""The bytes that a tally takes per row if every node is a domain of its own."""
 
 WeightedTerms = tuple[tuple[CarriedTerm, int], ...]
-"""Carried terms, each with what one pod that carries it adds."""
+"""Carried terms, each with the amount that one pod that carries it adds."""
 
 
 class PodCounters:
-    """Tallies of the pods on one table's nodes. `catch_up` before reading any."""
+    """Tallies of the pods on one table's nodes. Callers must `catch_up` before they read any."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class PodCounters:
         self._budget = budget
         self._kept = kept
         self._room = 0
-        """Tallies that may be started before memory is measured again."""
+        """How many tallies may be started before memory is measured again."""
         self._capacity = len(table.alive)
         self._pods: Follower[PodChange] = Follower()
         self._tallies: OrderedDict[PodSelection | WeightedTerms, Tally] = OrderedDict()
@@ -54,7 +54,7 @@ class PodCounters:
 
     @classmethod
     def of(cls, table: NodeTable) -> "PodCounters":
-        """The counters of a table, caught up; they live as long as it does."""
+        """The counters of a table, up to date; they live as long as the table."""
         counters: PodCounters | None = table.derived.get("PodCounters")
         if counters is None:
             counters = table.derived["PodCounters"] = cls(table)
@@ -113,7 +113,7 @@ class PodCounters:
         return tally
 
     def _make_room(self) -> None:
-        """Drop the tallies not asked for longest, where they are many or take much memory."""
+        """Drop the least recently used tallies if they are many or take much memory."""
         self._room -= 1
         if self._room > 0:
             return

@@ -11,7 +11,7 @@ from moorage.cache.pod_sets import CarriedTerm, LabelGroup, LabelGroupIndex, Ter
 from moorage.cache.podinfo import PodClass, PodInfo
 
 SWEEP_AFTER = 4096
-"""New populations, at least, after which those without pods are swept."""
+"""The least number of new pod sets after which those without pods are swept."""
 
 _PARSED_KEPT = 4096
 
@@ -20,7 +20,7 @@ _Carried = tuple[CarriedTerm, ...]
 
 
 class ClassPodSets:
-    """Where the pods of a class are counted."""
+    """The pod sets in which the pods of a class are counted."""
 
     __slots__ = ("carried", "dying", "generation", "living", "terms")
 
@@ -38,7 +38,7 @@ _FEW_TERMS = 64
 
 
 class PodIndex:
-    """Populations by labels and by carried terms. `welcome` hears of every new group of labels."""
+    """Pod sets by labels and by carried terms. `welcome` is called with every new label group."""
 
     __slots__ = (
         "_carried",
@@ -80,7 +80,7 @@ class PodIndex:
         return bool(self._carried)
 
     def keys_in_terms(self) -> frozenset[str] | None:
-        """The label keys by which pods shun others; None where they do so in many ways."""
+        """The label keys in required anti-affinity terms; None if there are too many terms."""
         if len(self._carried) > _FEW_TERMS:
             return None
         shunning = (
@@ -91,7 +91,7 @@ class PodIndex:
         return frozenset().union(*shunning)
 
     def count(self, row: int, pod: PodInfo, sign: int) -> None:
-        """A pod came to a row (+1) or left it (-1)."""
+        """Count a pod that came to a row (`sign` 1) or left it (-1)."""
         standing = self.standing(pod.cls)
         if pod.pod.metadata.deletion_timestamp is None:
             standing.living.add(row, sign)
@@ -103,7 +103,7 @@ class PodIndex:
             term.add(row, sign)
 
     def standing(self, cls: PodClass) -> ClassPodSets:
-        """Where pods of a class are, or would be, counted."""
+        """The pod sets in which pods of a class are, or would be, counted."""
         known: ClassPodSets | None = cls.memo.get("PodIndex")
         if known is None or known.generation != self._generation:
             if self._new > self._sweep_at:
@@ -116,7 +116,7 @@ class PodIndex:
     def terms_about(
         self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
     ) -> list[CarriedTerm]:
-        """The carried terms that mean a pod with this namespace and these labels."""
+        """The carried terms that select a pod with this namespace and these labels."""
         return [
             carried
             for carried in self._carriers.candidates(labels)
@@ -164,7 +164,7 @@ class PodIndex:
         return carried
 
     def _sweep(self) -> None:
-        """Forget populations without pods; classes look up their standing anew."""
+        """Forget pod sets without pods; `standing` then looks up those of each class anew."""
         self.groups.replace([group for group in self.groups if _kept(group)])
         for key, carried in list(self._carried.items()):
             if not _kept(carried):

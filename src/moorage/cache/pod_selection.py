@@ -1,4 +1,4 @@
-"""Selections of pods by namespace and labels, and an index of selectors by wanted labels."""
+"""Selections of pods by namespace and labels, and an index of selectors by required labels."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Clause(NamedTuple):
-    """Pods of some namespaces (None: of all) whose labels a selector selects."""
+    """Pods of some namespaces (None for all) whose labels a selector selects."""
 
     namespaces: frozenset[str] | None
     selector: Selector
@@ -23,7 +23,7 @@ class Clause(NamedTuple):
 
 
 class PodSelection(msgspec.Struct, frozen=True, cache_hash=True):
-    """Pods for which every clause holds; pods being deleted count only if `dying` says so."""
+    """Pods for which every clause holds; pods being deleted count only if `dying` is set."""
 
     clauses: tuple[Clause, ...]
     dying: bool
@@ -33,7 +33,7 @@ class PodSelection(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def namespaces(self) -> frozenset[str] | None:
-        """Namespaces outside of which no clause can hold; None where there is no such limit."""
+        """The namespaces that all clauses allow; None if every namespace is allowed."""
         limits = [c.namespaces for c in self.clauses if c.namespaces is not None]
         return frozenset.intersection(*limits) if limits else None
 
@@ -43,9 +43,9 @@ class PodSelection(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class SelectorIndex(Generic[T]):
-    """Finds, for labels, the few whose requirements may be met, without asking all.
+    """Finds, for a pod's labels, the few items whose requirements they may meet.
 
-    Whoever requires one of some values of a key is found by those values only.
+    An item with a requirement `key in (values)` is indexed under these values only.
     """
 
     __slots__ = ("_by_label", "_others")
@@ -70,7 +70,7 @@ class SelectorIndex(Generic[T]):
         self._others.pop(item, None)
 
     def candidates(self, labels: Mapping[str, str]) -> Iterator[T]:
-        """Everyone who may select the labels, and some who do not; nobody twice."""
+        """Every item that may select the labels, and some that do not; none twice."""
         by_label = self._by_label
         for label in labels.items():
             found = by_label.get(label)

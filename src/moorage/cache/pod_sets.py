@@ -1,8 +1,8 @@
 """Sets of pods counted together: pods with equal labels, and pods with the same affinity term.
 
-There are two kinds: pods of equal namespace and labels, and pods that carry one affinity term. Rows
-are kept sparsely, so that a population costs as much as it has pods; tallies add them up densely
-where a rule is in use.
+There are two kinds: pods of equal namespace and labels, and pods that carry one affinity term. A
+set keeps its rows sparsely, so that its cost is proportional to its pods. Tallies sum up sets over
+all rows, for the plugins that ask.
 """
 
 import enum
@@ -36,20 +36,20 @@ class PodSet:
             tally.add(row, amount * weight)
 
     def join(self, tally: Tally, weight: int = 1) -> None:
-        """Be counted by a tally from now on, with all pods there are."""
+        """Add the set to a tally, with its present pods and all later changes."""
         self.tallies.append((tally, weight))
         tally.sources.add(self)
         for row, amount in self.rows.items():
             tally.add(row, amount * weight)
 
     def leave(self, tally: Tally) -> None:
-        """Be counted by a tally no longer; what it has counted stays."""
+        """Stop updating a tally; what was added to it stays."""
         tally.sources.discard(self)
         self.tallies = [entry for entry in self.tallies if entry[0] is not tally]
 
 
 class LabelGroup(PodSet):
-    """Pods of one namespace with equal labels, all of them being deleted or none."""
+    """Pods of one namespace with equal labels; `dying` separates those being deleted."""
 
     __slots__ = ("dying", "labels", "namespace")
 
@@ -81,14 +81,14 @@ class CarriedTerm(PodSet):
 
 
 _KEYS_INDEXED = 32
-"""Label keys by which groups are found at most; selections by other keys look at all groups."""
+"""The most label keys that are indexed; a selection by another key looks at all groups."""
 
 _Key = tuple[frozenset[tuple[str, str]], bool]
 _ByValue = dict[str, dict[LabelGroup, None]]
 
 
 class LabelGroupIndex:
-    """Every label group there is; `possible` finds those that a selection may select."""
+    """All label groups; `possible` finds those that a selection may select."""
 
     __slots__ = ("_by_key", "_groups")
 
@@ -125,7 +125,7 @@ class LabelGroupIndex:
             yield from self._groups.get(namespace, {}).values()
 
     def replace(self, groups: Iterable[LabelGroup]) -> None:
-        """Hold these groups and no others."""
+        """Replace all groups by these."""
         self._groups, self._by_key = {}, {}
         for group in groups:
             self.add(group)

@@ -16,10 +16,10 @@ from moorage.cache.interner import Interner
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 ORDINARY = 1 << 46
-"""Amounts from zero up to here are exact in float64, in fractions and in percent."""
+"""Amounts from zero up to this are exact in float64, also as fractions and in percent."""
 
 SWEEP_AFTER: Final = 4096
-"""New classes, at least, after which those without pods are swept."""
+"""The least number of new classes after which those without pods are swept."""
 
 BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
@@ -29,7 +29,7 @@ _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
 class Feature:
-    """What a pod may bring that some rules are about; flags in a plain int, for speed."""
+    """What a pod may bring that concerns certain plugins; flags in a plain int, for speed."""
 
     PORTS = 1
     VOLUMES = 2
@@ -40,7 +40,7 @@ class Feature:
     KUBELET = 64
     """Settings of containers that may need a feature of the kubelet."""
     EXTENDED = 128
-    """A request for a resource that is not the node's own, such as a GPU."""
+    """A request for an extended resource, such as a GPU."""
     ANYTHING = -1
 
 
@@ -53,16 +53,16 @@ class HostPort(msgspec.Struct, frozen=True):
 class PodClass:
     """Pods whose scheduling-relevant spec is equal share one class.
 
-    Of volumes and mounts only those count that a scheduler may read: every pod has a volume with
-    its token, under a name of its own.
+    Volumes and mounts that no scheduler reads are ignored: every pod has a volume for its token,
+    under a name of its own.
 
     `requests` holds (resource index, amount), amounts above zero only, scalars by name.
     `asked_requests` are the same by name, `named_requests` are those as a resize has left them.
     `scored_requests` are of containers alone, with defaults where they ask for nothing: what kube's
     Fit scores by. The last two have a `_sign`, to tell columns apart by.
     `memo` is where plugins keep what they compile from the spec, under their own key.
-    `like_spec` is the same for classes of one namespace that differ in their labels alone: every
-    pod of a StatefulSet has labels of its own.
+    `like_spec` is equal for classes of one namespace that differ only in labels: every pod of a
+    StatefulSet has labels of its own.
     """
 
     __slots__ = (
@@ -104,7 +104,7 @@ class PodClass:
             self._copy(like)
 
     def _read(self, sample: Pod, resources: Interner[str]) -> None:
-        """Work out what the spec means."""
+        """Compute everything that depends on the spec."""
         asked = msgspec.structs.replace(sample, status=PodStatus())
         named = self.asked_requests = pod_requests(asked)
         self.requests = request_vector(named, resources)
@@ -150,7 +150,7 @@ class PodInfo:
         self.nonzero = cls.nonzero
 
     def uses_as(self, other: "PodInfo") -> bool:
-        """Whether the two take the same of a node: amounts and ports."""
+        """Whether the two pods use the same amounts and host ports of a node."""
         return (
             self.requests == other.requests
             and self.nonzero == other.nonzero
@@ -171,7 +171,7 @@ def request_vector(
 
 
 def features_of(pod: Pod) -> int:
-    """The features that equal pods share, as flags."""
+    """The features that all pods of a class share, as flags."""
     spec, affinity = pod.spec, pod.spec.affinity
     found = Feature.CLAIMS * bool(spec.resource_claims)
     found |= Feature.VOLUMES * any(map(_is_read, spec.volumes))
@@ -204,14 +204,14 @@ def host_ports(pod: Pod) -> tuple[HostPort, ...]:
 
 
 class PodError(ObjectError):
-    """A pod that no API server would have stored."""
+    """An invalid pod, which no API server would have stored."""
 
 
 class PodClasses:
-    """Finds the class of a pod, or starts a new one.
+    """Finds the class of a pod, or makes a new one.
 
-    A class stays while there is a pod of it, and until some thousand others have come: workloads
-    come back, names made for one pod alone do not.
+    A class without pods is kept until some thousand others have come: the pods of a workload may
+    come back, while those with a name of their own in the spec do not.
     """
 
     def __init__(self, resources: Interner[str], sweep_after: int = SWEEP_AFTER) -> None:
@@ -219,7 +219,7 @@ class PodClasses:
         self._sweep_after = self._sweep_at = sweep_after
         self._classes: dict[tuple[str, bytes, bytes], PodClass] = {}
         self._by_spec: dict[bytes, PodClass] = {}
-        """One class of each spec: a pod that is bound gets labels of its node's place."""
+        """One class of each spec, to share what depends on the spec: binding may add labels."""
         self._next = 0
 
     def info(self, pod: Pod) -> PodInfo:
@@ -249,7 +249,7 @@ class PodClasses:
         return cls
 
     def _sweep(self) -> None:
-        """Forget classes that nobody holds; done again when as many as stay have come."""
+        """Forget classes that are not referenced; due again when the number of classes doubles."""
         held = [(key, ref(cls)) for key, cls in self._classes.items()]
         self._by_spec.clear()
         self._classes.clear()
@@ -269,7 +269,7 @@ def _are_ordinary(amounts: Iterable[int]) -> bool:
 
 
 def _what_scheduling_reads(pod: Pod) -> PodSpec | tuple[PodSpec, PodStatus]:
-    """The spec; and of a pod that waits, whatever a resize has left in its status."""
+    """The relevant part of the spec; for a pod that waits also the status, if it was resized."""
     spec = pod.spec
     is_bound = bool(spec.node_name)
     if spec.volumes:
@@ -285,8 +285,10 @@ def _what_scheduling_reads(pod: Pod) -> PodSpec | tuple[PodSpec, PodStatus]:
 
 
 def like_but_claims(cls: PodClass) -> tuple[str, bytes]:
-    """The same for classes of one namespace that differ in labels and in names of claims alone:
-    every pod of a StatefulSet has claims of its own."""
+    """A key that is equal for classes of one namespace that differ only in labels and claim names.
+
+    Every pod of a StatefulSet has claims of its own.
+    """
     found: tuple[str, bytes] | None = cls.memo.get(_BUT_CLAIMS)
     if found is None:
         pod = cls.sample
@@ -305,12 +307,12 @@ def _nameless(volume: Volume) -> Volume:
 
 
 def _is_read(volume: Volume) -> bool:
-    """Whether a volume says more than its name: tokens, secrets and the like do not."""
+    """Whether a scheduler reads anything of a volume but its name; False for secrets and tokens."""
     return volume != Volume(name=volume.name)
 
 
 def _without_plain_mounts(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-    """The containers with those mounts alone that ask something of the kubelet."""
+    """The containers without the mounts that need no feature of the kubelet."""
     return tuple(
         msgspec.structs.replace(
             container,
@@ -323,7 +325,7 @@ def _without_plain_mounts(containers: tuple[Container, ...]) -> tuple[Container,
 
 
 def _resized(pod: Pod) -> bool:
-    """Whether the kubelet reports resources of its own (a resize under way)."""
+    """Whether the status reports resources that may differ from the spec's, as after a resize."""
     status = pod.status
     if status.container_statuses or status.init_container_statuses:
         return True

@@ -21,7 +21,7 @@ def any_term(terms: Iterable[NodeTerm], nodes: Nodes) -> Mask:
 
 
 def all_requirements(term: NodeTerm, nodes: Nodes) -> Mask:
-    """bool (node): everything the term asks for holds."""
+    """bool (node): the node's labels and fields meet every requirement of the term."""
     mask = all_labels_match(term.labels, nodes)
     for requirement in term.fields:
         mask &= _name_matches(requirement, nodes)
@@ -70,7 +70,7 @@ def has_any_label(wanted: Iterable[tuple[str, str]], nodes: Nodes) -> Mask:
 
 
 def _name_matches(requirement: Requirement, nodes: Nodes) -> Mask:
-    """Of fields, only a node's name has a value; any other reads as empty."""
+    """bool (node): a field requirement holds. Any field but the node's name reads as empty."""
     value = requirement.values[0]
     mask = np.zeros(nodes.count, dtype=bool)
     if requirement.key == NAME_FIELD:

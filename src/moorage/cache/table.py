@@ -6,7 +6,7 @@
 | `allocatable`    | (resource, row)   | int64 | millicores, bytes, counts                         |
 | `requested`      | (resource, row)   | int64 | the sum over the node's pods                      |
 | `free`           | (resource, row)   | int64 | allocatable less requested                        |
-| `nonzero`        | (cpu memory, row) | int64 | the same, with kube's defaults for none asked     |
+| `nonzero`        | (cpu memory, row) | int64 | requested, with kube's defaults where it is none  |
 | `allowed_pods`   | (row)             | int64 | `status.allocatable.pods`                         |
 | `pod_count`      | (row)             | int64 | pods on the node                                  |
 | `unschedulable`  | (row)             | bool  | `spec.unschedulable`                              |
@@ -14,14 +14,14 @@
 | `label(key).ids` | (row)             | int32 | id of the node's value of that label, 0 = none    |
 
 `allocatable_f8`, `requested_f8` and `nonzero_f8` hold the same numbers as float64, for kernels that
-divide; where nothing is allocatable, `allocatable_f8` is 1, so that nothing divides by zero.
-`used_share` is `requested_f8` divided by `allocatable_f8`, at most 1. There are such columns for
-the first resources (`wide_columns.FEW`); `Nodes.floats` has them for all.
+divide. Where nothing is allocatable, `allocatable_f8` is 1, so that no kernel divides by zero.
+`used_share` is `requested_f8` divided by `allocatable_f8`, at most 1. The float columns exist for
+the first resources only (`wide_columns.FEW`); `Nodes.floats` computes them for the others.
 
 Resources come first in the two-dimensional columns, so that one resource over all nodes is
-contiguous. Rows are reused after deletion; `rows` is the number of rows ever in use at once.
+contiguous. Rows are reused after deletion; `rows` is the most rows that were ever in use at once.
 
-Everybody reads the columns, and only the table writes them: what is handed out is read-only.
+Only the table writes the columns: the views that it hands out are read-only.
 
 Three logs say what changed: `node_log` (rows whose node object changed), `usage_log` (rows whose
 pods or node changed) and `pod_log` (which pod came or went, where).
@@ -75,9 +75,9 @@ class Columns:
 
 
 _VALUES_KEPT: Final = 1024
-"""Values of a label that no node has any more, at least, before they are forgotten."""
+"""Ids of unused label values and taints are dropped beyond this plus twice the number of nodes."""
 POD_CHANGES_KEPT: Final = 16_384
-"""Each holds a pod, a kilobyte or more, which may be long gone."""
+"""Entries of `pod_log` kept: each holds a pod of a kilobyte or more, which may be long gone."""
 
 
 class PodChange(NamedTuple):
@@ -96,23 +96,23 @@ class NodeTable(Columns):
         self.taint_sets: Interner[tuple[Taint, ...]] = Interner([()])
         self.rows = 0
         self.layout = 0
-        """Grows when columns are moved or get longer, so that views of them are to be made anew."""
+        """Grows when columns are moved or get longer: views of them must then be made anew."""
         self.row_of: dict[str, int] = {}
         self.nodes: list[Node | None] = []
         self.pods: list[dict[str, PodInfo]] = []
         self.images = ImageIndex()
         self.ports = PortIndex()
         self.pods_with_affinity = 0
-        """Pods on nodes that have a say about where others are."""
+        """The number of pods on nodes that have pod affinity or anti-affinity."""
         self.node_log: RowLog[int] = RowLog()
         self.usage_log: RowLog[int] = RowLog()
         self.pod_log: RowLog[PodChange] = RowLog(POD_CHANGES_KEPT)
         self.derived: dict[str, Any] = {}
-        """What others derive from the logs and keep as long as the table, under their own key."""
+        """State that readers of the logs keep for as long as the table lives, by their own key."""
         self._free: list[int] = []
         self._labels: dict[str, LabelColumn] = {}
         self._label_keys: set[str] = set()
-        """Every label key that a node has had; pods may ask for any others."""
+        """Every label key that a node has, or has had."""
         self._allocate(_INITIAL_ROWS)
 
     def _allocate(self, capacity: int) -> None:
@@ -132,16 +132,16 @@ class NodeTable(Columns):
         own.taint_set = np.zeros(capacity, dtype=np.int32)
         self._show()
         self.largest: list[int] = [0] * _INITIAL_RESOURCES
-        """By resource, the most any node ever offered; beyond ORDINARY, or ever used."""
+        """(resource): the largest amount that a node ever offered, or used if beyond ORDINARY."""
         self.is_ordinary = True
-        """Whether no amount was ever negative, or beyond ORDINARY."""
+        """Whether every amount so far was at least 0 and below ORDINARY."""
         self.offering: list[int] = [0] * _INITIAL_RESOURCES
-        """By resource, how many nodes offer any."""
+        """(resource): the number of nodes that offer some."""
         self._floors = [FreeBound() for _ in range(_INITIAL_RESOURCES)]
         self._pod_floor = FreeBound()
 
     def _show(self) -> None:
-        """Hand out the columns to be read."""
+        """Publish read-only views of the columns as attributes."""
         for name, column in vars(self._own).items():
             shown = column.view()
             shown.flags.writeable = False
@@ -157,14 +157,14 @@ class NodeTable(Columns):
         return node
 
     def placed_pods(self) -> list[PodChange]:
-        """Every pod on the nodes, as if it had just come; for who has to start afresh."""
+        """Every pod on the nodes as if it had just come, for readers that must start afresh."""
         by_row = enumerate(self.pods)
         return [PodChange(row, pod, 1) for row, pods in by_row for pod in pods.values()]
 
     def label(self, key: str) -> LabelColumn:
-        """The column of a label key, filled on first use and kept fresh from then on.
+        """The column of a label key, filled on first use and kept up to date from then on.
 
-        Of a key that no node has nothing is kept: pods may make up as many as they like.
+        The column of a key that no node has is not kept: pods may name any number of such keys.
         """
         column = self._labels.get(key)
         if column is None:
@@ -185,9 +185,9 @@ class NodeTable(Columns):
         return self.offering[resource] == len(self.row_of)
 
     def has_everywhere(self, amounts: Iterable[tuple[int, int]]) -> bool:
-        """Whether every node surely takes one more pod, and has so much of each resource free.
+        """Whether every node has room for one more pod, and these amounts of resources free.
 
-        True is certain; False only says that the nodes have to be looked at one by one.
+        True is certain; False only means that the nodes must be checked one by one.
         """
         floors = self._floors
         if self._pod_floor.bound < 1 and not self._carries(self._pod_floor, None, 1):
@@ -212,7 +212,7 @@ class NodeTable(Columns):
     def put_node(self, node: Node) -> int:
         """Add a node, or update the one of that name; its pods stay. Returns the row.
 
-        A node that is as it was but for its version, as after a heartbeat, has not changed.
+        A node that differs only in its resourceVersion, as after a heartbeat, is not logged.
         """
         row = self.row_of.get(node.name)
         if row is None:
@@ -246,7 +246,7 @@ class NodeTable(Columns):
 
     @property
     def free_rows(self) -> list[int]:
-        """Rows that no node has; the last is the next to be used."""
+        """Rows without a node; the last is used next."""
         return list(self._free)
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
@@ -258,14 +258,14 @@ class NodeTable(Columns):
         self._count(row, pod, -1)
 
     def list_pods(self, row: int, uids: list[str]) -> None:
-        """List the pods of a row, which are these, in this order."""
+        """Put the pods of a row in this order; `uids` must be the uids of all of them."""
         pods = self.pods[row]
         if list(pods) != uids:
             for uid in uids:
                 pods[uid] = pods.pop(uid)
 
     def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:
-        """Put a pod in the place of its former self, which used the same."""
+        """Replace a pod by a new version that uses the same amounts and ports."""
         del self.pods[row][old.uid]
         self.pods[row][new.uid] = new
         self.pods_with_affinity += _has_affinity(new) - _has_affinity(old)
@@ -303,7 +303,7 @@ class NodeTable(Columns):
         self.pod_log.append(PodChange(row, pod, sign))
 
     def _note_extreme(self, resource: int, total: int) -> int:
-        """The amount as Go's int64 holds it; from now on the resource is no ordinary one."""
+        """The amount wrapped to int64 as in Go; from now on the table is not `is_ordinary`."""
         held = total if 0 <= total <= int64.MAX else int64.MAX
         self.largest[resource] = max(self.largest[resource], held)
         self.is_ordinary = False
@@ -343,7 +343,7 @@ class NodeTable(Columns):
         self._forget_values()
 
     def _forget_values(self) -> None:
-        """Number taints and label values anew where most of them are no node's any more."""
+        """Give new ids to taints and label values if most of them belong to no node any more."""
         most = _VALUES_KEPT + 2 * len(self.row_of)
         if len(self.taint_sets) > most:
             self._renumber_taints()
@@ -361,7 +361,7 @@ class NodeTable(Columns):
             self._own.taint_set[row] = self.taint_sets.intern(self.node(row).taints)
 
     def _offer_first(self, row: int, amounts: Mapping[str, int]) -> None:
-        """Write what a row offers that offered nothing: what it has no amount of is zero there."""
+        """Write the allocatable amounts of a new node, whose row is all zero."""
         own = self._own
         for resource, amount in self._by_resource(amounts).items():
             if not amount:
@@ -377,7 +377,7 @@ class NodeTable(Columns):
                 own.allocatable_f8[resource, row] = amount if amount > 0 else 1
 
     def _by_resource(self, amounts: Mapping[str, int]) -> dict[int, int]:
-        """Amounts by the resources' ids; there are columns for all of them."""
+        """Amounts by resource index; adds columns for resources that have none yet."""
         intern = self.resources.intern
         offered = {intern(name): amount for name, amount in amounts.items()}
         while len(self.resources) > len(self.allocatable):
@@ -385,7 +385,7 @@ class NodeTable(Columns):
         return offered
 
     def _offer(self, row: int, amounts: Mapping[str, int], *, counted: bool) -> None:
-        """Write what a row offers; `counted` is False where the row is being freed."""
+        """Write a row's allocatable amounts; `counted` is False if the row is being freed."""
         offered = self._by_resource(amounts)
         was_counted, own = bool(self.alive[row]), self._own
         for resource in {*np.flatnonzero(self.allocatable[:, row]).tolist(), *offered}:
@@ -403,7 +403,7 @@ class NodeTable(Columns):
                 self._floors[resource].sink(left)
 
     def _settle(self, resource: int, row: int, requested: int) -> int:
-        """Write what follows from what is offered and what is requested; return what is free."""
+        """Write `free` and `used_share` of a row; return what is free."""
         own = self._own
         left = own.allocatable.item(resource, row) - requested
         if not self.is_ordinary:

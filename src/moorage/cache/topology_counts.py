@@ -9,14 +9,14 @@ from moorage.cache.node_view import Nodes
 from moorage.cache.topology_domains import NO_DOMAIN, Domains
 
 NO_LEAST: Final = (1 << 31) - 1
-"""The least sum where there is no domain: kube-scheduler's math.MaxInt32."""
+"""The least sum if there is no domain: kube-scheduler's math.MaxInt32."""
 
 
 IntColumn = NDArray[np.signedinteger[Any]]
 
 
 class TallySource(Protocol):
-    """Who counts into a tally."""
+    """A set of pods that is added to a tally."""
 
     def leave(self, tally: "Tally") -> None: ...
 
@@ -37,7 +37,7 @@ class Tally:
             sums.add(row, amount)
 
     def over(self, domains: Domains) -> "DomainSums":
-        """The sums over some domains, kept from the first time they are asked for."""
+        """The sums over these domains; they are kept up to date from the first call on."""
         sums = self._over.get(domains)
         if sums is None:
             sums = self._over[domains] = DomainSums(self, domains)
@@ -45,13 +45,13 @@ class Tally:
         return sums
 
     def leave(self, domains: Domains) -> None:
-        """Stop keeping the sums over some domains."""
+        """Drop the sums over these domains."""
         sums = self._over.pop(domains, None)
         if sums is not None:
             del domains.sums[sums]
 
     def close(self) -> None:
-        """Be counted into no more, and keep no sums."""
+        """Leave all sources, and drop all sums."""
         for source in list(self.sources):
             source.leave(self)
         for domains in list(self._over):
@@ -68,9 +68,9 @@ class Tally:
 
 
 class DomainSums:
-    """A tally summed over domains, with its least and its greatest sum.
+    """A tally summed over domains, with the least and the greatest sum.
 
-    values: as the tally's count (domain); entry 0, for rows in no domain, stays 0.
+    values: dtype of the tally's count (domain). Entry 0 is for rows in no domain, and stays 0.
     """
 
     __slots__ = ("_at_least", "_known", "_least", "_most", "domains", "tally", "values")
@@ -104,7 +104,7 @@ class DomainSums:
             self._follow(old, new)
 
     def move(self, row: int, old: int, new: int) -> None:
-        """A row's node went from one domain to another."""
+        """Move a row's count from one domain to another."""
         amount = self.tally.count.item(row)
         self.values[old] -= amount
         self.values[new] += amount
@@ -112,7 +112,7 @@ class DomainSums:
         self._known = False
 
     def close(self) -> None:
-        """Be kept no longer."""
+        """Drop these sums from the tally."""
         self.tally.leave(self.domains)
 
     @property
@@ -124,7 +124,7 @@ class DomainSums:
 
     @property
     def most(self) -> int:
-        """The greatest sum of a domain that has nodes; 0 where there is none."""
+        """The greatest sum of a domain that has nodes; 0 if there is none."""
         if not self._known:
             self._measure()
         return self._most
@@ -145,7 +145,7 @@ class DomainSums:
         self._at_least = int(np.count_nonzero(found == self._least))
 
     def _follow(self, old: int, new: int) -> None:
-        """Keep least and most true while one sum goes from old to new, or admit not to know."""
+        """Update least and most for a sum that went from old to new, or mark them as unknown."""
         if new > self._most:
             self._most = new
         elif old == self._most:

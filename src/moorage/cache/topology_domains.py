@@ -20,7 +20,7 @@ _INITIAL_WIDTH = 8
 
 
 class Eligible(Protocol):
-    """Which nodes count for a rule. To be hashable: equal rules share their domains."""
+    """Which nodes count for a plugin. It must be hashable: equal ones share their domains."""
 
     def mask(self, nodes: Nodes) -> NDArray[np.bool_]:
         """bool (node)"""
@@ -28,27 +28,27 @@ class Eligible(Protocol):
 
 
 class SumsByDomain(Protocol):
-    """Numbers kept over domains, told when nodes move between them."""
+    """Sums kept over domains, which are told when nodes move between domains."""
 
     def rebuild(self) -> None:
         """Sum up all rows anew."""
         ...
 
     def widen(self, width: int) -> None:
-        """Have room for so many domains."""
+        """Make room for this many domains."""
         ...
 
     def move(self, row: int, old: int, new: int) -> None:
-        """A row's node went from one domain to another."""
+        """Called when a row's node went from one domain to another."""
         ...
 
     def close(self) -> None:
-        """Be kept no longer."""
+        """Called when the domains are dropped."""
         ...
 
 
 class Domains:
-    """The nodes that count for a rule, by domain, and the sums kept over them.
+    """The nodes that count for a plugin, by domain, and the sums kept over them.
 
     | column    | shape    | dtype | meaning                                 |
     |-----------|----------|-------|-----------------------------------------|
@@ -70,7 +70,7 @@ class Domains:
 
     @property
     def width(self) -> int:
-        """Domain ids are below this."""
+        """The number of domain ids in use or free; every id is below it."""
         return len(self.members)
 
     @property
@@ -84,12 +84,12 @@ class Domains:
         return self.present == len(self.table.row_of)
 
     def refresh(self, rows: Sequence[int]) -> None:
-        """Look again at rows whose node changed."""
+        """Find the domains of rows whose node changed."""
         for row, domain in zip(rows, self._now(rows), strict=True):
             self._move(row, domain)
 
     def rebuild(self) -> None:
-        """Look at every row again."""
+        """Find the domain of every row anew."""
         count = self.table.rows
         self.of_row.fill(NO_DOMAIN)
         self.of_row[:count] = self._all_now()
@@ -155,7 +155,7 @@ class Topology(Domains):
         self.rebuild()
 
     def domain_of(self, value: str) -> int:
-        """The domain of a label value; 0 where no node has it."""
+        """The domain of a label value; 0 if no node has it."""
         known = self.table.label(self.key).values.find(value)
         return NO_DOMAIN if known is None else self._domain_of.get(known, NO_DOMAIN)
 
@@ -198,7 +198,7 @@ class Topology(Domains):
 
 
 class EligibleDomains(Domains):
-    """The nodes of a topology that a rule counts, under the topology's ids."""
+    """The nodes of a topology that count for a plugin, under the topology's domain ids."""
 
     __slots__ = ("eligible", "topology")
 
@@ -226,14 +226,14 @@ class EligibleDomains(Domains):
 
 
 _KEPT = 256
-"""Topologies and their restrictions kept at most; the ones not asked for longest go first."""
+"""The most topologies and restrictions of them kept; the least recently used are dropped."""
 
 _FULL_PASS_SHARE = 4
-"""Where more than one row in this many changed, a pass over all rows is cheaper."""
+"""If more than one row in this many changed, a pass over all rows is cheaper."""
 
 
 class TopologyIndex:
-    """Topologies by key, and the domains of the nodes that rules count in them."""
+    """Topologies by key, and their restrictions to the nodes that count for plugins."""
 
     __slots__ = ("_known", "_nodes", "table")
 
@@ -253,7 +253,7 @@ class TopologyIndex:
         return found
 
     def domains(self, key: str, eligible: Eligible | None) -> Domains:
-        """The nodes that a rule counts, by their value of a label key."""
+        """The nodes that count for a plugin (None for all), by their value of a label key."""
         topology = self.topology(key)
         if eligible is None:
             return topology
@@ -264,7 +264,7 @@ class TopologyIndex:
         return found
 
     def catch_up(self) -> None:
-        """Look again at the nodes that changed since the last time."""
+        """Update the domains of the nodes that changed since the last call."""
         log = self.table.node_log
         if self._nodes.version == log.version:
             return

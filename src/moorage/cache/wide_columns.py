@@ -1,8 +1,8 @@
 """Columns of many resources, most of which most nodes do not offer.
 
-What is zero costs nothing: memory comes from the kernel page by page where it is written, and
-growing copies only what is not zero. A cluster whose every node has a resource of its own has as
-many columns as nodes, and pods may name resources that nobody has.
+A cluster in which every node has a resource of its own has as many resources as nodes, and pods may
+name resources that no node has. So zeros cost no memory: the kernel provides a page when it is
+first written, and growing copies only what is not zero.
 """
 
 import mmap
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FEW: Final = 32
-"""So many resources are nothing to save on; of more than that no floats are kept."""
+"""Up to this many resources columns are plain arrays; float columns are kept for no more."""
 _PRIVATE: Final = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 
@@ -22,12 +22,12 @@ def zeros(height: int, capacity: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         return np.zeros((height, capacity), dtype=dtype)
     pages = mmap.mmap(-1, height * capacity * dtype.itemsize, flags=_PRIVATE)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        pages.madvise(mmap.MADV_NOHUGEPAGE)  # one amount would cost two megabytes
+        pages.madvise(mmap.MADV_NOHUGEPAGE)  # else one amount would take two megabytes
     return np.frombuffer(pages, dtype=dtype).reshape(height, capacity)
 
 
 def grown(old: NDArray[Any], height: int, capacity: int) -> NDArray[Any]:
-    """The same columns, with room for more resources and more rows."""
+    """A copy of the columns with room for more resources and more rows."""
     made = zeros(height, capacity, old.dtype)
     if len(old) <= FEW:
         made[: len(old), : old.shape[1]] = old

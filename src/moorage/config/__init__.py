@@ -3,7 +3,7 @@
     loader                    from a document to a completed, checked configuration
     yaml_documents            YAML and JSON read strictly, with line numbers
     plain_yaml                the plain YAML that most manifests are, read fast
-    plain_blocks              the same, equal blocks of it once
+    plain_blocks              the same, reading equal blocks once
     strict_decoder            plain values into structs; every field that does not fit is reported
     field_errors              errors and warnings about fields: path, line, wording
     conversion                older versions of the configuration, and misplaced settings, to v1
@@ -15,7 +15,7 @@
     moorage_configuration     MoorageConfiguration: settings that kube-scheduler does not have
     logging_policy            what the log says of pods
     scheduling_policy         SchedulingPolicy: weights, affinity, tolerations for a class of pods
-    canary_limits             what a canary may do worse before it is given up
+    canary_limits             how much worse a canary may do before it is rolled back
     profile_canary            ProfileCanary: a new version of a profile for some pods
     standin_config            standInFor of a profile: defaults and checks
     durations                 durations as Go writes them
@@ -33,11 +33,11 @@
 Law of the package:
 
 - It is pure: text or plain values in, frozen structs out. Files are read by the command line.
-- What kube-scheduler would run, Moorage runs: the same plugins, in the same order, with the same
-  weights and arguments. Where its defaults differ, docs/configuration.md says so.
+- Moorage runs what kube-scheduler would run: the same plugins, in the same order, with the same
+  weights and arguments. docs/configuration.md lists the defaults that differ.
 - It imports no plugin; plugins are described to it (`PluginInfo`).
-- Everything wrong with a document is reported at once, each with its place, in upstream's words
-  where upstream has words. Whatever is ignored, moved or converted is said in a warning.
+- All errors of a document are reported at once, each with its place, in upstream's words if there
+  are any. Everything that is ignored, moved or converted is reported as a warning.
 """
 
 from moorage.config.durations import Duration

@@ -1,4 +1,4 @@
-"""The limits of a canary: what it may do worse than the stable version before it is given up."""
+"""The limits of a canary: how much worse than the stable version it may do before a rollback."""
 
 import msgspec
 
@@ -10,11 +10,11 @@ AT: Path = ("spec", "rollback")
 
 
 class Rollback(ConfigStruct, frozen=True):
-    """When a canary is given up; a limit of null is none.
+    """When a canary is rolled back; null means no limit.
 
-    `max_failure_rate` and `max_latency` are about the canary alone, and go by the last `window`
-    pods. All others are about what it does worse than the stable version, and count only where
-    chance alone does not explain it, at the `confidence` of all comparisons together.
+    `max_failure_rate` and `max_latency` are about the canary alone, over its last `window` pods.
+    All others compare it with the stable version, and count only if the difference is significant,
+    at the `confidence` of all comparisons together.
     """
 
     min_pods: Int32 = 20
@@ -44,7 +44,7 @@ _NAMES = {field.name: field.encode_name for field in msgspec.structs.fields(Roll
 
 
 def check_rollback(rollback: Rollback, report: Report) -> None:
-    """Report limits that make no sense."""
+    """Report invalid limits."""
     _check_evidence(rollback, report)
     for name in _SHARES:
         share = getattr(rollback, name)

@@ -38,9 +38,9 @@ def complete_configuration(given: SchedulerConfiguration) -> SchedulerConfigurat
 
 
 def write_out_points(profile: Profile, points: dict[str, tuple[Enabled, ...]]) -> Profile:
-    """Write out what runs at each point, so that multiPoint has nothing left to say.
+    """Write out what runs at each point, so that multiPoint has no effect any more.
 
-    Loaded again, by kube-scheduler too, such a profile gives the same.
+    If it is loaded again, also by kube-scheduler, such a profile gives the same plugins.
     """
     sets = {
         point: PluginSet(tuple(PluginRef(name, weight) for name, weight in points[point]))
@@ -51,7 +51,7 @@ def write_out_points(profile: Profile, points: dict[str, tuple[Enabled, ...]]) -
 
 
 def ignore_resources(configs: list[PluginConfig], ignored: list[str]) -> list[PluginConfig]:
-    """Let NodeResourcesFit ignore what extenders ask it to; they take precedence over its args."""
+    """Let NodeResourcesFit ignore extenders' resources; they take precedence over its args."""
     if not ignored:
         return configs
     return [
@@ -63,7 +63,7 @@ def ignore_resources(configs: list[PluginConfig], ignored: list[str]) -> list[Pl
 
 
 def ignored_resources(extenders: tuple[Extender, ...]) -> list[str]:
-    """Return the resources that extenders manage and the scheduler is to ignore."""
+    """Return the resources that extenders manage and that the scheduler must ignore."""
     return [r.name for e in extenders for r in e.managed_resources if r.ignored_by_scheduler]
 
 

@@ -1,6 +1,6 @@
 """Conversion of older versions of the configuration, and of misplaced settings, to v1.
 
-`convert` works on plain values, before they are decoded. Nothing is dropped in silence.
+`convert` works on plain values, before they are decoded. Nothing is dropped without a warning.
 """
 
 from typing import Any, Final, NamedTuple
@@ -24,7 +24,7 @@ _GONE: Final = ("healthzBindAddress", "metricsBindAddress")
 
 
 class Removed(NamedTuple):
-    """A plugin that kube-scheduler no longer has, what takes its place, and what to do."""
+    """A plugin that kube-scheduler no longer has: its replacement, and advice."""
 
     instead: str | None
     advice: str
@@ -53,7 +53,7 @@ _STRATEGIES: Final = {
 
 
 def convert(value: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Return the configuration as v1 has it, with a warning for each change."""
+    """Return the configuration in v1, with a warning for each change."""
     version = value.get("apiVersion")
     if version not in (API_VERSION, *OLDER):
         report.problem(("apiVersion",), unsupported(version or "", (API_VERSION, *OLDER)))
@@ -69,7 +69,7 @@ def convert(value: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _hoist_extenders(value: dict[str, Any], report: Report) -> None:
-    """Move extenders written inside profiles to the top; those written several times, once."""
+    """Move extenders from inside profiles to the top level, without duplicates."""
     profiles = value.get("profiles")
     if not isinstance(profiles, list) or not isinstance(value.get("extenders") or [], list):
         return
@@ -90,9 +90,9 @@ def _hoist(misplaced: list[Any], value: dict[str, Any], report: Report, path: Pa
 
 
 def adopt_strategy(profile: Profile, report: Report, path: Path) -> Profile:
-    """Make a removed plugin that scored by resources NodeResourcesFit's scoringStrategy.
+    """Turn a removed plugin that scored by resources into NodeResourcesFit's scoringStrategy.
 
-    A strategy that NodeResourcesFit is given itself takes precedence.
+    A strategy in NodeResourcesFit's own arguments takes precedence.
     """
     enabled = (*profile.plugins.score.enabled, *profile.plugins.multi_point.enabled)
     scorer = next((ref.name for ref in enabled if ref.name in _STRATEGIES), None)

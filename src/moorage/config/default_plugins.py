@@ -86,7 +86,7 @@ ENABLED: Final = (
     PluginRef("DefaultBinder"),
     PluginRef("NodeDeclaredFeatures"),
 )
-"""The plugins of a profile that says nothing, in order, with their weights."""
+"""The plugins of a profile that names none, in order, with their weights."""
 
 PLUGINS: Final = Plugins(multi_point=PluginSet(enabled=ENABLED))
 SCHEDULER_NAME: Final = "default-scheduler"

@@ -33,14 +33,14 @@ def format_path(path: Path) -> str:
 
 
 def parse_path(written: str) -> Path:
-    """Read a path as `text` writes it."""
+    """Parse a path that `format_path` wrote."""
     return tuple(
         int(inner) if inner.isdecimal() else inner or name for inner, name in _STEP.findall(written)
     )
 
 
 class SourceMap:
-    """Leads from paths in the decoded value to paths and lines of the document."""
+    """Maps paths in the decoded value to paths and lines of the document."""
 
     def __init__(self, lines: dict[Path, int] | None = None) -> None:
         self._lines = lines or {}
@@ -48,15 +48,15 @@ class SourceMap:
         self._kept: dict[Path, list[int]] = {}
 
     def move(self, origin: Path, target: Path) -> None:
-        """Note that what stood at `origin` now stands at `target`."""
+        """Note that the value at `origin` has moved to `target`."""
         self._moved[target] = self.original(origin)
 
     def leave_out(self, path: Path, index: int, length: int) -> None:
-        """Note that the item at `index` of the list at `path`, then `length` long, is gone."""
+        """Note that item `index` was removed from the list at `path`, which had `length` items."""
         del self._kept.setdefault(path, list(range(length)))[index]
 
     def original(self, path: Path) -> Path:
-        """Return the path in the document of what stands at `path` in the decoded value."""
+        """Return the path in the document of the value at `path` in the decoded value."""
         out: Path = ()
         for end, part in enumerate(path, start=1):
             kept = self._kept.get(path[: end - 1])
@@ -66,7 +66,7 @@ class SourceMap:
         return out
 
     def line(self, original: Path) -> int:
-        """Return the line of a path in the document, or of what surrounds it; 0 if unknown."""
+        """Return the line of a path in the document, or of its nearest parent; 0 if unknown."""
         for end in range(len(original), -1, -1):
             if original[:end] in self._lines:
                 return self._lines[original[:end]]
@@ -74,7 +74,7 @@ class SourceMap:
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong, or was changed: what, and where."""
+    """One error, or one change: its place and its message."""
 
     place: str
     message: str
@@ -90,7 +90,7 @@ class Problem(NamedTuple):
 
 
 class ConfigError(ValueError):
-    """A document that cannot be used, with everything that is wrong in it."""
+    """A document that cannot be used, with all its problems."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
@@ -109,7 +109,7 @@ class Report:
         self._blamed: set[Path] = set()
 
     def problem(self, path: Path, message: str) -> None:
-        """Record a problem once, unless what surrounds it was already found to be wrong."""
+        """Record a problem once, unless one was recorded for a parent of its path."""
         original = self.places.original(path)
         placed = self._placed(original, message)
         is_inside = any(original[:end] in self._blamed for end in range(len(original)))
@@ -118,15 +118,15 @@ class Report:
             self.problems.append(placed)
 
     def blames(self, path: Path) -> bool:
-        """Say whether a problem was recorded at this very place."""
+        """Whether a problem was recorded at exactly this path."""
         return self.places.original(path) in self._blamed
 
     def warn(self, path: Path, message: str) -> None:
-        """Record something the user should know but that stops nothing."""
+        """Record a warning."""
         self.warnings.append(str(self._placed(self.places.original(path), message)))
 
     def raise_problems(self) -> None:
-        """Raise what was found, if anything."""
+        """Raise ConfigError if there are problems."""
         if self.problems:
             raise ConfigError(self.problems)
 
@@ -136,29 +136,29 @@ class Report:
 
 
 def invalid(value: Any, detail: str) -> str:
-    """Word a value that may not be what it is."""
+    """The message for an invalid value."""
     return f"Invalid value: {_shown(value)}: {detail}"
 
 
 def required(detail: str = "") -> str:
-    """Word a value that must be there."""
+    """The message for a missing value."""
     return f"Required value: {detail}" if detail else "Required value"
 
 
 def duplicate(value: Any) -> str:
-    """Word a value that is there twice."""
+    """The message for a duplicate value."""
     return f"Duplicate value: {_shown(value)}"
 
 
 def unsupported(value: Any, supported: Iterable[str]) -> str:
-    """Word a value that is not one of those supported."""
+    """The message for an unsupported value."""
     return f"Unsupported value: {_shown(value)}: supported values: " + ", ".join(
         f'"{choice}"' for choice in supported
     )
 
 
 def forbidden(detail: str) -> str:
-    """Word a value that must not be there."""
+    """The message for a forbidden value."""
     return f"Forbidden: {detail}"
 
 
@@ -169,7 +169,7 @@ def _shown(value: Any) -> str:
 
 
 class InputError(Exception):
-    """Input at fault: one message per problem, each naming file, document and path."""
+    """Invalid input: one message per problem, each naming file, document and path."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)

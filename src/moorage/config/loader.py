@@ -1,16 +1,16 @@
 """Loads a KubeSchedulerConfiguration: from a document to a completed, checked configuration.
 
-1. find the configuration in the text, inside a ConfigMap too    documents
-2. bring it to v1                                               conversion
-3. decode it                                                    decoding
-4. fill in defaults                                             completing
-5. for each profile: call plugins by their own names, screen    renaming, screening,
-   them, merge them with the defaults, complete and check       merging, configuring
-   their arguments
-6. check the whole                                              checking
-7. write out what runs at each extension point                  resolving
+1. find the configuration in the text, inside a ConfigMap too   yaml_documents
+2. convert it to v1                                             conversion
+3. decode it                                                    strict_decoder
+4. fill in defaults                                             config_defaults
+5. for each profile: call plugins by their own names, check     plugin_catalogue,
+   them, merge them with the defaults, complete and check       plugin_validator,
+   their arguments                                              default_plugins, plugin_config
+6. check the whole                                              validation
+7. write out what runs at each extension point                  resolved_profile
 
-Every step reports all it finds; only at the end are problems raised.
+Every step reports all problems it finds; they are raised only at the end.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ from moorage.config.types import API_VERSION, KIND, Profile, SchedulerConfigurat
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A completed configuration, and what its author should know about it."""
+    """A completed configuration, with its warnings."""
 
     configuration: SchedulerConfiguration
     warnings: tuple[str, ...] = ()
@@ -58,10 +58,10 @@ def load(
 ) -> Loaded:
     """Load a KubeSchedulerConfiguration; raise ConfigError with everything that is wrong.
 
-    `known` describes the plugins that may be named beside kube-scheduler's own. Without it any
-    name is accepted. With `unknown_plugins="warn"` a plugin that is not known is left out.
-    `unprepared_plugins` goes before what the MoorageConfiguration says. `source` is what messages
-    call the document.
+    `known` describes the plugins that may be named besides kube-scheduler's own. Without it any
+    name is accepted. With `unknown_plugins="warn"` an unknown plugin is left out.
+    `unprepared_plugins` overrides the MoorageConfiguration. `source` is the document's name in
+    messages.
     """
     found = yaml_documents.find_only_document(document, KIND, source)
     report = Report(source, found.places, found.within)
@@ -90,7 +90,7 @@ def load(
 def _moorage(
     document: str | bytes | Mapping[str, Any], catalogue: PluginCatalogue, report: Report
 ) -> MoorageConfiguration:
-    """What the same text says of Moorage itself."""
+    """The MoorageConfiguration in the same text."""
     try:
         own = moorage_documents.load_moorage_configuration(document, source=report.source)
     except ConfigError as error:
@@ -106,7 +106,7 @@ def _moorage(
 
 
 def default_configuration(known: Mapping[str, PluginInfo] | None = None) -> SchedulerConfiguration:
-    """Return the configuration of a scheduler that is given none."""
+    """Return the configuration that is used if none is given."""
     return load({"apiVersion": API_VERSION, "kind": KIND}, known=known).configuration
 
 
@@ -185,7 +185,7 @@ def _with_points(
 
 
 def _warn_of_null_items(value: dict[str, Any], report: Report) -> None:
-    """An empty dash is taken, as by kube-scheduler, and most likely a slip of the pen."""
+    """Warn of an empty list item, which is accepted as in kube-scheduler, but likely a mistake."""
     for field in ("profiles", "extenders"):
         listed = value.get(field)
         for index, item in enumerate(listed if isinstance(listed, list) else ()):
@@ -194,7 +194,7 @@ def _warn_of_null_items(value: dict[str, Any], report: Report) -> None:
 
 
 def _refuse_empty_names(value: dict[str, Any], report: Report) -> None:
-    """A profile may leave its name out, if it is the only one, but not leave it empty."""
+    """Refuse an empty schedulerName; a single profile may leave the field out."""
     profiles = value.get("profiles")
     for i, profile in enumerate(profiles if isinstance(profiles, list) else []):
         if isinstance(profile, dict) and profile.get("schedulerName") == "":

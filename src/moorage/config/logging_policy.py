@@ -1,7 +1,7 @@
-"""What the log says of pods: `logging` of a MoorageConfiguration, and Policy documents of rules.
+"""What is logged about pods: `logging` of a MoorageConfiguration, and Policy documents of rules.
 
-A rule names verbs, `schedule` and `bind`, and the level their lines have: `None` says nothing but
-errors, `Info` a line for each, `Debug` a trace of each attempt too, whatever `-v` is.
+A rule names verbs, `schedule` and `bind`, and their level, regardless of `-v`: `None` logs errors
+only, `Info` a line for each, `Debug` a trace of each attempt too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class LogLevel(StrEnum):
-    """How much is said."""
+    """How much is logged."""
 
     NONE = "None"
     ERROR = "Error"
@@ -35,7 +35,7 @@ class LogLevel(StrEnum):
 
 
 class LoggingRule(ConfigStruct, frozen=True):
-    """How much is said of what is done to which objects."""
+    """How much is logged about which verbs on which objects."""
 
     level: LogLevel = LogLevel.INFO
     resources: tuple[str, ...] = RESOURCES
@@ -43,7 +43,7 @@ class LoggingRule(ConfigStruct, frozen=True):
 
 
 class LoggingPolicy(ConfigStruct, frozen=True):
-    """A document of rules; of two about one verb the first counts."""
+    """A document of rules; if several are about one verb, the first counts."""
 
     api_version: str = API_VERSION
     kind: str = KIND
@@ -52,10 +52,10 @@ class LoggingPolicy(ConfigStruct, frozen=True):
 
 
 class LoggingSettings(ConfigStruct, frozen=True):
-    """`logging` of a MoorageConfiguration; `verbosity` counts in place of the flag `-v`.
+    """`logging` of a MoorageConfiguration; `verbosity` overrides the flag `-v`.
 
     Attempts that take longer to decide than `trace_longer_than` are traced, and a `trace_share` of
-    all. With `scheduler_latency`, a condition of each pod tells how long it waited to be bound.
+    all attempts. `scheduler_latency`: write a condition to each pod with the time it waited.
     """
 
     verbosity: Verbosity | None = None
@@ -66,7 +66,7 @@ class LoggingSettings(ConfigStruct, frozen=True):
 
 
 def validate_logging(settings: LoggingSettings, report: Report, path: Path) -> None:
-    """Report what is wrong with values that decode well."""
+    """Report invalid values."""
     if settings.trace_longer_than < 0:
         detail = invalid(settings.trace_longer_than, "must not be negative")
         report.problem((*path, "traceLongerThan"), detail)

@@ -1,7 +1,7 @@
 """MoorageConfiguration: settings kube-scheduler does not have.
 
-It stands in the same file as the KubeSchedulerConfiguration, or in the same ConfigMap, so that
-the latter stays one that kube-scheduler reads too.
+It is a separate document in the same file or ConfigMap as the KubeSchedulerConfiguration, so that
+kube-scheduler can still read the latter.
 """
 
 from collections.abc import Container, Mapping
@@ -42,8 +42,8 @@ class GuardSettings(ConfigStruct, frozen=True):
     """How long a plugin may take, and when it is switched off.
 
     `deadline` is for one extension point in one attempt, over all nodes; `bind_deadline` for
-    PreBind and Bind, which may wait. Zero is no limit. After `failure_threshold` failed attempts
-    in a row (zero: never) the plugin is switched off for `cooldown`; then one attempt tries it.
+    PreBind and Bind, which may wait. Zero means no limit. After `failure_threshold` failed attempts
+    in a row (zero for never) the plugin is switched off for `cooldown`; then one attempt tries it.
     """
 
     deadline: Duration = Duration.of_seconds(1)
@@ -55,7 +55,7 @@ class GuardSettings(ConfigStruct, frozen=True):
 
 
 class PluginGuardSettings(ConfigStruct, frozen=True, omit_defaults=True):
-    """What is different for one plugin."""
+    """The settings that differ for one plugin."""
 
     name: str = ""
     deadline: Duration | None = None
@@ -67,12 +67,12 @@ class PluginGuardSettings(ConfigStruct, frozen=True, omit_defaults=True):
 
 
 class PluginGuard(GuardSettings, frozen=True):
-    """The terms of every custom plugin, and those of some."""
+    """The settings for all custom plugins, and those of single plugins."""
 
     plugins: tuple[PluginGuardSettings, ...] = ()
 
     def of(self, names: Container[str]) -> GuardSettings:
-        """The terms of the plugin that goes by these names."""
+        """The settings of the plugin with these names."""
         own = next((terms for terms in self.plugins if terms.name in names), PluginGuardSettings())
         fields = GuardSettings.__struct_fields__
         given = {name: getattr(own, name) for name in fields if getattr(own, name) is not None}
@@ -81,7 +81,7 @@ class PluginGuard(GuardSettings, frozen=True):
 
 DEFAULT_GUARD: Final = PluginGuard()
 NO_LIMITS: Final = PluginGuard(deadline=Duration(0), bind_deadline=Duration(0), failure_threshold=0)
-"""Nothing is timed or switched off, as in tests; answers are still checked."""
+"""No deadlines and no switching off, for tests; answers are still checked."""
 
 _DURATIONS: Final = (("deadline", "deadline"), ("bind_deadline", "bindDeadline"))
 
@@ -116,7 +116,7 @@ KIND: Final = "MoorageConfiguration"
 
 
 class YieldTo(ConfigStruct, frozen=True):
-    """A scheduler that goes first, and how long each of its pods is waited for."""
+    """A scheduler that goes first, and how long to wait for each of its pods."""
 
     scheduler_name: str = ""
     patience: Duration = Duration.of_seconds(2)

@@ -1,8 +1,8 @@
 """Equal blocks of plain YAML are read once: a thousand pods of one workload repeat their spec.
 
-A large mapping is divided at its keys, a large list at its dashes, and what a part of several
-lines says is kept by its text. Parts that are not large are read line by line. Whoever gets the
-value of a document must not change it: equal parts of it are one object.
+A large mapping is divided at its keys, a large list at its dashes. The value of a part of several
+lines is cached by its text. Parts that are not large are read line by line. Callers must not change
+the value of a document: equal parts of it are one object.
 """
 
 import re
@@ -13,9 +13,9 @@ from typing import Any, Final
 from moorage.config.plain_yaml import NOT_PLAIN, PlainReader, Resolve, entry_at
 
 LARGE: Final = 250
-"""Characters from which on a part is divided."""
+"""Parts of at least this many characters are divided."""
 SMALL: Final = 32
-"""Characters up to which what a part says is not kept."""
+"""Values of parts of at most this many characters are not cached."""
 BLOCKS_KEPT: Final = 4096
 _DEEPEST: Final = 20
 _NO_BLOCK: Final = object()
@@ -39,7 +39,7 @@ class BlockReader:
         return self._plain.read(text) if found is _NO_BLOCK else found
 
     def _value(self, text: str, depth: int) -> Any:
-        """What a part of a document says."""
+        """The value of a part of a document."""
         known = self._known.get(text, _NO_BLOCK)
         if known is not _NO_BLOCK:
             self._known.move_to_end(text)
@@ -53,7 +53,7 @@ class BlockReader:
         return found
 
     def _divided(self, text: str, depth: int) -> Any:
-        """A mapping or a list, part by part; _NO_BLOCK where it has to be read line by line."""
+        """A mapping or a list, part by part; _NO_BLOCK if it must be read line by line."""
         first = _FIRST.match(text)
         if first is None or depth > _DEEPEST:
             return _NO_BLOCK

@@ -1,10 +1,10 @@
 """A fast reader of plain manifests: YAML as people and kubectl mostly write it.
 
-Plain are block mappings and lists whose lines each hold `- `s, a `key:` and a value: words, a
-number, quoted text without escapes, `{}` or `[]`; comments; printable ASCII. Everything else
-(anchors, tags, block scalars, flow collections, continued lines, tabs, keys set twice, odd
-indentation) is NOT_PLAIN, and is left to libyaml. What is plain reads the same there, which a
-property test holds, and takes a fraction of the time here.
+A plain document has block mappings and lists whose lines each consist of `- `s, a `key:` and a
+value: words, a number, quoted text without escapes, `{}` or `[]`; comments; printable ASCII.
+Everything else (anchors, tags, block scalars, flow collections, continued lines, tabs, keys set
+twice, odd indentation) is NOT_PLAIN, and is left to libyaml. A property test checks that plain
+documents read the same in libyaml; here they take a fraction of the time.
 """
 
 import re
@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 NOT_PLAIN: Final = object()
-"""The answer for a text that is not plain; it may be right or wrong YAML."""
+"""The answer for a text that is not plain; it may be valid or invalid YAML."""
 
 _LINE: Final = re.compile(
     r"^( *)((?:- +)*)"  # indentation, dashes
@@ -56,7 +56,7 @@ class _Open:
         self.value = value
         self.is_list = is_list
         self.waits = waits
-        """Whether a value is due: for `key`, or for the item whose dash was read."""
+        """Whether a value must follow: for `key`, or for the item whose dash was read."""
         self.key = ""
 
     def put(self, value: Any) -> None:
@@ -68,7 +68,7 @@ class _Open:
 
 
 class PlainReader:
-    """Reads plain documents; `resolve` says what a word is that may be more than text."""
+    """Reads plain documents; `resolve` gives the value of a word that may not be text."""
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
@@ -104,7 +104,7 @@ class PlainReader:
         return root.value[0] if root.value else None
 
     def scalar(self, text: str) -> Any:
-        """What a plain word, or several, says."""
+        """The value of a plain word, or of several."""
         found = self._known.get(text)
         if found is None:
             found = self._known[text] = self._resolved(text.rstrip(" "))
@@ -119,7 +119,7 @@ class PlainReader:
 
 
 def _open_items(stack: list[_Open], column: int, dashes: str) -> bool:
-    """Begin an item for each dash; False where none may stand."""
+    """Begin an item for each dash; False if none is allowed here."""
     return all(
         _open_item(stack, column + place) for place, char in enumerate(dashes) if char == "-"
     )
@@ -138,7 +138,7 @@ def _open_item(stack: list[_Open], column: int) -> bool:
 
 
 def _open_key(stack: list[_Open], column: int, key: str) -> bool:
-    """Begin a key; False where none may stand, or where it is set already."""
+    """Begin a key; False if none is allowed here, or it is set already."""
     while stack[-1].column > column or (stack[-1].column == column and stack[-1].is_list):
         stack.pop()
     if stack[-1].column != column:

@@ -1,7 +1,7 @@
 """The arguments of kube-scheduler's own plugins: their types and their defaults.
 
-A default that stands for several values at once (the resources of a strategy, the points of a
-shape) is filled in by `complete`.
+Defaults of several values at once (the resources of a strategy, the points of a shape) are filled
+in by `complete_args`.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ LIST_DEFAULTING: Final = "List"
 
 
 class ResourceSpec(ConfigStruct, frozen=True):
-    """A resource and what it counts."""
+    """A resource and its weight."""
 
     name: str = ""
     weight: Int64 = 0
@@ -55,7 +55,7 @@ class ScoringStrategy(ConfigStruct, frozen=True):
 class DefaultPreemptionArgs(ConfigStruct, frozen=True):
     """How many candidate nodes a preemption looks at, at least.
 
-    The others are Moorage's own, and not written out unless they are given.
+    The other arguments are Moorage's own, and written out only if they are given.
     """
 
     min_candidate_nodes_percentage: Int32 = 10
@@ -69,7 +69,7 @@ class DefaultPreemptionArgs(ConfigStruct, frozen=True):
 class DynamicResourcesArgs(ConfigStruct, frozen=True):
     """How long to search for devices on a node, and to wait for them; 0s searches without end.
 
-    Feature gates are Moorage's own place for them, and not written out unless they are given.
+    `feature_gates` is Moorage's own, and written out only if it is given.
     """
 
     filter_timeout: Duration = Duration.of_seconds(10)
@@ -85,7 +85,7 @@ class InterPodAffinityArgs(ConfigStruct, frozen=True):
 
 
 class NodeAffinityArgs(ConfigStruct, frozen=True):
-    """Affinity that every pod of the profile has, beside its own."""
+    """Affinity that every pod of the profile has in addition to its own."""
 
     added_affinity: NodeAffinity | None = None
 

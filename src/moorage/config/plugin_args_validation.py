@@ -29,7 +29,7 @@ _ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
 
 
 def validate_plugin_args(args: ConfigStruct, report: Report, path: Path) -> None:
-    """Report what is wrong with the completed arguments of a plugin, which stand at `path`."""
+    """Report problems in the completed arguments of a plugin, which are at `path`."""
     _CHECKS[type(args)](args, report, path)
 
 

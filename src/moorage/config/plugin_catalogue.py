@@ -14,7 +14,7 @@ from moorage.config.types import MULTI_POINT, POINTS, PluginRef, Plugins, Plugin
 
 
 class PluginInfo(msgspec.Struct, frozen=True):
-    """A plugin as configuration sees it. It may be known under several names; `name` is its own.
+    """What a configuration needs to know of a plugin, which may have several names.
 
     `points` are config names (`filter`, `preScore`, ...). `args` is the struct that decodes its
     `pluginConfig` args, None if it takes none. `needs` are the points that go by what another has
@@ -31,7 +31,7 @@ class PluginInfo(msgspec.Struct, frozen=True):
 class PluginCatalogue:
     """The plugins that a configuration may name: kube-scheduler's own, and those described.
 
-    Without descriptions (`known` is None) any name is accepted, as nothing can be said of it.
+    Without descriptions (`known` is None) any name is accepted, because nothing is known of it.
     """
 
     def __init__(self, known: Mapping[str, PluginInfo] | None) -> None:
@@ -41,13 +41,13 @@ class PluginCatalogue:
         self.is_open = known is None
 
     def __contains__(self, name: object) -> bool:
-        """Say whether something is known of the plugin."""
+        """Whether the plugin is known."""
         return name in self._described or name in default_plugins.POINTS_OF
 
     def points(self, name: str) -> frozenset[str] | None:
         """Return the points a plugin implements, None if nothing is known of it.
 
-        One of kube-scheduler's own implements what it implements there, and more if described so.
+        For one of kube-scheduler's own these are its points there, and those described.
         """
         if name not in self:
             return None
@@ -71,7 +71,7 @@ class PluginCatalogue:
         return described.faults if described else ()
 
     def own_name(self, name: str) -> str:
-        """The name that a plugin of several names goes by."""
+        """The own name of a plugin, given any of its names."""
         described = self._described.get(name)
         return described.name if described else name
 

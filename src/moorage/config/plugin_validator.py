@@ -21,10 +21,10 @@ UnknownPlugins = Literal["error", "warn"]
 
 
 class PluginValidator:
-    """What is let through: names in the catalogue, each once per point, where it implements it.
+    """Accepts names in the catalogue, once per point, at points that the plugin implements.
 
-    `converted` tells that the document was of an older version, whose removed plugins are mapped
-    or left out; in v1 they are refused.
+    `converted`: the document was of an older version, in which removed plugins are replaced or left
+    out; in v1 they are refused.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ from moorage.config.yaml_documents import Document
 API_VERSION: Final = "moorage/v1"
 KIND: Final = "ProfileCanary"
 STABLE: Final = "stable"
-"""The version that the profile of the configuration is, while a canary runs beside it."""
+"""The version name of the configured profile while a canary runs beside it."""
 _PREEMPTION: Final = "DefaultPreemption"
 
 
@@ -59,7 +59,7 @@ class ProfileCanary(ConfigStruct, frozen=True):
 
 
 class Canaries(msgspec.Struct, frozen=True):
-    """The canaries of a text, with their profiles completed, and what should be known of them."""
+    """The canaries of a text, with their profiles completed, and warnings."""
 
     found: tuple[ProfileCanary, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ def load_canaries(
 
 
 def check_together(canaries: Sequence[tuple[str, ProfileCanary]]) -> list[Problem]:
-    """What is wrong with canaries that are right by themselves; each comes with its source."""
+    """Conflicts between valid canaries; each is given with its source."""
     found: list[Problem] = []
     seen: set[str] = set()
     for source, canary in canaries:
@@ -163,7 +163,7 @@ def _check(canary: ProfileCanary, report: Report) -> None:
 
 
 def _check_entrance(profile: Profile, stable: Profile, report: Report) -> None:
-    """Pods are let in and ordered before a version is chosen for them."""
+    """Report PreEnqueue and QueueSort plugins that differ: they run before a version is chosen."""
     for point, plural in (("queueSort", "queue_sort"), ("preEnqueue", "pre_enqueue")):
         here = [ref.name for ref in getattr(profile.plugins, plural).enabled]
         there = [ref.name for ref in getattr(stable.plugins, plural).enabled]

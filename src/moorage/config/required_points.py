@@ -1,10 +1,11 @@
 """Plugins that need their own PreFilter or PreScore, and what a profile does that disables it.
 
-In kube-scheduler some plugins filter or score with what they noted in PreFilter or PreScore; where
-that point is disabled and the other is not, every pod of the profile fails. Nobody means that. By
-default a preference without its preparation is left out, with a warning; a Filter is not, since
-without it pods would be placed where they cannot run: there the profile fails as in kube-scheduler.
-`unpreparedPlugins: Fail` in a MoorageConfiguration keeps kube-scheduler's behaviour throughout.
+In kube-scheduler some plugins filter or score with what they noted in PreFilter or PreScore. If
+that point is disabled and the other is not, every pod of the profile fails, which is never
+intended. By default a PreScore or Score without its preparation is left out, with a warning. A
+Filter is not left out, because pods would be placed where they cannot run: there the profile fails
+as in kube-scheduler. `unpreparedPlugins: Fail` in a MoorageConfiguration keeps kube-scheduler's
+behaviour for all.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ Points = Mapping[str, tuple[Enabled, ...]]
 
 
 class UnpreparedPlugins(StrEnum):
-    """What becomes of a Score plugin whose own PreScore or PreFilter is disabled."""
+    """What to do with a Score plugin whose own PreScore or PreFilter is disabled."""
 
     IGNORE = "Ignore"
     FAIL = "Fail"
@@ -42,7 +43,7 @@ def leave_out_unprepared(
     path: Path,
     unprepared: UnpreparedPlugins,
 ) -> dict[str, tuple[Enabled, ...]]:
-    """The points without what lacks its preparation, as far as it may be left out; with warnings.
+    """The points without unprepared plugins, as far as they may be left out; with warnings.
 
     `path` leads to the profile.
     """

@@ -1,14 +1,14 @@
 """A resolved profile: the plugins at each extension point, their order, weights and arguments.
 
-Precedence, as in kube-scheduler: what an extension point says, then what multiPoint says, then the
-defaults, which are themselves enabled through multiPoint. At each point run, in this order:
+Precedence, as in kube-scheduler: the extension point's own settings, then multiPoint's, then the
+defaults, which are themselves enabled through multiPoint. At each point these run, in this order:
 
 1. the plugins the point enables that multiPoint enables too, in the point's order;
 2. the other plugins that multiPoint enables and that implement the point, in multiPoint's order;
 3. the other plugins the point enables, in the point's order.
 
-A plugin that the point disables is left out of what multiPoint brings (so it runs in part 3 if the
-point enables it as well); `*` there leaves out everything multiPoint brings.
+A plugin that the point disables is not taken from multiPoint (so it runs in part 3 if the point
+enables it as well). `*` at a point takes nothing from multiPoint.
 """
 
 from collections.abc import Mapping
@@ -94,7 +94,7 @@ def _order(
 
 
 def _weights(refs: tuple[PluginRef, ...]) -> dict[str, int]:
-    """Return weights by plugin; the first word counts, and no weight is 0."""
+    """Return weights by plugin; the first entry of a plugin counts, and 0 becomes 1."""
     weights: dict[str, int] = {}
     for ref in refs:
         weights.setdefault(ref.name, ref.weight or 1)

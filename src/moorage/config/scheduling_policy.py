@@ -33,7 +33,7 @@ _OPERATORS: Final = ("Equal", "Exists")
 
 
 class PolicySpec(ConfigStruct, frozen=True):
-    """What a policy says: which resources count how much, and what its pods are given."""
+    """The content of a policy: weights of resources, and what its pods are given."""
 
     resource_weights: dict[str, Int32] = msgspec.field(default_factory=dict)
     node_affinity: NodeAffinity | None = None
@@ -75,7 +75,7 @@ def load_policies(
 
 
 def is_known_resource(name: str) -> bool:
-    """Whether a node may offer something by that name; `storage` is ephemeral storage."""
+    """Whether a node may offer a resource of that name; `storage` is ephemeral storage."""
     return name == "storage" or is_counted(name)
 
 

@@ -23,7 +23,7 @@ KUBE_LEASE: Final = "kube-scheduler"
 
 
 def complete_standins(profile: Profile) -> Profile:
-    """Name every Lease: that of default-scheduler is kube-scheduler's, others bear their name."""
+    """Fill in Lease names: kube-scheduler for default-scheduler, else the schedulerName."""
     named = tuple(_named(one) for one in profile.stand_in_for)
     return msgspec.structs.replace(profile, stand_in_for=named)
 
@@ -36,7 +36,7 @@ def _named(one: StandIn) -> StandIn:
 
 
 def validate_standins(configuration: SchedulerConfiguration, report: Report) -> None:
-    """Report what nobody can mean."""
+    """Report contradictory entries."""
     first: dict[str, Path] = {}
     for i, profile in enumerate(configuration.profiles):
         for j, one in enumerate(profile.stand_in_for):

@@ -1,8 +1,8 @@
 """Plain values into typed structs; every field that is unknown or does not fit is reported.
 
-msgspec stops at the first misfit. Here a misfit is reported and left out, and decoding starts
-again, until what is left fits. Before that, fields that the types do not know are reported and
-left out, whatever the structs themselves do about them.
+msgspec stops at the first error. Here the value at fault is reported and left out, and decoding
+starts again, until the rest decodes. Before that, fields that the types do not have are reported
+and left out, even if the structs would ignore them.
 """
 
 import re
@@ -35,7 +35,7 @@ _WORDS: Final = {
 def decode(
     value: Any, wanted: type[T], report: Report, path: Path = (), *, any_acronyms: bool = False
 ) -> T | None:
-    """Decode what fits of `value`, which stands at `path`; None if nothing does.
+    """Decode the valid parts of `value`, which is at `path`; None if there are none.
 
     With `any_acronyms`, a field is found by `enableGPU` and by `enableGpu`.
     """
@@ -110,14 +110,14 @@ class _StrictDecoder:
         return out
 
     def _field(self, key: str, fields: Mapping[str, inspect.Field], given: Collection[str]) -> str:
-        """The name of the field that a key means: `enableGPU` and `enableGpu` are one."""
+        """The name of the field that a key stands for: `enableGPU` and `enableGpu` are one."""
         if key in fields or not self._any_acronyms or not isinstance(key, str):
             return key
         same = (n for n, field in fields.items() if n not in given and _spells(key, field.name))
         return next(same, key)
 
     def _leave_out(self, misfit: str, wanted: type) -> bool:
-        """Report a misfit and leave it out; False if it is the whole value."""
+        """Report the value at fault and leave it out; False if it is the whole value."""
         parts = _MISFIT.fullmatch(misfit)
         assert parts is not None
         message, place = parts.group(1), self._place(parts.group(2) or "$", wanted)
@@ -143,7 +143,7 @@ class _StrictDecoder:
         del container[place[-1]]
 
     def _place(self, steps: str, wanted: type) -> Path:
-        """Read the place msgspec names; where that says `[...]`, find which key it means."""
+        """Parse the place that msgspec names; for `[...]`, find the key that is meant."""
         place: Path = ()
         reduced: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for step in field_errors.parse_path(steps.removeprefix("$")):
@@ -171,7 +171,7 @@ class _StrictDecoder:
         raise AssertionError("each entry of the mapping fits")
 
     def _info_at(self, place: Path) -> inspect.Type:
-        """The type of what stands at a place."""
+        """The type of the value at a place."""
         info, value = _fitting(self._value, self._info), self._value
         for step in place:
             value = value[step]
@@ -186,7 +186,7 @@ class _StrictDecoder:
 
 
 def _spells(key: str, field: str) -> bool:
-    """Whether a key is a field's name in camelCase, with any letters more in capitals."""
+    """Whether a key is a field's name in camelCase, possibly with more capitals."""
     first, *rest = field.split("_")
     plain = first + "".join(word.title() for word in rest)
     return len(key) == len(plain) and all(
@@ -236,7 +236,7 @@ def _takes_null(info: inspect.Type) -> bool:
 
 
 def _worded(message: str) -> str:
-    """Put msgspec's words for types into a user's."""
+    """Replace msgspec's names of types by words for users."""
     words = re.sub(
         r"`([^`]*)`",
         lambda quoted: " or ".join(_WORDS.get(w, w) for w in quoted.group(1).split(" | ")),

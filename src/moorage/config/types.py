@@ -1,7 +1,7 @@
 """KubeSchedulerConfiguration in types: kubescheduler.config.k8s.io/v1, in kube's field order.
 
-The defaults of these structs are the defaults of the settings, but for those that depend on other
-settings: `moorage.config.config_defaults` fills those in.
+The defaults of these structs are the defaults of the settings. Defaults that depend on other
+settings are filled in by `moorage.config.config_defaults`.
 """
 
 from typing import Annotated, Any, Final

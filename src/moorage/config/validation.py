@@ -18,7 +18,7 @@ from moorage.config.types import (
 
 
 def validate_configuration(configuration: SchedulerConfiguration, report: Report) -> None:
-    """Report what is wrong; plugin names and arguments are checked elsewhere."""
+    """Report problems; plugin names and arguments are checked elsewhere."""
     _client_connection(configuration.client_connection, report)
     _leader_election(configuration.leader_election, report)
     if configuration.parallelism <= 0:
@@ -91,7 +91,7 @@ def _profiles(profiles: Sequence[Profile], report: Report) -> None:
 
 
 def _common_queue_sort(profiles: Sequence[Profile], report: Report) -> None:
-    """All profiles feed one queue, so all must sort it alike."""
+    """Report profiles that differ in QueueSort: all of them share one queue."""
     same = profiles[0].plugins.queue_sort
     if len(same.enabled) > 1:
         at = ("profiles", 0, "plugins", "queueSort", "enabled")
@@ -113,7 +113,7 @@ def _args(profile: Profile, plugin: str | None) -> dict[str, Any] | None:
 
 
 def validate_percentage(percentage: int | None, report: Report, path: Path) -> None:
-    """Report a share that is none."""
+    """Report an invalid percentage."""
     if percentage is not None and not 0 <= percentage <= 100:
         detail = invalid(percentage, "not in valid range [0-100]")
         report.problem((*path, "percentageOfNodesToScore"), detail)

@@ -1,7 +1,7 @@
 """YAML and JSON documents: read strictly, with line numbers; found by kind, in ConfigMaps too.
 
-Duplicate keys are refused. Scalars resolve as they do for Kubernetes: a time of day or a date is
-text, `1e3` is a number, and one that no float64 holds (`1e400`) is text.
+Duplicate keys are refused. Scalars resolve as in Kubernetes: a time of day or a date is text, `1e3`
+is a number, and a number beyond float64 (`1e400`) is text.
 """
 
 import itertools
@@ -23,9 +23,9 @@ except ImportError:  # PyYAML without libyaml
 
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-"""The names of files that are read as manifests or configuration end so."""
+"""The suffixes of files that are read as manifests or configuration."""
 _MOST_REPEATS: Final = 100_000
-"""How many values may come from aliases; stops aliases of aliases that multiply."""
+"""The most values that may come from aliases; stops aliases of aliases from multiplying."""
 
 
 _DEEPEST: Final = 200
@@ -36,7 +36,7 @@ TOO_DEEP: Final = f"nested more than {_DEEPEST} levels deep: flatten it"
 
 
 class ParsedYaml(NamedTuple):
-    """One document of a text: its value, and where things stand in it."""
+    """One document of a text: its value, and the lines of its paths."""
 
     value: Any
     lines: dict[Path, int]
@@ -45,7 +45,7 @@ class ParsedYaml(NamedTuple):
 
 
 class _Refusal(Exception):
-    """YAML that is well formed but not taken."""
+    """YAML that is well formed but not accepted."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -79,20 +79,20 @@ _Loader.add_implicit_resolver(
 
 _SEPARATOR: Final = re.compile(r"^---[ ]*\n", re.MULTILINE)
 _NOT_SPLIT: Final = ("\n%", "\n...", "\r", "\ufeff", "\x85", "\u2028", "\u2029")
-"""Directives and ends of documents; line breaks that only YAML knows."""
+"""Directives, ends of documents, and line breaks of YAML: such texts are not split here."""
 
 
 def read_values(text: bytes, *, source: str = "") -> list[Any]:
-    """The values of a text's documents, without their lines: plain ones are read fast.
+    """The values of a text's documents, without line numbers; plain documents are read fast.
 
-    They are not to be changed: equal parts of them may be one object.
+    Callers must not change them: equal parts of them may be one object.
     """
     try:
         written = text.decode("utf-8")
         if not (written.startswith(("%", "...")) or any(each in written for each in _NOT_SPLIT)):
             return _values(written)
     except (UnicodeDecodeError, ConfigError):
-        pass  # said below, with the right line
+        pass  # reported below, with the right line
     return [each.value for each in read_yaml(text, source=source, lines=False)]
 
 
@@ -115,7 +115,7 @@ def _values(text: str) -> list[Any]:
 
 
 def _resolve(word: str) -> Any:
-    """What a plain word is: a number, say, or text; all that is in doubt is left to libyaml."""
+    """The value of a plain word, for example a number; doubtful ones are left to libyaml."""
     patterns = _Loader.yaml_implicit_resolvers.get(word[0], ())
     if word[0].isdigit() and not any(pattern.match(word) for _, pattern in patterns):
         return word
@@ -152,7 +152,7 @@ def read_yaml(
 
 
 def _refuse_abyss(text: str) -> None:
-    """Refuse what libyaml would take for ever to find too deep, or fall into."""
+    """Refuse nesting so deep that libyaml would take for ever, or overflow the stack."""
     if _DASHES.search(text):
         raise _Refusal(TOO_DEEP, 0)
     if text.count("[") + text.count("{") > _ABYSS:
@@ -256,7 +256,7 @@ class _Build:
 
 
 class Document(NamedTuple):
-    """A document of the kind sought, and where things stand in it.
+    """A document of the wanted kind, with the lines of its paths.
 
     `within` names the entry of a ConfigMap that holds it, if one does.
     """

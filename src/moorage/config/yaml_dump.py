@@ -50,7 +50,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _without_nothing(value: Any) -> Any:
-    """Leave out what is null or empty; but not of arguments, where a plugin may mean it."""
+    """Leave out null and empty values, except in arguments, where they may have a meaning."""
     if isinstance(value, dict):
         cleaned = {k: v if k == "args" else _without_nothing(v) for k, v in value.items()}
         return {key: inner for key, inner in cleaned.items() if not _is_nothing(inner)}

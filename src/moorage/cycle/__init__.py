@@ -2,8 +2,8 @@
 
     attempt           the steps in order
     filtering         PreFilter, then Filter over all nodes; who refused whom
-    promised_rows     rows that other pods were promised, with those pods counted
-    extender_calls    extenders filter what plugins left, and add scores
+    promised_rows     rows that other pods are nominated to, filtered with those pods counted
+    extender_calls    extenders filter the nodes that plugins left, and add scores
     scoring           PreScore, Score, NormalizeScore, weights; the best node
     verdict_amounts   numbers beside "Insufficient cpu", for logs and traces
     profile           which plugins run at which point, with which weights
@@ -11,6 +11,6 @@
 
 Law of the package: pure and synchronous. An attempt is one call with no `await` in it, so it needs
 no lock and no snapshot: nothing changes under it. Time, randomness and clients are handed in. It
-knows no plugin, only the points that plugins implement, and in `promised_rows` the names of those
-that read nothing of a node but its object and its sums.
+knows the extension points, not the plugins. The one exception is `promised_rows`, which names the
+Filter plugins that read only a node's object, its sums or its host ports.
 """

@@ -30,11 +30,11 @@ from moorage.framework.verdicts import Code, Nominated, NoNodesError, Rejection
 MIN_FEASIBLE = 100
 MIN_PERCENTAGE = 5
 RUNNERS_UP = 2
-"""How many nodes are told beside the chosen one."""
+"""How many next best nodes a `Decision` reports beside the chosen one."""
 RUNNERS_UP_SECONDS = 0.05
-"""How long ago they must have been told of last: at full speed not every attempt pays for it."""
+"""Least time between two attempts that report runners-up: at full speed most attempts skip it."""
 BEST_TOLD = 3
-"""How many of the best nodes a detailed timer hears of."""
+"""How many of the best nodes are reported to a detailed timer."""
 
 
 def num_feasible_nodes_to_find(percentage: int, nodes: int) -> int:
@@ -48,7 +48,10 @@ def num_feasible_nodes_to_find(percentage: int, nodes: int) -> int:
 def sample_feasible(
     profile: Profile, cycle: Cycle, feasible: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Of the feasible rows, those that kube's walk would have reached."""
+    """bool (row): the feasible rows that kube's walk over the nodes would have reached.
+
+    Advances `profile.next_start`, where the next walk begins.
+    """
     percentage = profile.percentage_of_nodes_to_score
     order = np.asarray(cycle.cache.node_order(), dtype=np.intp)
     if percentage is None or len(order) == 0:
@@ -64,7 +67,7 @@ def sample_feasible(
 
 
 Parts = tuple[tuple[str, int], ...]
-"""Points by plugin."""
+"""(plugin, weighted score) pairs."""
 
 
 class Decision(NamedTuple):
@@ -76,9 +79,9 @@ class Decision(NamedTuple):
     evaluated: int
     scoring: Scoring | None = None
     parts: Parts = ()
-    """What each plugin gave the node, weighted."""
+    """Each plugin's weighted score for the node."""
     runners_up: tuple[tuple[str, Parts], ...] = ()
-    """The next best nodes, and the same of them; not of every attempt."""
+    """The next best nodes with their `parts`. Empty in most attempts (`RUNNERS_UP_SECONDS`)."""
 
 
 class Unschedulable(NamedTuple):
@@ -135,7 +138,7 @@ def _nominated_row(cycle: Cycle, outcome: Filtering) -> int | None:
 
 
 def _passes_extenders(cycle: Cycle, row: int) -> bool:
-    """Whether a nominated row passes; where an extender fails over it, all rows are looked at."""
+    """Whether a nominated row passes. False if an extender fails: then all nodes are filtered."""
     alone = np.zeros(cycle.table.rows, dtype=bool)
     alone[row] = True
     try:
@@ -147,7 +150,7 @@ def _passes_extenders(cycle: Cycle, row: int) -> bool:
 def _choose(
     profile: Profile, cycle: Cycle, outcome: Filtering, found: int, keep_scores: bool
 ) -> Decision | None:
-    """The best of the feasible nodes; None where extenders leave none of them."""
+    """The best of the feasible nodes; None if extenders leave none of them."""
     table, feasible = cycle.table, outcome.feasible
     if profile.percentage_of_nodes_to_score is not None:
         feasible = sample_feasible(profile, cycle, feasible)
@@ -184,20 +187,22 @@ def _runners_up(
 
 
 def tell_verdicts(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
-    """Tell the timer who refused the nodes that were not chosen from; whatever fails is left out:
-    the decision stands."""
+    """Report to the timer which plugins refused the infeasible nodes.
+
+    Errors are suppressed: the decision has been made, and a report must not undo it.
+    """
     with contextlib.suppress(Exception):
         cycle.timer.verdicts(folded(filtering.diagnose(profile, cycle, outcome)))
 
 
 def folded(diagnosis: Diagnosis) -> list[tuple[str, str, int]]:
-    """Each plugin's reasons and how many nodes they stand for, the most first."""
+    """(plugin, reason, number of nodes) of each refusal, the most frequent first."""
     found = [(why.plugin, why.message, count) for why, count in diagnosis.counts()]
     return sorted(found, key=lambda each: -each[2])
 
 
 def best_scores(scored: Scoring) -> list[tuple[str, int, dict[str, int]]]:
-    """The best nodes, and what each plugin thought of them."""
+    """The best nodes, each with its total and each plugin's weighted score."""
     positions = np.argsort(-scored.totals, kind="stable")[:BEST_TOLD].tolist()
     return [
         (scored.nodes.node(position).name, scored.total(position), scored.of(position))
@@ -206,7 +211,7 @@ def best_scores(scored: Scoring) -> list[tuple[str, int, dict[str, int]]]:
 
 
 def _is_final(answer: Nominated | Rejection) -> bool:
-    """Whether no other PostFilter plugin is asked: there is a node, or nothing can be done."""
+    """Whether the answer ends PostFilter: it names a node, or says that nothing can be done."""
     if isinstance(answer, Nominated):
         return bool(answer.node)
     return answer.code is Code.UNRESOLVABLE
@@ -215,7 +220,10 @@ def _is_final(answer: Nominated | Rejection) -> bool:
 def post_filter(
     profile: Profile, cycle: Cycle, diagnosis: Diagnosis, outcome: Filtering
 ) -> Nominated | None:
-    """Ask PostFilter plugins for room; their words end the diagnosis."""
+    """Ask PostFilter plugins to make room; their messages end the diagnosis.
+
+    The nomination of the last plugin that made one, or of the first whose answer is final.
+    """
     cycle.refuses = filtering.RowFilters(cycle, outcome.active)
     said: list[str] = []
     nominated: Nominated | None = None

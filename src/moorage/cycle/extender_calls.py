@@ -2,8 +2,8 @@
 
 1. Extenders filter one after the other, each among the nodes the one before it left; one that
    fails ends the attempt, unless it may be ignored.
-2. Nodes they refuse are explained in their words; those they drop without a word are not
-   explained, and no eviction helps there.
+2. A node that an extender refuses is reported with the extender's reason. A node that it drops
+   without a reason is reported with none, as unresolvable: no eviction helps there.
 3. All are asked for scores at once; one that fails adds nothing.
 """
 
@@ -24,7 +24,7 @@ DROPPED = Rejection(Code.UNRESOLVABLE, (), EXTENDER)
 
 
 def filter_by_extenders(cycle: Cycle, feasible: Mask, diagnosis: Diagnosis) -> Mask:
-    """bool (row): of the feasible rows, those that every extender lets pass."""
+    """bool (row): the feasible rows that every interested extender lets pass."""
     left, said = np.flatnonzero(feasible).tolist(), dict[int, Rejection]()
     for extender in cycle.extenders:
         if not left:
@@ -52,7 +52,7 @@ def _put_down(diagnosis: Diagnosis, said: dict[int, Rejection]) -> None:
 def _ask(
     cycle: Cycle, extender: Extender, rows: list[int], said: dict[int, Rejection]
 ) -> list[int]:
-    """The rows one extender leaves; what it says of others is put down."""
+    """The rows that one extender leaves; its reasons for refusing others are added to `said`."""
     nodes = _nodes(cycle.table, rows)
     try:
         answer = extender.filter(cycle.pod, nodes)
@@ -77,7 +77,7 @@ def _nodes(table: NodeTable, rows: list[int]) -> list[Node]:
 
 
 def _rows(answered: Sequence[str], asked: list[str], rows: list[int]) -> list[int]:
-    """The rows of the names that were answered; KeyError where one was not asked about."""
+    """The rows of the answered names; KeyError if a name was not among those asked about."""
     if answered == asked:
         return rows
     row_of = dict(zip(asked, rows, strict=True))
@@ -96,7 +96,7 @@ def _refusals(table: NodeTable, answer: ExtenderFilterResult) -> Iterable[tuple[
 
 
 def add_extender_scores(cycle: Cycle, scored: Scoring, keep: bool) -> None:
-    """Add what extenders give to the nodes' scores."""
+    """Add the extenders' scores to the nodes' totals."""
     nodes = _nodes(cycle.table, scored.nodes.index.tolist())
     for name, scores in cycle.extenders.prioritize(cycle.pod, nodes):
         given = [scores.get(node.metadata.name, 0) for node in nodes]

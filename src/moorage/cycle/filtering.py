@@ -1,13 +1,13 @@
 """Which nodes can take the pod: PreFilter once, then Filter over all rows.
 
 1. PreFilter plugins run in order. They may refuse the pod outright, narrow the search to named
-   nodes, or bow out of Filter.
-2. Vector rules write a code per row; a row is feasible where every code is zero. Codes of rules
-   that sign are kept between attempts.
-3. Scalar rules are asked about rows still standing.
-4. Rows that other pods were promised are looked at once more, with those pods counted.
-5. Only if someone wants to know (nothing was feasible, or an explanation is asked for) are the
-   codes turned into "the first plugin in configured order that refused this row".
+   nodes, or skip their own Filter.
+2. Vector plugins write a code per row; a row is feasible if every code is zero. The codes of
+   plugins that implement `sign` are kept between attempts.
+3. Scalar plugins are asked about the rows that are still feasible.
+4. Rows to which other pods are nominated are filtered once more, with those pods counted.
+5. Codes are turned into "the first plugin in configured order that refused this row" only on
+   demand: when no row is feasible, or when an explanation is asked for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -66,7 +66,11 @@ def run(profile: Profile, cycle: Cycle) -> Filtering:
 
 
 def pre_filter(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
-    """Run PreFilter plugins; leaves in `outcome` who filters and where."""
+    """Run the PreFilter plugins.
+
+    `outcome` receives the Filter plugins still to run, the nodes that the search is narrowed to,
+    and the refusal if the pod was refused outright.
+    """
     skipped: set[str] = set()
     refused: Rejection | None = None
     plan = profile.plan(cycle.incoming)
@@ -116,7 +120,7 @@ def _narrow(outcome: Filtering, name: str, answer: NodeNames) -> bool:
 
 
 def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
-    """bool (row): the node is there and nobody refuses it."""
+    """bool (row): the node exists and no plugin refuses it."""
     feasible = searched_rows(cycle, outcome)
     row = _only_row(cycle, outcome)
     if row is None:
@@ -129,7 +133,7 @@ def feasible_rows(profile: Profile, cycle: Cycle, outcome: Filtering) -> Mask:
 
 
 def _only_row(cycle: Cycle, outcome: Filtering) -> int | None:
-    """The row that is left to look at, where it is one: a DaemonSet's pod names its node."""
+    """The row to search if there is only one, as for a DaemonSet's pod, which names its node."""
     if outcome.narrowed is None or len(outcome.narrowed) != 1:
         return None
     (name,) = outcome.narrowed
@@ -139,7 +143,7 @@ def _only_row(cycle: Cycle, outcome: Filtering) -> int | None:
 def _strike_out_refused(
     profile: Profile, cycle: Cycle, active: list[FilterEntry], feasible: Mask
 ) -> None:
-    """Strike out the rows that some rule refuses."""
+    """Clear, in place, the rows that are resting or that some plugin refuses."""
     if cycle.cache.resting:
         feasible[_resting_rows(cycle)] = False
     vector = [entry for entry in active if entry.vector or entry.unprepared]
@@ -166,7 +170,7 @@ def _strike_out_refused(
 def _leave_to_nominated_pods(
     profile: Profile, cycle: Cycle, active: list[FilterEntry], feasible: Mask
 ) -> None:
-    """Strike the rows out that would not do with the promised pods counted."""
+    """Clear, in place, the rows that are refused once the nominated pods are counted."""
     for _, refused, _ in _crowded_refusals(profile, cycle, active, feasible):
         feasible[refused] = False
 
@@ -174,10 +178,12 @@ def _leave_to_nominated_pods(
 def _crowded_refusals(
     profile: Profile, cycle: Cycle, active: list[FilterEntry], among: Mask
 ) -> Iterator[tuple[Callable[[int], Rejection], Rows, NDArray[np.int32]]]:
-    """Rows refused once the pods are counted that were promised them, by the first to do so.
+    """Rows refused with the pods nominated to them counted: decoder, rows, codes per refusal.
 
-    As far as rules read sums and ports only, many rows are looked at at once; the rest is tried row
-    by row.
+    1. Plugins run in configured order while they read only the node, its sums or its ports: each
+       is asked about all remaining rows at once. A row belongs to the first plugin that refuses it.
+    2. From the first plugin that reads more, the remaining rows are tried one by one, each in a
+       trial with the nominated pods placed.
     """
     others = promised_rows.promised_to_others(cycle)
     if others is None:
@@ -229,7 +235,7 @@ def _unprepared(entry: FilterEntry) -> PluginError:
 
 
 def searched_rows(cycle: Cycle, outcome: Filtering) -> Mask:
-    """bool (row): the nodes that PreFilter plugins have left to look at."""
+    """bool (row): the nodes that PreFilter plugins leave to be filtered."""
     table = cycle.table
     if outcome.narrowed is None:
         return table.alive[: table.rows].copy()
@@ -242,7 +248,7 @@ def searched_rows(cycle: Cycle, outcome: Filtering) -> Mask:
 
 
 def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int32] | None:
-    """int32 (row): what a vector rule writes for every row; None where it refuses none."""
+    """int32 (row): the codes that a vector plugin writes; None if it refuses no row."""
     table, plugin, rule = cycle.table, entry.plugin, entry.rule
     try:
         if entry.foresees and plugin.admits_all(cycle, cycle.pod):
@@ -259,7 +265,7 @@ def codes(profile: Profile, cycle: Cycle, entry: FilterEntry) -> NDArray[np.int3
 
 
 def refused_by(profile: Profile, cycle: Cycle, entry: FilterEntry) -> Mask:
-    """bool (row): the nodes that one plugin refuses, whatever the others say of them."""
+    """bool (row): the nodes that one plugin refuses, regardless of the other plugins."""
     if entry.unprepared:
         raise _unprepared(entry)
     table = cycle.table
@@ -275,7 +281,10 @@ def refused_by(profile: Profile, cycle: Cycle, entry: FilterEntry) -> Mask:
 
 
 def refusal(cycle: Cycle, active: Iterable[FilterEntry], row: int) -> Rejection | None:
-    """The first plugin in configured order that refuses one row, as things stand now."""
+    """The refusal of one row by the first plugin in configured order; None if it is feasible.
+
+    The table is read as it is now, inside a trial too.
+    """
     if cycle.cache.resting and row in _resting_rows(cycle):
         return COOLING_DOWN
     nodes = Nodes.one(cycle.table, row)
@@ -322,7 +331,7 @@ def _decoder(cycle: Cycle, entry: FilterEntry) -> Callable[[int], Rejection]:
 
 
 def _resting_rows(cycle: Cycle) -> list[int]:
-    """Rows of nodes that are left alone for now."""
+    """Rows of the nodes in cooldown (`cache.resting`)."""
     rows = (cycle.table.row_of.get(name) for name in cycle.cache.resting)
     return [row for row in rows if row is not None]
 
@@ -340,14 +349,14 @@ def nominated_pods(cycle: Cycle, row: int) -> list[PodInfo]:
 def refusal_with_nominated_pods(
     cycle: Cycle, active: Iterable[FilterEntry], row: int
 ) -> Rejection | None:
-    """kube's two passes: with the promised pods counted, and then without them."""
+    """The refusal of a row in kube's two passes: with the nominated pods counted, then without."""
     return _refusal_when_crowded(cycle, active, row) or refusal(cycle, active, row)
 
 
 def _refusal_when_crowded(
     cycle: Cycle, active: Iterable[FilterEntry], row: int
 ) -> Rejection | None:
-    """The first pass; None where nobody was promised the row."""
+    """The first of the two passes; None also if no other pod is nominated to the row."""
     others = nominated_pods(cycle, row)
     if not others:
         return None
@@ -359,7 +368,7 @@ def _refusal_when_crowded(
 
 
 class RowFilters:
-    """Who refuses a row as things stand now; `filters` are the plugins asked, in order."""
+    """Filters one row as the table stands now; `filters` are the plugins asked, in order."""
 
     __slots__ = ("_active", "_cycle", "filters")
 
@@ -373,7 +382,7 @@ class RowFilters:
 
 
 def diagnose(profile: Profile, cycle: Cycle, outcome: Filtering) -> Diagnosis:
-    """Who refused which row first, in configured order."""
+    """Record for each infeasible row the first plugin, in configured order, that refused it."""
     diagnosis = outcome.diagnosis
     if diagnosis.pre_filter is not None:
         return diagnosis
@@ -409,7 +418,7 @@ def refuse_row(diagnosis: Diagnosis, row: int, rejection: Rejection) -> None:
 
 
 def narrowed_out(outcome: Filtering) -> Rejection:
-    """Why a node is not looked at that PreFilter plugins have left out."""
+    """The refusal of a node that PreFilter plugins excluded from the search."""
     names = " ".join(sorted(outcome.narrowing_plugins))
     return unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]").by(NARROWED_OUT)
 
@@ -424,7 +433,7 @@ def _refuse_narrowed_out(cycle: Cycle, outcome: Filtering) -> None:
 
 
 def _refuse_by_nominated_pods(profile: Profile, cycle: Cycle, outcome: Filtering) -> None:
-    """Rows are refused for what the promised pods leave of them, before what they are now."""
+    """Record the refusals with nominated pods counted; they come before those without."""
     diagnosis, table = outcome.diagnosis, cycle.table
     if not len(cycle.cache.nominations):
         return

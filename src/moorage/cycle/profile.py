@@ -25,10 +25,11 @@ POINT_DISABLED: Final = "its {} is disabled, and without it there is nothing to 
 
 
 class FilterEntry(NamedTuple):
-    """One Filter plugin in its configured place; `rule` where its codes may be kept.
+    """One Filter plugin in its configured place.
 
-    An `unprepared` one needs a point that the profile disables. One that `foresees` may
-    tell in advance that it refuses nobody.
+    `rule` is set if its codes may be kept between attempts. `unprepared`: the plugin needs another
+    point that the profile disables. `foresees`: the plugin implements `admits_all`, so it may say
+    in advance that it refuses no node.
     """
 
     name: str
@@ -40,11 +41,12 @@ class FilterEntry(NamedTuple):
 
 
 class ScoreEntry(NamedTuple):
-    """One Score plugin with its weight; `rule` where its scores may be kept, `plain_rule` where
-    they are scores as they are, too.
+    """One Score plugin with its weight.
 
-    `normalizes` and `checked` tell whether it normalises, and whether its scores are to be checked.
-    `levels` remembers what a score that all nodes share comes to; None where that may change.
+    `rule` is set if its scores may be kept between attempts; `plain_rule` if, besides, they need
+    neither normalisation nor a range check. `normalizes`: it implements `normalize`. `checked`: its
+    scores must be checked against the range. `levels` maps a raw score that all nodes share to the
+    weighted score after normalisation; None if that may change between attempts.
     """
 
     name: str
@@ -59,7 +61,7 @@ class ScoreEntry(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The plugins that have a say about pods with the same features."""
+    """The plugins that are concerned with pods of the same features."""
 
     pre_filter: list[tuple[str, points.PreFilter]]
     filter: list[FilterEntry]
@@ -83,16 +85,16 @@ class Profile:
         self.resolved = resolved
         self.scheduler_name = resolved.scheduler_name
         self.version = version
-        """Which of several versions this is, if it is not the stable one."""
+        """The name of this version of the profile; empty for the stable one."""
         self.percentage_of_nodes_to_score = percentage
         self.plugins = dict(plugins)
         self.columns = ColumnCache()
         self.shared: dict[str, Any] = {}
         self.handles: dict[str, Handle] = {}
-        """What plugins see of the scheduler that runs this profile, by their name."""
+        """Plugin name -> what that plugin may see of the scheduler that runs this profile."""
         self.next_start = 0
         self.runners_up_told = -math.inf
-        """When the nodes beside a chosen one were last told of."""
+        """When an attempt last reported runners-up."""
         self.guards = guards
         at = resolved.points
 
@@ -122,7 +124,7 @@ class Profile:
             for name, plugin in listed("score", points.Score)
         ]
         self.unscorable = self._find_unscorable()
-        """The first plugin that cannot score, and the point it lacks; None where all can."""
+        """The first plugin that cannot score, and the point it lacks; None if all can score."""
         self.reserve = listed("reserve", points.Reserve)
         self.permit = listed("permit", points.Permit)
         self.pre_bind = listed("preBind", points.PreBind)
@@ -132,13 +134,13 @@ class Profile:
         self._plans: dict[int, Plan] = {}
 
     def without_post_filter(self) -> Self:
-        """The same, with everything it has computed, but a pod that does not fit makes no room."""
+        """A variant without PostFilter, so without preemption; it shares all computed state."""
         variant = copy.copy(self)
         variant.post_filter = []
         return variant
 
     def named(self, scheduler_name: str) -> Self:
-        """The same, with everything it has computed, for the pods of another schedulerName."""
+        """A variant for the pods of another schedulerName; it shares all computed state."""
         variant = copy.copy(self)
         variant.scheduler_name, variant.version = scheduler_name, ""
         return variant
@@ -155,7 +157,7 @@ class Profile:
         return None
 
     def plan(self, pod: PodInfo) -> Plan:
-        """Who has a say about a pod; the same for all pods with the same features."""
+        """The plugins to run for a pod; pods with the same features share one plan."""
         features = pod.cls.features
         if pod.pod.spec.node_name:
             features |= Feature.NODE_NAME
@@ -180,7 +182,7 @@ class Profile:
 
 
 def _lacking(resolved: ResolvedProfile, name: str, plugin: Plugin, point: str) -> str | None:
-    """The point that a plugin needs at another one, where the profile does not enable it."""
+    """The point that a plugin needs in order to run at `point`, if the profile disables it."""
     needed = plugin.needs.get(point)
     if needed is None or any(ref.name == name for ref in resolved.points.get(needed, ())):
         return None
@@ -188,7 +190,7 @@ def _lacking(resolved: ResolvedProfile, name: str, plugin: Plugin, point: str) -
 
 
 def _listens(plugin: points.PreFilter) -> bool:
-    """Whether a plugin brings state up to date when a trial adds or removes pods."""
+    """Whether a plugin updates its cycle state when a trial adds or removes pods."""
     own, base = type(plugin), points.PreFilter
     return own.add_pod is not base.add_pod or own.remove_pod is not base.remove_pod
 
@@ -225,9 +227,9 @@ def build(
     guards: PluginGuards = NO_GUARDS,
     version: str = "",
 ) -> Profile:
-    """A profile from its configuration: every named plugin made from its arguments.
+    """A profile from its configuration: each known plugin it names, made from its arguments.
 
-    Each is made of the class that `guards` give in its place.
+    `guards.wrap` decides which class is instantiated in place of the plugin's own.
     """
     names = {ref.name for refs in resolved.points.values() for ref in refs}
     plugins = {

@@ -1,15 +1,15 @@
 """What a profile hands over to the one that replaces it, or that runs beside it.
 
-1. A profile in which nothing differs is the one before: its columns and counters stay.
-2. Otherwise columns and counters begin anew. Of what plugins keep in `shared` stays what they say
-   is `carried`, where the plugin is of the same class; and plugins take over what they hold.
+1. If nothing differs, the old profile stays in use, with its columns and counters.
+2. Otherwise columns and counters begin anew. A plugin of the same class as before inherits from its
+   predecessor, and keeps those entries of `shared` that it declares as `carried`.
 """
 
 from moorage.cycle.profile import Profile
 
 
 def replace_profile(before: Profile | None, after: Profile) -> Profile:
-    """The profile to go on with in place of `before`."""
+    """The profile to use from now on: `before` if nothing differs, else `after`."""
     if before is None:
         return after
     if is_same_profile(before, after):
@@ -30,7 +30,7 @@ def is_same_profile(one: Profile, other: Profile) -> bool:
 
 
 def hand_over_state(one: Profile, other: Profile) -> None:
-    """Give another profile what was booked and measured; from then on they share it."""
+    """Let another profile's plugins inherit; both profiles share the `carried` state afterwards."""
     for name, plugin in other.plugins.items():
         before = one.plugins.get(name)
         if before is None or before.origin() is not plugin.origin():

@@ -1,8 +1,8 @@
-"""Rows that other pods were promised: what filters say with those pods counted.
+"""Rows that other pods are nominated to, filtered with those pods counted.
 
-NodeResourcesFit reads a node's usage from the view it is handed, NodePorts the ports in use. Handed
-a view with other sums or ports in it, the rule itself says what it would say if pods had come or
-gone, for many rows at once and without a trial; nothing of the rule is written twice.
+NodeResourcesFit reads a node's usage, and NodePorts the host ports in use, from the view that is
+passed in. Given a view with other sums or ports, the plugin itself answers as if pods had come or
+gone. That covers many rows at once and needs no trial, and no rule is written twice.
 """
 
 from collections import defaultdict
@@ -26,21 +26,21 @@ Amounts = NDArray[np.int64]
 Rows = NDArray[np.intp]
 Codes = NDArray[np.int32]
 Asked = tuple[tuple[tuple[int, int], ...], tuple[HostPort, ...]]
-"""Resources, and host ports."""
+"""What a pod asks for: (resource index, amount) pairs, and host ports."""
 
 KEY: Final = "promised rows"
-"""Where a cycle keeps what was promised to others."""
+"""Key in `Cycle.state` of what other pods were promised."""
 
 
 class Usage(NamedTuple):
-    """A number of pods and what they ask for.  `pods` (row), `requested` (resource, row)."""
+    """Numbers of pods and sums of their requests.  `pods` (row), `requested` (resource, row)."""
 
     pods: Amounts
     requested: Amounts
 
     @classmethod
     def none(cls, table: NodeTable) -> "Usage":
-        """Nothing on every row."""
+        """No usage on any row."""
         height, capacity = table.requested.shape
         rows = np.zeros(capacity, dtype=np.int64)
         return cls(rows, np.zeros((height, capacity), dtype=np.int64))
@@ -77,14 +77,14 @@ _READS_PORTS = "NodePorts"
 
 
 class Promised(NamedTuple):
-    """What pods were promised, by row."""
+    """The usage and the host ports of nominated pods, by row."""
 
     usage: Usage
     ports: PortIndex
 
 
 class Imagined(Nodes):
-    """Some rows with sums other than the table's, and with ports in use besides."""
+    """A view of some rows with other sums than the table's, and with additional ports in use."""
 
     __slots__ = ("_ports", "_usage")
 
@@ -114,25 +114,28 @@ class Imagined(Nodes):
 
 
 def reads_the_node(plugin: Filter) -> bool:
-    """Whether the pods on a node make no difference to the rule."""
+    """Whether the plugin reads only the node: the pods on it make no difference."""
     known = plugin.plugin_name() in _READS_THE_NODE and plugin.depends is Depends.NODE
     return known and is_vector(plugin, "filter_all")
 
 
 def reads_sums(plugin: Filter) -> bool:
-    """Whether of the pods on a node the rule reads their number and their requests only."""
+    """Whether the plugin reads, of the pods on a node, only their number and their requests."""
     known = plugin.plugin_name() == _READS_SUMS and plugin.depends is Depends.USAGE
     return known and is_vector(plugin, "filter_all")
 
 
 def reads_ports(plugin: Filter) -> bool:
-    """Whether of the pods on a node the rule reads their host ports only."""
+    """Whether the plugin reads, of the pods on a node, only their host ports."""
     known = plugin.plugin_name() == _READS_PORTS and plugin.depends is Depends.USAGE
     return known and is_vector(plugin, "filter_all")
 
 
 def promised(cycle: Cycle) -> Usage | None:
-    """What other pods were promised on each row, as far as the pod must yield to them."""
+    """The usage, on each row, of nominated pods that the pod must yield to; None if there are none.
+
+    The pod yields to pods of the same or higher priority that are not yet placed.
+    """
     found = promised_to_others(cycle)
     return None if found is None else found.usage
 
@@ -140,7 +143,8 @@ def promised(cycle: Cycle) -> Usage | None:
 def promised_to_others(cycle: Cycle) -> Promised | None:
     """The same, with their host ports.
 
-    Nobody may write to it: it is kept until pods are nominated, placed or displaced.
+    Callers must not write to it: it is kept in the cycle's state until the nominations or the
+    table change.
     """
     cache, table = cycle.cache, cycle.table
     if not len(cache.nominations):
@@ -155,13 +159,13 @@ def promised_to_others(cycle: Cycle) -> Promised | None:
 
 
 def promised_besides(cache: Cache, priority: int, own: Container[str]) -> Usage | None:
-    """What pods other than `own` were promised, as far as a pod of that priority must yield."""
+    """The usage of nominated pods other than `own` that a pod of that priority must yield to."""
     found = _count(cache.table, _promises(cache, priority, own)) if cache.nominations else None
     return None if found is None else found.usage
 
 
 def _promises(cache: Cache, priority: int, own: Container[str]) -> dict[Asked, list[int]]:
-    """The row of each pod that is to be yielded to, by what it asks for."""
+    """The rows of the nominated pods to yield to, grouped by what the pods ask for."""
     row_of = cache.table.row_of
     found: dict[Asked, list[int]] = defaultdict(list)
     for name, pods in cache.nominations.by_node():
@@ -188,7 +192,10 @@ def _count(table: NodeTable, promises: dict[Asked, list[int]]) -> Promised | Non
 
 
 def codes(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage, others: Usage | None) -> Codes:
-    """What a rule writes for rows in use like this: with the promised pods, then without."""
+    """The codes of a plugin for rows with this usage: with nominated pods, else without.
+
+    `rows` (n,) and `usage` (n) are in the same order; `others` covers the whole table.
+    """
     alone = _ask(cycle, plugin, rows, usage)
     if others is None or reads_the_node(plugin):
         return alone
@@ -197,7 +204,7 @@ def codes(cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage, others: Usage 
 
 
 def crowded_codes(cycle: Cycle, plugin: Filter, rows: Rows, others: Promised) -> Codes:
-    """What a rule writes for rows as they are, with the promised pods besides."""
+    """The codes of a plugin for rows as the table has them, plus the nominated pods."""
     table = cycle.table
     in_use = Usage(table.pod_count[rows], table.requested[:, rows])
     return _ask(cycle, plugin, rows, in_use.plus(others.usage.at(rows)), others.ports)
@@ -206,7 +213,11 @@ def crowded_codes(cycle: Cycle, plugin: Filter, rows: Rows, others: Promised) ->
 def _ask(
     cycle: Cycle, plugin: Filter, rows: Rows, usage: Usage, ports: PortIndex | None = None
 ) -> Codes:
-    """Two rows or more: of a single one a rule may read the table itself, where nothing moved."""
+    """The codes of a plugin for these rows with this usage.
+
+    A single row is passed in twice: for a view of one row a plugin may read the table itself, which
+    does not have this usage.
+    """
     if len(rows) == 1:
         twice = np.zeros(2, dtype=np.intp)
         return _ask(cycle, plugin, rows[twice], usage.at(twice), ports)[:1]

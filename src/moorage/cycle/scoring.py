@@ -32,9 +32,9 @@ Scores = NDArray[np.int64]
 class Scoring:
     """Weighted totals of the feasible rows, and each plugin's part in them.
 
-    `parts` maps a plugin to an array (node) or, where all nodes got the same, to one number.
-    `columns` are scores of all rows with their weights, to be cut to the feasible ones and added
-    up when someone asks for `totals`; `own` are those of the feasible nodes.
+    `parts` maps a plugin to an array (node) or, if all nodes got the same score, to one number.
+    `columns` holds (scores of all rows, weight); `totals` cuts them to the feasible rows and adds
+    them to `own`, the sum (node) over the feasible nodes. `constant` is what every node got.
     """
 
     __slots__ = ("columns", "constant", "nodes", "own", "parts", "said", "said_by_row", "said_here")
@@ -46,13 +46,13 @@ class Scoring:
         self.constant = 0
         self.parts: dict[str, Scores | int] = {}
         self.said: dict[str, int] = {}
-        """Plugins in order, with what each said of all nodes alike; the rest is read when asked."""
+        """Plugin -> weighted score if it is the same on all nodes; else `shares_of` fills it in."""
         self.said_by_row: list[tuple[str, Scores, int]] = []
         self.said_here: list[tuple[str, Scores]] = []
 
     @property
     def totals(self) -> Scores:
-        """What the nodes got, without what all got alike.  int64 (node)"""
+        """The nodes' weighted scores without `constant`.  int64 (node)"""
         for values, weight in self.columns:
             part = values[self.nodes.rows]
             self.add(part if weight == 1 else part * weight)
@@ -79,7 +79,10 @@ class Scoring:
         return int(self.totals[position]) + self.constant
 
     def shares_of(self, position: int) -> tuple[tuple[str, int], ...]:
-        """What each plugin gave one node, weighted; read before anything changes."""
+        """Each plugin's weighted score for one node.
+
+        Call it before the columns change: it reads them, and they are not copies.
+        """
         found = self.said
         if self.said_by_row:
             rows = self.nodes.rows
@@ -91,7 +94,7 @@ class Scoring:
         return tuple(found.items())
 
     def of(self, position: int) -> dict[str, int]:
-        """Each plugin's weighted score for one node."""
+        """Each plugin's weighted score for one node, from the `parts` that were kept."""
         return {
             name: part if isinstance(part, int) else int(part[position])
             for name, part in self.parts.items()
@@ -135,7 +138,7 @@ def run(
 
 
 def _column(profile: Profile, cycle: Cycle, entry: ScoreEntry, rule: Rule) -> Column | None:
-    """The column of a rule that signs this pod."""
+    """The kept column of scores; None if the plugin does not sign this pod."""
     try:
         sign = entry.plugin.sign(cycle)
         if sign is None:
@@ -154,7 +157,7 @@ def _view(cycle: Cycle, feasible: NDArray[np.bool_], found: int | None) -> Nodes
 
 
 def active(profile: Profile, cycle: Cycle, nodes: Nodes) -> list[ScoreEntry]:
-    """Run PreScore plugins; the Score plugins that did not bow out."""
+    """Run the PreScore plugins; the Score plugins that they did not skip."""
     if profile.unscorable is not None:
         name, lacking = profile.unscorable
         raise PluginError(name, "Score", POINT_DISABLED.format(lacking))
@@ -201,9 +204,9 @@ def _weighted(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -
 
 
 def _raw(profile: Profile, cycle: Cycle, entry: ScoreEntry, nodes: Nodes) -> Scores | int:
-    """The scores (node), or one number where the column is uniform.
+    """The raw scores (node), or one number if all rows of a kept column are equal.
 
-    What comes from a kept column is a view of it, never to be written.
+    An array from a kept column may be a view of that column: callers must not write to it.
     """
     if not entry.vector:
         return _scalar(cycle, entry, nodes)
@@ -246,7 +249,7 @@ def _check(cycle: Cycle, entry: ScoreEntry, scores: Scores) -> None:
 
 
 def _likely_cause(cycle: Cycle) -> str:
-    """Requests that overflow scores, as they do kube-scheduler's; empty where there is none."""
+    """A hint that requests overflow 64 bits, as in kube-scheduler; empty if none does."""
     wrong = resource_amounts.uncountable_requests(cycle.pod)
     if not wrong:
         return ""
@@ -261,7 +264,7 @@ def best_positions(scoring: Scoring) -> NDArray[np.intp]:
 
 
 def runners_up(scoring: Scoring, position: int, count: int) -> list[int]:
-    """Positions of the best nodes beside one, the best first."""
+    """Positions of the next best nodes after the one at `position`, the best first."""
     totals, found = scoring.totals.copy(), list[int]()
     for _ in range(min(count, len(totals) - 1)):
         totals[position] = _LOWEST
@@ -271,19 +274,19 @@ def runners_up(scoring: Scoring, position: int, count: int) -> list[int]:
 
 
 class _First:
-    """Dice that always show the first."""
+    """A `Random` that always picks the first."""
 
     def randrange(self, stop: int, /) -> int:
         return 0
 
 
 IN_ORDER: Final = "ties in order"
-"""Where `cycle.state` says that of equal nodes the first is taken."""
+"""Key in `cycle.state`: if present, ties are broken by taking the first node."""
 _FIRST: Final = _First()
 
 
 def tie_breaker(cycle: Cycle) -> Random:
-    """By whom one of several equal nodes is chosen."""
+    """The generator that picks one of several nodes with the highest total."""
     return _FIRST if IN_ORDER in cycle.state else cycle.random
 
 
@@ -300,7 +303,7 @@ def select_host(scoring: Scoring, random: Random) -> tuple[int, int]:
 
 
 def _pick_of_columns(scoring: Scoring, random: Random) -> tuple[int, int]:
-    """The same in two compiled passes, without adding the columns up in memory."""
+    """The same in two compiled passes, without materialising the sum of the columns."""
     assert compiled is not None
     own = () if scoring.own is None else ((scoring.own, 1),)
     columns = (*scoring.columns, *own)

@@ -8,7 +8,7 @@ from moorage.framework.cycle import Cycle
 
 INSUFFICIENT: Final = "Insufficient "
 Verdict = tuple[str, str, int]
-"""A plugin, its reason, and how many nodes it stands for."""
+"""(plugin, reason, number of nodes)."""
 
 
 def with_amounts(cycle: Cycle, refusals: Sequence[Verdict]) -> list[Verdict]:

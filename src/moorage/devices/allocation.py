@@ -52,9 +52,9 @@ def _result(pick: Pick, share_id: Callable[[], str]) -> DeviceRequestAllocationR
 def _configurations(
     claim: ResourceClaim, chosen: list[Wanted]
 ) -> Iterable[DeviceAllocationConfiguration]:
-    """Configurations of classes, once each, then those of the claim that concern what was taken.
+    """Configurations of classes, once each, then those of the claim for the chosen requests.
 
-    One that concerns every request names none.
+    A configuration that applies to every request names none.
     """
     by_class: dict[str, list[Wanted]] = {}
     for wanted in chosen:
@@ -82,7 +82,7 @@ def _unless_all(names: tuple[str, ...], chosen: list[Wanted]) -> tuple[str, ...]
 
 
 def _node_selector(picks: list[Pick], node: str) -> NodeSelector | None:
-    """From where the devices are reached: one node, those that all selectors choose, or all."""
+    """The nodes that reach all devices: one node, those that all selectors match, or all."""
     fields: list[NodeSelectorRequirement] = []
     labels: list[NodeSelectorRequirement] = []
     for pick in picks:

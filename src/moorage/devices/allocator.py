@@ -3,9 +3,9 @@
 1. Claims, their requests and the devices of a request are taken one after the other.
 2. For each device wanted, the candidates are tried in order: not in use, selected, with enough
    capacity and counters left, without a taint that is not tolerated, meeting the constraints.
-3. A candidate that works out is taken, and the next device is looked for; within one request only
-   behind it. Where that leads nowhere, it is put back and the next candidate is tried.
-4. Of alternatives the first that leads anywhere is taken.
+3. A candidate that passes is taken, and the next device is searched; within one request only
+   behind it. If the rest of the search fails, the candidate is put back and the next one is tried.
+4. Of alternatives the first with which the search succeeds is taken.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from moorage.devices.requests import (
 )
 
 STEPS_PER_SECOND = 50_000
-"""How many steps of a search a second of `filterTimeout` stands for."""
+"""The number of search steps that count as a second of `filterTimeout`."""
 
 INVALID_POOLS = "invalid resource pools were encountered"
 
@@ -41,7 +41,7 @@ Undo = Callable[[], None]
 NOT_SELECTED: Final = 1
 SELECTED: Final = 2
 FREE_OF_ERRORS: Final = 3
-"""Selected, and of a capacity that cannot be asked for wrongly: constraints may be asked first."""
+"""Selected, and its capacity cannot raise an error: constraints may be checked first."""
 
 
 class InvalidPoolsError(Exception):
@@ -53,7 +53,7 @@ class SearchTimeoutError(Exception):
 
 
 class _TooManyDevicesError(Exception):
-    """What is being tried needs more devices than an allocation holds."""
+    """The present branch of the search needs more devices than an allocation may hold."""
 
 
 class Pick(NamedTuple):
@@ -62,18 +62,18 @@ class Pick(NamedTuple):
     wanted: Wanted
     device: PoolDevice
     consumed: dict[str, Quantity] | None
-    """What it takes of a shared device; None where it takes the whole device."""
+    """What it consumes of a shared device; None if it takes the whole device."""
 
 
 class Found(NamedTuple):
-    """What one claim gets: its devices, and for each request the alternative that was taken."""
+    """What one claim gets: its devices, and the chosen alternative of each request."""
 
     picks: list[Pick]
     chosen: list[Wanted]
 
 
 class Allocator:
-    """Finds devices for claims on one node, as things stand."""
+    """Finds devices for claims on one node, given what is taken now."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Allocator:
         self._available: dict[PoolID, dict[tuple[str, str], int]] = {}
 
     def allocate(self, claims: Sequence[ResourceClaim]) -> list[Found] | None:
-        """What each claim gets; None where there is nothing that meets all of them."""
+        """What each claim gets; None if the claims cannot all be met."""
         self._claims = claims
         reader = RequestReader(self._class_of, self._pools, self._is_selectable)
         for claim in claims:
@@ -126,7 +126,7 @@ class Allocator:
         return self._request(claim, 0)
 
     def _request(self, claim: int, request: int) -> bool:
-        """Find devices for a request, and for all that come after it."""
+        """Find devices for a request, and for all requests after it."""
         self._count_step()
         if request >= len(self._wanted[claim]):
             try:
@@ -151,7 +151,7 @@ class Allocator:
         return False
 
     def _device(self, claim: int, request: int, choice: int, number: int, start: int) -> bool:
-        """Find the device of a request with this number, looking from a candidate on."""
+        """Find the device number `number` of a request, beginning with candidate `start`."""
         self._count_step()
         wanted = self._wanted[claim][request][choice]
         if wanted.is_all and not wanted.all_devices:
@@ -193,7 +193,7 @@ class Allocator:
     def _go_on(
         self, undo: Undo, claim: int, request: int, choice: int, number: int, start: int
     ) -> bool:
-        """Look for what is still missing; put the last device back where that fails."""
+        """Continue the search; put the last device back if it fails."""
         found = False
         try:
             found = self._device(claim, request, choice, number + 1, start)
@@ -203,7 +203,7 @@ class Allocator:
         return found
 
     def _look_at(self, claim: int, wanted: Wanted, candidate: Candidate) -> int:
-        """What is known of a candidate from now on, whatever is taken of it."""
+        """Classify a candidate; the result does not depend on what is taken, so it is kept."""
         if not self._is_selectable(wanted, candidate, self._claims[claim].key):
             return NOT_SELECTED
         device = candidate.device
@@ -233,7 +233,7 @@ class Allocator:
             raise AllocationError(f"{where}: {doing} for device {device.id}: {error}") from None
 
     def _take(self, claim: int, wanted: Wanted, candidate: Candidate, must: bool) -> Undo | None:
-        """Take a device if it is free and meets the constraints; the way to put it back."""
+        """Take a device if it is free and meets the constraints; a function that puts it back."""
         device, pool = candidate
         is_shared = device.is_shared
         if not (wanted.admin_access and is_shared) and self._is_taken(claim, wanted, device):
@@ -332,7 +332,7 @@ class Allocator:
             consumed[counter_set, name] = consumed.get((counter_set, name), 0) + sign * amount
 
     def _left(self, pool: Pool) -> dict[tuple[str, str], int]:
-        """What allocated devices have left of a pool's counters."""
+        """What allocated devices leave of a pool's counters."""
         found = self._available.get(pool.id)
         if found is None:
             found = self._available[pool.id] = {
@@ -355,7 +355,7 @@ class Allocator:
 
 
 def _nothing() -> None:
-    """Put back what was never taken."""
+    """Undo nothing."""
 
 
 _NOTHING_TO_UNDO: Undo = _nothing
@@ -377,7 +377,7 @@ def _constraints(claim: ResourceClaim, features: Features) -> list[Constraint]:
 def taint_prevents(
     taints: tuple[DeviceTaint, ...], tolerations: tuple[DeviceToleration, ...]
 ) -> bool:
-    """Whether a taint is not tolerated that keeps a device from being allocated."""
+    """Whether an untolerated taint keeps a device from being allocated."""
     return any(
         taint.effect in ("NoSchedule", "NoExecute")
         and not any(tolerates(toleration, taint) for toleration in tolerations)

@@ -1,6 +1,6 @@
 """How much of a device's capacities a request consumes, and whether that much is left.
 
-Amounts are in billionths. Where a policy has steps, the arithmetic is in whole units, as it is in
+Amounts are in billionths. If a policy has steps, the arithmetic is in whole units, as in
 kube-scheduler unless fractional ranges are enabled.
 """
 
@@ -20,7 +20,7 @@ NEGATIVE: Final = "capacity value is negative"
 
 
 class CapacityError(Exception):
-    """A request that makes no sense for a device: no other device is tried."""
+    """A request that is invalid for a device: no other device is tried."""
 
 
 def fits(
@@ -55,7 +55,7 @@ def consumed_capacity(device: PoolDevice, requests: Mapping[str, str]) -> dict[s
 
 
 def consumed(capacity: DeviceCapacity, requested: str | None) -> Quantity:
-    """What a request takes: what it asks for, rounded as the policy says; else the default."""
+    """What a request consumes: its amount, rounded by the policy; without one, the default."""
     policy = capacity.request_policy
     if requested is None:
         default = policy.default if policy is not None else None

@@ -1,8 +1,11 @@
 """Claims as they are known, assumed, or about to be allocated.
 
-A claim is known from the watch. What an API call has made of it is assumed until the watch has
-caught up. Between Reserve and the end of PreBind its allocation is in flight: counted, and not yet
-written; pods of one group may share it. A device is taken as long as any of the three says so.
+1. A claim is known from the watch.
+2. The answer of an API call is assumed until the watch has caught up.
+3. Between Reserve and the end of PreBind an allocation is in flight: counted, but not written yet.
+   Pods of one group may share it.
+
+A device is taken as long as any of the three says so.
 """
 
 from collections.abc import Iterator
@@ -12,7 +15,7 @@ from moorage.devices.inventory import Inventory
 from moorage.devices.ledger import Ledger
 
 SHARED_IN_GROUP = "devices/shared in group"
-"""Where `cycle.state` has the uids of claims whose allocation is in flight for other pods of the
+"""Key in `cycle.state` of the uids of claims whose allocation is in flight for other pods of the
 group that is being placed: its pods may share it."""
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 
@@ -27,10 +30,10 @@ class ClaimTracker:
         self._assumed: dict[str, ResourceClaim] = {}
         self._in_flight: dict[str, AllocationResult] = {}
         self._sharers: dict[str, int] = {}
-        """How many pods have an allocation in flight, by the uid of the claim."""
+        """Claim uid -> number of pods that share its allocation in flight."""
         self._held: dict[str, AllocationResult] = {}
         self._extended: dict[str, str] = {}
-        """Keys of claims made for extended resources, by the uid of their pod."""
+        """Pod uid -> key of the claim made for its extended resources."""
 
     def get(self, key: str) -> ResourceClaim | None:
         """The claim as it will be once the watch has caught up."""
@@ -45,7 +48,7 @@ class ClaimTracker:
         return None if key is None else self.get(key)
 
     def put(self, claim: ResourceClaim) -> None:
-        """Believe what the watch says, unless more is known already."""
+        """Take over a claim from the watch, unless a newer version is assumed."""
         key = claim.key
         old = self._known.get(key)
         self._known[key] = claim
@@ -67,9 +70,9 @@ class ClaimTracker:
         self._count(claim.uid)
 
     def assume(self, claim: ResourceClaim, *, is_new: bool = False) -> None:
-        """Believe what an API call has answered, if the watch does not know better.
+        """Assume a claim from the answer of an API call, unless the watch has a newer version.
 
-        A claim that was only just made is not known to the watch."""
+        `is_new`: the claim was just created, so the watch may not know it yet."""
         known = self._known.get(claim.key)
         if known is None:
             if not is_new:
@@ -80,7 +83,7 @@ class ClaimTracker:
         self._count(claim.uid, claim.key)
 
     def assumed(self) -> list[ResourceClaim]:
-        """Claims of which more is believed than the watch has shown."""
+        """Claims with a newer version than the watch has shown."""
         return list(self._assumed.values())
 
     def pending_allocation(self, uid: str) -> AllocationResult | None:
@@ -94,14 +97,14 @@ class ClaimTracker:
         self._count(claim.uid, claim.key)
 
     def share_allocation(self, uid: str) -> None:
-        """One more pod goes by an allocation that is in flight."""
+        """Count one more pod that shares an allocation in flight."""
         self._sharers[uid] = self.sharers(uid) + 1
 
     def sharers(self, uid: str) -> int:
         return self._sharers.get(uid, 0)
 
     def leave_allocation(self, uid: str, key: str) -> None:
-        """A pod gives up an allocation; with the last of those that share it, it ends."""
+        """A pod gives up an allocation in flight; it ends with the last pod that shares it."""
         left = self.sharers(uid) - 1
         if left > 0:
             self._sharers[uid] = left
@@ -109,7 +112,7 @@ class ClaimTracker:
             self.end_allocation(uid, key)
 
     def end_allocation(self, uid: str, key: str) -> None:
-        """It was written, or will not be: from now on only what is known or assumed counts."""
+        """End an allocation in flight: it was written, or will not be."""
         self._sharers.pop(uid, None)
         if self._in_flight.pop(uid, None) is not None:
             self._count(uid, key)

@@ -1,4 +1,4 @@
-"""Device classes, and the extended resources they stand for."""
+"""Device classes, and the extended resources they back."""
 
 import datetime
 from typing import Final
@@ -10,7 +10,7 @@ _NEVER: Final = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
 
 class Classes:
-    """Every class by name and by extended resource; of several for one resource, the newest."""
+    """Every class by name and by extended resource; if several back one, the newest counts."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -32,7 +32,7 @@ class Classes:
         self._changed()
 
     def of_resource(self, resource: str) -> DeviceClass | None:
-        """The class whose devices an extended resource stands for."""
+        """The class that backs an extended resource; None if none does."""
         if self._by_resource is None:
             self._by_resource = self._resources()
         return self._by_resource.get(resource)
@@ -50,5 +50,5 @@ class Classes:
 
 
 def _age(cls: DeviceClass) -> tuple[datetime.datetime, tuple[int, ...]]:
-    """The last of these prevails: the newest, and of equally old ones the first by name."""
+    """A sort key whose greatest prevails: the newest class, and of equal age the first by name."""
     return cls.metadata.creation_timestamp or _NEVER, tuple(-ord(letter) for letter in cls.name)

@@ -1,7 +1,7 @@
-"""Which devices may be given out together that draw on the same counters.
+"""Which devices that share counters may be allocated together.
 
-A device may declare groups for each counter set that it draws on. Devices go together on a counter
-set if there is a group that all of them declare, or if none of them declares any.
+A device may declare groups for each counter set that it consumes. Devices are compatible on a
+counter set if all of them declare a common group, or if none of them declares any.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Restore = Callable[[], None]
 
 
 class Common(NamedTuple):
-    """What the devices on a counter set have declared: no groups at all, or these in common."""
+    """What the devices on a counter set declare: no groups at all, or these in common."""
 
     is_ungrouped: bool
     groups: Groups
@@ -37,14 +37,14 @@ def _added(known: Common | None, groups: Groups) -> Common:
 
 
 class CompatibilityGroups:
-    """The devices of one search on each counter set, with those that were given out before."""
+    """The devices on each counter set: those of one search, and those allocated before."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._common: dict[PoolID, dict[str, Common]] = {}
 
     def take(self, device: PoolDevice, pool: Pool) -> Restore | None:
-        """Count a device in, if it goes with all others; the way to take it out again."""
+        """Add a device if it is compatible with all others; a function that removes it again."""
         common = self._of_pool(pool)
         before = [(name, common.get(name)) for name, _ in device.groups]
 

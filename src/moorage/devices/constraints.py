@@ -1,7 +1,7 @@
 """What the devices of a claim must have in common, or must not.
 
-Attributes that are lists are compared only where that is asked for: then an attribute stands for
-the set of its values, and a single value for a set of one.
+Attributes that are lists are compared only if that feature is on: then an attribute is the set of
+its values, and a single value is a set of one.
 """
 
 from abc import ABC, abstractmethod
@@ -24,25 +24,25 @@ class Constraint(ABC):
         self._requests = frozenset(requests)
 
     def applies(self, names: tuple[str, ...]) -> bool:
-        """Whether a request is meant, by its own name or by that of its parent."""
+        """Whether it applies to a request, given its own name and that of its parent."""
         return not self._requests or not self._requests.isdisjoint(names)
 
     @property
     @abstractmethod
     def is_begun(self) -> bool:
-        """Whether a device was added, so that not every one may be."""
+        """Whether a device was added, which limits what else may be."""
 
     @abstractmethod
     def add(self, device: PoolDevice) -> bool:
-        """Take a device in, if it may be."""
+        """Add a device if it meets the constraint; whether it does."""
 
     @abstractmethod
     def would_add(self, device: PoolDevice) -> bool:
-        """Whether a device may be added, as things stand."""
+        """Whether a device could be added now."""
 
     @abstractmethod
     def remove(self) -> None:
-        """Take the last device out again."""
+        """Remove the last device."""
 
 
 class ValueConstraint(Constraint):
@@ -74,7 +74,7 @@ class ValueConstraint(Constraint):
 
     @abstractmethod
     def admits(self, value: Value | None) -> bool:
-        """Whether a device with this value may be taken in."""
+        """Whether a device with this value may be added."""
 
 
 class MatchAttribute(ValueConstraint):
@@ -121,7 +121,7 @@ class ListConstraint(Constraint):
 
     @abstractmethod
     def kept(self, values: Values) -> Values | None:
-        """What is to be remembered of a device; nothing where it may not be taken in."""
+        """The values to remember of a device; None if it may not be added."""
 
     def remove(self) -> None:
         self.sets.pop()
@@ -157,13 +157,13 @@ def make_constraint(given: DeviceConstraint, lists: bool = False) -> Constraint 
 
 
 def attribute_of(device: PoolDevice, name: str) -> tuple[Value | None] | None:
-    """The scalar value of an attribute by its full name; None where the device has none such."""
+    """The scalar value of an attribute by its full name; None if the device has none."""
     found = _attribute(device, name)
     return None if found is None else (found.scalar,)
 
 
 def values_of(device: PoolDevice, name: str) -> Values:
-    """The values of an attribute by its full name; none where the device has none such."""
+    """The values of an attribute by its full name; empty if the device has none."""
     values = device.values.get(name)
     if values is None:
         found = _attribute(device, name)

@@ -1,7 +1,7 @@
-"""The devices of a cluster, kept up to date from the objects that are believed.
+"""The devices of a cluster, kept up to date from the cached objects.
 
-It is made when a pod first needs devices, and lives as long as the node table: all profiles see the
-same devices taken.
+It is made when a pod first needs devices, and lives as long as the node table: all profiles share
+it, so that they see the same devices taken.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ KEY: Final = "devices"
 
 
 class DeviceCache:
-    """Slices, classes, and what claims hold of them."""
+    """Slices, classes, and the devices that claims hold."""
 
     def __init__(
         self, cache: Cache, claims: Callable[[Inventory], ClaimTracker] = ClaimTracker
@@ -30,15 +30,15 @@ class DeviceCache:
         self.claims = claims(self.inventory)
         self.pools = PoolIndex(self.inventory)
         self.columns: dict[Any, Any] = {}
-        """What plugins have found for pods that ask for the same, under their own keys."""
+        """Results that plugins keep for pods with equal claims, by their own keys."""
         self.verdicts: dict[Any, Any] = {}
         """What they have found for all who ask for the same under other names."""
         self.totals: dict[str, Any] = {}
         """How many devices each node reaches, by the name of the class."""
         self.errands: list[Errand] = []
-        """What is to be written outside of attempts."""
+        """Writes to make outside of attempts."""
         self.unlisted: frozenset[str] = frozenset()
-        """Resources of which not everything is known yet: until then nothing may be allocated."""
+        """Resources that are not fully listed yet; while there are any, nothing is allocated."""
         follow: tuple[tuple[type, Callable[[Any], None], Callable[[Any], None]], ...] = (
             (DeviceTaintRule, self.inventory.put_rule, self.inventory.remove_rule),
             (ResourceSlice, self.inventory.put_slice, self.inventory.remove_slice),
@@ -50,7 +50,7 @@ class DeviceCache:
 
 
 def device_cache(cache: Cache) -> DeviceCache:
-    """The devices of the cluster that a cache believes in."""
+    """The devices of a cache's cluster; made on first use."""
     found: DeviceCache | None = cache.table.derived.get(KEY)
     if found is None:
         found = cache.table.derived[KEY] = DeviceCache(cache)
@@ -58,7 +58,7 @@ def device_cache(cache: Cache) -> DeviceCache:
 
 
 def backing_class(cache: Cache, resource: str) -> DeviceClass | None:
-    """The class whose devices an extended resource stands for; None, at once, without classes."""
+    """The class that backs an extended resource; None if none does."""
     if not cache.objects.version(DeviceClass):
         return None
     return device_cache(cache).classes.of_resource(resource)

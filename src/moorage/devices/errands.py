@@ -1,7 +1,7 @@
-"""Errands: writes about ResourceClaims that are to be made outside of an attempt.
+"""Errands: writes of ResourceClaims that are made outside of an attempt.
 
-PostFilter and Unreserve decide at once and cannot wait for an API server: they leave an errand, and
-whoever runs the scheduler carries it out.
+PostFilter and Unreserve are synchronous and cannot wait for an API server. They leave an errand,
+and the scheduler carries it out.
 """
 
 import enum
@@ -11,20 +11,20 @@ from moorage.api.resource_claims import ResourceClaim
 
 
 class ErrandKind(enum.Enum):
-    """What is to be done about a claim."""
+    """What to do with a claim."""
 
     DEALLOCATE = "deallocate"
-    """Nobody uses it: take its devices back."""
+    """No pod uses it: remove its allocation."""
     DELETE = "delete"
-    """It was made for extended resources, and is not needed any more."""
+    """It was made for extended resources, and is no longer needed."""
     UNRESERVE = "unreserve"
-    """A pod that was to use it does not."""
+    """A pod that was to use it will not: remove its reservation."""
     SETTLE = "settle"
-    """It is not known whether an allocation was written: find out, then free what was booked."""
+    """It is unknown whether an allocation was written: find out, then free what was booked."""
 
 
 class Errand(NamedTuple):
-    """One thing to be done about a claim, for a pod where it is about one."""
+    """One thing to do with a claim; `pod_uid` if it is about a pod."""
 
     kind: ErrandKind
     claim: ResourceClaim

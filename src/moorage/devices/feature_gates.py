@@ -1,14 +1,14 @@
-"""Features that are off unless their gates are opened, by kube-scheduler's names of the gates."""
+"""Features that are off unless their gates are opened, by kube-scheduler's gate names."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 
 class Features(NamedTuple):
-    """What is done beside what kube-scheduler does by default."""
+    """Features beyond those that kube-scheduler has on by default."""
 
     compatibility_groups: bool = False
-    """Devices that share counters are given out together only where their groups meet."""
+    """Devices that share counters are allocated together only if they have a common group."""
     list_attributes: bool = False
     """Constraints compare attributes that are lists."""
     workload_claims: bool = False
@@ -26,5 +26,5 @@ DEFAULT: Final = Features()
 
 
 def features_of(gates: Mapping[str, bool]) -> Features:
-    """The features whose gates are open; gates of other features are nobody's here."""
+    """The features whose gates are open; gates of other features are ignored."""
     return Features(**{GATES[gate]: is_open for gate, is_open in gates.items() if gate in GATES})

@@ -1,6 +1,6 @@
 """The devices that drivers offer: slices, with the taints that rules put on their devices.
 
-`changed` names the nodes whose devices are no longer what they were; None stands for all nodes.
+`changed` is a log of the names of nodes whose devices have changed; None stands for all nodes.
 """
 
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ def nano(text: str) -> int:
 
 
 class PoolDevice:
-    """One device of a slice, with what the search asks of it at hand."""
+    """One device of a slice, with everything the search reads of it precomputed."""
 
     __slots__ = (
         "capacity",
@@ -87,17 +87,17 @@ class PoolDevice:
             (each.counter_set, frozenset(each.compatibility_groups))
             for each in device.consumes_counters
         )
-        """What it declares for each counter set that it draws on."""
+        """(counter set, compatibility groups) of each counter set that it consumes."""
         self.values: dict[str, frozenset[tuple[str, Any]]] = {}
-        """Attributes as constraints compare lists, once one has asked."""
+        """Attribute values for constraints on lists; filled on first use."""
         self.variables: dict[str, Any] | None = None
-        """What expressions read, once one was asked about it."""
+        """The variables of CEL expressions; set on first use."""
 
 
 class SliceEntry:
-    """A slice, its devices, and what selectors say of them.
+    """A slice, its devices, and the results of selectors for them.
 
-    `verdicts` has, for each list of selectors, one byte per device.
+    `verdicts` maps a list of selectors to one byte per device.
     """
 
     __slots__ = ("devices", "errors", "name", "node_name", "pool_id", "slice", "verdicts")
@@ -160,12 +160,12 @@ class Inventory:
         self._rules_changed()
 
     def nodes_of(self, pool: PoolID) -> set[str] | None:
-        """The nodes that reach a pool; None where that is not told by its slices' nodeName."""
+        """The nodes that reach a pool; None if not all its slices have a nodeName."""
         names = {entry.node_name for entry in self.by_pool.get(pool, {}).values()}
         return None if "" in names else names
 
     def pool_changed(self, pool: PoolID) -> None:
-        """What is taken of a pool has changed."""
+        """Log that the taken devices of a pool have changed."""
         names = self.nodes_of(pool)
         for name in (None,) if names is None else names:
             self.changed.append(name)
@@ -185,7 +185,7 @@ class Inventory:
             del self.shared[name]
 
     def _note(self, entry: SliceEntry) -> None:
-        """A slice came or goes: whoever reaches its pool is to look again."""
+        """Log, for the nodes that reach its pool, that a slice was added or is removed."""
         names = self.nodes_of(entry.pool_id)
         if names is not None and len(names) == 1:
             node = entry.node_name

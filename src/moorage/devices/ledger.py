@@ -10,7 +10,7 @@ K = TypeVar("K")
 
 
 class Ledger:
-    """What all allocations together hold; devices for admin access are not held by anybody."""
+    """What all allocations together hold; devices for admin access are not counted."""
 
     def __init__(self) -> None:
         self.dedicated: Counter[DeviceID] = Counter()
@@ -18,7 +18,7 @@ class Ledger:
         self.capacity: dict[DeviceID, dict[str, int]] = {}
 
     def take(self, allocation: AllocationResult) -> set[PoolID]:
-        """Count an allocation; the pools it has devices of."""
+        """Count an allocation; the pools of its devices."""
         return self._change(allocation, 1)
 
     def release(self, allocation: AllocationResult) -> set[PoolID]:

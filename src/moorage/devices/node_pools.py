@@ -1,7 +1,7 @@
 """The pools that a node reaches: complete, incomplete or invalid.
 
-Slices of a pool's newest generation count. A pool whose slices are not all there is incomplete, one
-that contradicts itself is invalid; nothing is allocated from either.
+Only slices of a pool's newest generation count. A pool with missing slices is incomplete; one with
+contradictory slices is invalid. Nothing is allocated from either.
 """
 
 from collections.abc import Hashable, Iterable
@@ -15,7 +15,7 @@ from moorage.devices.inventory import Inventory, PoolDevice, PoolID, SliceEntry,
 
 
 class PoolsError(Exception):
-    """Slices that nobody can make sense of."""
+    """Slices that cannot be interpreted."""
 
 
 class Pool:
@@ -27,7 +27,7 @@ class Pool:
         self.id = id_
         self.incomplete = False
         self.invalid = ""
-        """What is wrong with it."""
+        """Why it is invalid; empty if it is valid."""
         self.slices: list[SliceEntry] = []
         self.others: list[SliceEntry] = []
         """Slices of the pool that the node does not reach."""
@@ -64,7 +64,7 @@ class NodePools:
         self._looked_at: dict[Hashable, bytearray] = {}
 
     def looked_at(self, asked: Hashable) -> bytearray:
-        """One byte per candidate, for whoever asks for the same to note what is known of it."""
+        """One byte per candidate, in which searches with equal requests note what is known."""
         found = self._looked_at.get(asked)
         if found is None:
             found = self._looked_at[asked] = bytearray(len(self.candidates))
@@ -93,7 +93,7 @@ class PoolIndex:
 def gather_pools(inventory: Inventory, node: Node, features: Features) -> list[Pool]:
     """Every pool with devices that the node reaches; those that need binding come last.
 
-    A slice with compatibility groups is left out where nobody heeds them: its pool is incomplete.
+    A slice with compatibility groups is left out if that feature is off: its pool is incomplete.
     """
     reached: dict[PoolID, list[SliceEntry]] = {}
     for entry in (*inventory.by_node.get(node.name, {}).values(), *inventory.shared.values()):
@@ -152,7 +152,7 @@ def _add_newest(reached: dict[PoolID, list[SliceEntry]], entry: SliceEntry) -> N
 def _pool(
     inventory: Inventory, id_: PoolID, entries: list[SliceEntry], features: Features
 ) -> Pool | None:
-    """The pool; None where the node only reaches a generation that is being replaced."""
+    """The pool; None if the node reaches only a generation that is being replaced."""
     first = entries[0].slice.spec.pool
     every: list[SliceEntry] = []
     if len(entries) != first.resource_slice_count:

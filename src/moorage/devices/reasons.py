@@ -1,8 +1,8 @@
-"""Why a claim is not met, device by device: which selector, taint or constraint stood in the way.
+"""Why a claim is not met, device by device: which selector, taint or constraint prevents it.
 
-The devices of the whole cluster are counted, not those of one node. Of the steps that a device
-passes (class, selectors, free, taints, capacity) the first that it fails is the one that counts;
-the device that gets furthest is the nearest.
+The devices of the whole cluster are counted, not those of one node. Of the checks of a device
+(class, selectors, free, taints, capacity) the first that fails counts. The device that passes most
+checks is the nearest.
 """
 
 from collections import Counter
@@ -20,11 +20,11 @@ from moorage.devices.requests import Wanted
 MOST_EXPRESSION: Final = 80
 
 Step = tuple[int, str]
-"""How far a device got, and what stopped it; nothing where it would do."""
+"""(number of checks that a device passes, which check fails; empty if none does)."""
 
 
 def unmet_claim(devices: DeviceCache, claim: ResourceClaim) -> Iterator[str]:
-    """One line for each request, or alternative, and one for constraints where they decide."""
+    """One line for each unmet request, or alternative; one for constraints if only they fail."""
     enough = True
     for request in claim.spec.devices.requests:
         lines = [_unmet_request(devices, claim, request, each) for each in _alternatives(request)]
@@ -47,7 +47,7 @@ def _alternatives(request: DeviceRequest) -> list[DeviceSubRequest]:
 def _unmet_request(
     devices: DeviceCache, claim: ResourceClaim, request: DeviceRequest, asked: DeviceSubRequest
 ) -> str | None:
-    """What stops the devices of a request; None where enough of them would do."""
+    """Why too few devices meet a request; None if enough do."""
     parent = request.name if request.first_available else ""
     name = f"{parent}/{asked.name}" if parent else request.name
     number = "all" if asked.allocation_mode == ALL else asked.count

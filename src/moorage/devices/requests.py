@@ -17,7 +17,7 @@ from moorage.devices.capacity import NOTHING, CapacityError
 from moorage.devices.node_pools import Candidate, NodePools
 
 MOST_DEVICES = 32
-"""How many devices one allocation holds at most."""
+"""The most devices in one allocation."""
 
 
 class AllocationError(Exception):
@@ -49,7 +49,7 @@ class Wanted:
         self.name = name
         self.parent = parent
         self.position = 0
-        """Which alternative it is."""
+        """The position among the alternatives of its request."""
         self.names = (parent, f"{parent}/{name}") if parent else (name,)
         self.cls = cls
         self.admin_access = isinstance(request, ExactDeviceRequest) and bool(request.admin_access)
@@ -57,7 +57,7 @@ class Wanted:
         self.selectors = expressions(request.selectors)
         self.capacity = request.capacity.requests if request.capacity is not None else {}
         self.asked = self.class_selectors, self.selectors, bool(self.capacity)
-        """What decides whether a device of a node is selected, and what can be wrong with it."""
+        """A key: requests with equal ones select the same devices, and raise the same errors."""
         self.is_all = request.allocation_mode == ALL
         self.count = request.count
         self.all_devices: list[Candidate] = []
@@ -92,7 +92,7 @@ class RequestReader:
         self._selectable = selectable
 
     def read(self, claim: ResourceClaim) -> list[list[Wanted]]:
-        """For each request its alternatives, of which there is one unless it is a list."""
+        """The alternatives of each request; one, unless it has a list of them."""
         read, least = [], 0
         for request in claim.spec.devices.requests:
             alternatives = self._alternatives(claim, request)
@@ -151,7 +151,7 @@ class RequestReader:
         return wanted
 
     def _find_all(self, where: str, wanted: Wanted, claim: ResourceClaim) -> None:
-        """Determine how many devices "all" are."""
+        """Count the devices that "all" stands for."""
         for pool in self._pools.pools:
             state = "being updated" if pool.incomplete else "invalid"
             if pool.incomplete or pool.invalid:

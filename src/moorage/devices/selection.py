@@ -1,7 +1,7 @@
 """Which devices the selectors of a class or a request choose.
 
-A list of selectors is asked about a device once; the answer is kept with the slice until it
-changes. What cannot be evaluated is kept as well, and raised wherever the search comes across it.
+A list of selectors is evaluated for a device once; the result is kept with the slice until it
+changes. Errors are kept as well, and raised whenever the search reaches the device.
 """
 
 from functools import lru_cache

@@ -18,7 +18,7 @@ class StaleRows:
         self._rows = -1
 
     def missed(self, table: NodeTable) -> Set[int] | None:
-        """The rows since the last call; None where all are to be taken anew."""
+        """The rows that changed since the last call; None if all must be searched anew."""
         devices = self._devices
         nodes = self._nodes.missed(table.node_log)
         changed = self._changed.missed(devices.inventory.changed)

@@ -1,8 +1,8 @@
 """Capacity: how many more pods of a shape fit, where, and what runs out first.
 
-Copies of a pod that do not look at each other fill every node by itself: what is free there divided
-by what one asks for. Others are placed one after the other on a trial of the cache, as the
-scheduler would, until none fits.
+Copies of a pod that do not depend on each other fill each node independently: free resources
+divided by the requests of one. Other copies are placed one after the other on a trial of the
+cache, as the scheduler would place them, until none fits.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ Rows = NDArray[np.bool_]
 
 
 class Capacity(msgspec.Struct, frozen=True):
-    """How many more fit; by zone and by node group; what the nodes lack once they are full."""
+    """How many more pods fit, by zone and by node group, and what full nodes have run out of."""
 
     pod: str
     fits: int
@@ -49,16 +49,16 @@ class Capacity(msgspec.Struct, frozen=True):
     by_zone: dict[str, int]
     by_group: dict[str, int]
     runs_out: dict[str, int]
-    """How many nodes have run out of what; `pods` is the number of pods they may hold."""
+    """The number of nodes that ran out, by resource; `pods` is the limit of pods per node."""
     message: str
-    """What is said of the first pod that does not fit any more; nothing where a limit was hit."""
+    """kube's message for the first pod that does not fit; empty if a limit ended the count."""
     is_limited: bool = False
 
 
 def capacity(
     world: World, raw: dict[str, Any], *, group_by: str = INSTANCE_TYPE, most: int = MOST_PLACED
 ) -> Capacity:
-    """Count how many more of a pod fit, beside everything that is there."""
+    """Count how many more copies of a pod fit, besides everything that is there."""
     pod = _shape(raw)
     with world.cache.trial():
         question = world.question(pod)
@@ -85,12 +85,12 @@ def capacity(
 
 
 def fills_alone(world: World, raw: dict[str, Any]) -> bool:
-    """Whether copies of a pod do not look at each other: then counting them is quick."""
+    """Whether copies of a pod do not depend on each other, so that counting them is quick."""
     return _fills_alone(world.question(_shape(raw)))
 
 
 def _shape(raw: dict[str, Any]) -> Pod:
-    """A pod as another one like it would come: itself it may be there already, and on a node."""
+    """A new pod like this one, without its uid and node: the pod itself may exist already."""
     pod = decode_as(raw, Pod)
     meta = msgspec.structs.replace(pod.metadata, uid="capacity")
     spec = msgspec.structs.replace(pod.spec, node_name="")
@@ -142,7 +142,7 @@ def _by_label(world: World, counts: Counts, key: str) -> dict[str, int]:
 
 
 def _lacking(question: Question, rows: Rows, counts: Counts) -> dict[str, Rows]:
-    """By resource, the rows that took the pod and lack it for one more beside so many copies."""
+    """By resource, the rows that took `counts` copies and lack it for one more."""
     table, found = question.cycle.table, dict[str, Rows]()
     for index, amount in question.cycle.incoming.requests:
         if amount > 0 and index < len(table.free):
@@ -158,7 +158,7 @@ def _number(lacking: dict[str, Rows]) -> Counter[str]:
 
 
 def _message_when_full(question: Question, lacking: dict[str, Rows]) -> str:
-    """kube's message for one more, where what nodes lack is all that has changed."""
+    """kube's message for one more copy, if only the free resources of nodes have changed."""
     diagnosis = filtering.diagnose(question.profile, question.cycle, question.found)
     if diagnosis.pre_filter is not None:
         return diagnosis.message()

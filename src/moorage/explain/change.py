@@ -1,4 +1,4 @@
-"""A change that makes a pod fit: its kind, what it is in words, a patch, and what it costs."""
+"""A change that makes a pod fit: its kind, a summary, a patch, and a cost."""
 
 from typing import Any, Literal
 
@@ -17,12 +17,12 @@ class Objects(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One suggestion, checked by an attempt before it was made.
+    """One suggestion, checked by an attempt before it is given.
 
     `patch` is a JSON patch of the pod, or objects to add or delete. `cost` orders suggestions of
-    all kinds: the part of a request that is given up, 1 for a rule that is dropped, more for what
-    touches others. `minimal` says that nothing smaller of the same kind does; where it is False
-    the search was cut short.
+    all kinds: the fraction of a request that is given up, 1 for a dropped rule, more for a change
+    that affects other objects. `minimal` says that no smaller change of the same kind suffices;
+    False means that the search was cut short.
     """
 
     kind: Kind
@@ -32,5 +32,5 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     cost: float
     minimal: bool
     kinds: tuple[Kind, ...] = ()
-    """The kinds of all its parts, where there are several."""
+    """The kinds of all its parts, if it has several."""
     price_per_hour: float | None = None

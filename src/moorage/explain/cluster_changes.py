@@ -1,4 +1,4 @@
-"""Changes of the cluster that make a pod fit: a node more, pods evicted, another pod's end."""
+"""Changes of the cluster that make a pod fit: one more node, evictions, the end of other pods."""
 
 import itertools
 import math
@@ -18,30 +18,30 @@ from moorage.explain.change import Change, Objects
 from moorage.explain.world import World
 
 PRICE: Final = "moorage/price-per-hour"
-"""The annotation of a node that says what it costs."""
+"""The annotation with a node's price per hour."""
 NEW_NODE: Final = "new-node"
 HOSTNAME: Final = "kubernetes.io/hostname"
 DURATION: Final = "moorage/runs-for"
-"""The annotation of a pod that says for how many seconds it runs."""
+"""The annotation with the seconds that a pod runs."""
 MOST_ROWS: Final = 12
 MOST_TEMPLATES: Final = 24
 MOST_SETS: Final = 2000
-"""How many sets of victims are tried to show that fewer do not help."""
+"""How many sets of victims of one size are tried to prove that fewer victims do not suffice."""
 _AT_ONCE: Final = 500
-"""How many nodes or pods are looked at before a question may be interrupted."""
+"""How many nodes or pods are examined between two calls of `pause`."""
 _FIRST_ENDING: Final = 64
 NODE_COST, EVICT_COST, WAIT_COST = 4.0, 2.0, 1.5
 
 
 class Template(NamedTuple):
-    """A node as it could be added, and what it costs by the hour where that is known."""
+    """A node that could be added, and its price per hour if it is known."""
 
     node: Node
     price: float | None = None
 
 
 def node_change(world: World, pod: Pod, templates: Iterable[Template]) -> Change | None:
-    """One node more, of the cheapest or else the smallest template that takes the pod."""
+    """One more node, of the cheapest template that takes the pod, or else the smallest."""
     for template in by_dearness(templates):
         world.pause()
         node = renamed(template.node)
@@ -54,12 +54,12 @@ def node_change(world: World, pod: Pod, templates: Iterable[Template]) -> Change
 
 
 def by_dearness(templates: Iterable[Template]) -> list[Template]:
-    """The templates that are tried, the cheapest or else the smallest first."""
+    """The templates to try, the cheapest first, or else the smallest."""
     return sorted(templates, key=_dearness)[:MOST_TEMPLATES]
 
 
 def templates_of(world: World, price: Any = None) -> list[Template]:
-    """A template for each kind of node that there is: what it offers, its labels and taints."""
+    """A template for each kind of node: its allocatable resources, labels and taints."""
     found: dict[Any, Node] = {}
     table = world.cache.table
     for number, node in enumerate([each for each in table.nodes if each is not None]):
@@ -80,7 +80,7 @@ def _annotated_price(node: Node) -> float | None:
 
 
 def _dearness(template: Template) -> tuple[float, float, str]:
-    """By price where it is known, then by size: a core counts as much as 4 GiB."""
+    """Sort key: the price, if it is known, then the size; a core counts as much as 4 GiB."""
     offered = node_allocatable(template.node)
     size = offered.get("cpu", 0) / 1000 + offered.get("memory", 0) / 2**32
     price = math.inf if template.price is None else template.price
@@ -88,14 +88,14 @@ def _dearness(template: Template) -> tuple[float, float, str]:
 
 
 def renamed(node: Node, name: str = NEW_NODE) -> Node:
-    """A new node like one that is there."""
+    """A new node like an existing one."""
     labels = {**node.labels, HOSTNAME: name} if HOSTNAME in node.labels else node.labels
     meta = msgspec.structs.replace(node.metadata, name=name, uid="", labels=labels)
     return msgspec.structs.replace(node, metadata=meta)
 
 
 def written_node(node: Node) -> dict[str, Any]:
-    """A node as it is written, as far as scheduling reads it."""
+    """A node as a raw object, with the fields that scheduling reads."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -109,7 +109,7 @@ def written_node(node: Node) -> dict[str, Any]:
 
 
 def added_node(node: Node, template: Template) -> Change:
-    """One node more, as a change."""
+    """One more node, as a change."""
     price = "" if template.price is None else f" ({template.price:g} per hour)"
     return Change(
         kind="node",
@@ -125,7 +125,8 @@ def added_node(node: Node, template: Template) -> Change:
 def evict_change(world: World, pod: Pod) -> Change | None:
     """The fewest and least important pods whose eviction lets the pod in.
 
-    Never one of a higher priority, of a DaemonSet, or one that a disruption budget protects.
+    Pods of higher priority, of DaemonSets, and pods that a disruption budget protects are never
+    chosen.
     """
     tried = (_victims(world, pod, row) for row in _nearest_rows(world, pod))
     found = [victims for victims in tried if victims is not None]
@@ -145,7 +146,7 @@ def evict_change(world: World, pod: Pod) -> Change | None:
 
 
 class Victims(NamedTuple):
-    """Pods of a node that would have to go; whether it is shown that fewer would not do."""
+    """The pods of a node to evict; whether it is proved that fewer do not suffice."""
 
     node: str
     pods: tuple[PodInfo, ...]
@@ -169,7 +170,7 @@ def _victims(world: World, pod: Pod, row: int) -> Victims | None:
 
 
 def _returns(world: World, pod: Pod, row: int, info: PodInfo) -> bool:
-    """Put a pod back where the other still fits beside it."""
+    """Put a victim back if the pending pod still fits beside it; True if so."""
     world.cache.place_on(row, info)
     if world.fits_on(pod, row):
         return True
@@ -180,7 +181,7 @@ def _returns(world: World, pod: Pod, row: int, info: PodInfo) -> bool:
 def _fewest(
     world: World, pod: Pod, row: int, evictable: list[PodInfo], chosen: tuple[PodInfo, ...]
 ) -> tuple[tuple[PodInfo, ...], bool]:
-    """A set as small as can be found; whether every smaller one was tried."""
+    """The smallest set that was found; whether every smaller one was tried."""
     for size in range(_at_least(world, pod, row, evictable), len(chosen)):
         if math.comb(len(evictable), size) > MOST_SETS:
             return chosen, False
@@ -195,7 +196,7 @@ def _fewest(
 
 
 def _at_least(world: World, pod: Pod, row: int, evictable: list[PodInfo]) -> int:
-    """How many pods have to go at the very least, by what the largest of them would free."""
+    """A lower bound of the number of victims, by what the largest ones would free."""
     table, needed = world.cache.table, 1
     for index, amount in world.cache.info(pod).requests:
         lacking = amount - (int(table.free[index, row]) if index < len(table.free) else 0)
@@ -206,7 +207,7 @@ def _at_least(world: World, pod: Pod, row: int, evictable: list[PodInfo]) -> int
 
 
 def _evictable(world: World, pod: Pod, row: int) -> list[PodInfo]:
-    """Pods of a node that may be evicted, the least important first; budgets are kept."""
+    """The evictable pods of a node, the least important first; none violates a budget."""
     pods = world.cache.table.pods[row].values()
     lower = [i for i in pods if i.priority <= pod.priority and not stays(i.pod)]
     ordered = sorted(lower, key=lambda info: (info.priority, info.pod.key))
@@ -216,7 +217,7 @@ def _evictable(world: World, pod: Pod, row: int) -> list[PodInfo]:
 
 
 def stays(pod: Pod) -> bool:
-    """Whether a pod is no victim: it leaves anyway, or would come right back."""
+    """Whether a pod is never a victim: it is leaving anyway, or would come right back."""
     owner = pod.owner
     return pod.is_terminating or (owner is not None and owner.kind in ("DaemonSet", "Node"))
 
@@ -226,7 +227,7 @@ def _most_important_first(pods: list[PodInfo]) -> list[PodInfo]:
 
 
 def _nearest_rows(world: World, pod: Pod) -> list[int]:
-    """Rows with pods on them, those first that lack least."""
+    """The rows with pods, sorted by what they lack, the least first."""
     table, requests = world.cache.table, world.cache.info(pod).requests
     rows = np.flatnonzero(table.alive[: table.rows] & (table.pod_count[: table.rows] > 0))
     lacks = np.zeros(len(rows))
@@ -238,7 +239,7 @@ def _nearest_rows(world: World, pod: Pod) -> list[int]:
 
 
 def wait_change(world: World, pod: Pod) -> Change | None:
-    """The first time at which pods that are known to end have left enough room."""
+    """The earliest time at which the pods that are known to end have left enough room."""
     ending = sorted(_ending(world), key=lambda found: (found[0], found[1].pod.key))
     if not ending:
         return None
@@ -265,7 +266,7 @@ def wait_change(world: World, pod: Pod) -> Change | None:
 
 
 def _ending(world: World) -> Iterator[tuple[float, PodInfo]]:
-    """Pods that say when they end, or are being deleted."""
+    """The pods whose end is known, by annotation or deletion, with the time of it."""
     for number, (_, info) in enumerate(list(world.cache.pods())):
         if not number % _AT_ONCE:
             world.pause()
@@ -295,7 +296,7 @@ def _fits_without(world: World, pod: Pod, gone: list[tuple[float, PodInfo]]) -> 
 
 
 def reference(pod: Pod) -> dict[str, str]:
-    """What names a pod among objects to delete."""
+    """The reference of a pod among objects to delete."""
     return {"kind": "Pod", "namespace": pod.namespace, "name": pod.name}
 
 

@@ -1,12 +1,12 @@
-"""Defragmentation: a few pods whose move lets GPUs be used that nobody can use as they are.
+"""Defragmentation: moves of a few pods that make unusable GPUs usable.
 
-1. Pods that may move: they hold GPUs, a controller makes them anew, they are in no gang, and no
-   disruption budget protects them, those counted that move before.
-2. Of each node, its smallest such pods, one, two and so on: what their end would make usable there
-   is worked out from the device columns, and the best for each move are looked at closely.
-3. They are evicted on a trial of the cache and placed again one by one, as the scheduler would. A
-   pod that comes back to its node, or fits nowhere, is no move.
-4. The set that makes the most usable for each move is taken; then all is looked at again.
+1. A pod may move if it holds GPUs, a controller recreates it, it is in no gang, and no disruption
+   budget protects it, counting the pods moved before.
+2. The candidates of a node are its smallest such pods: one, two and so on. What their end would
+   make usable is computed from the device columns. The best candidates per move are examined.
+3. The pods of a candidate are evicted on a trial of the cache and placed again one by one, as the
+   scheduler would place them. If one returns to its node, or fits nowhere, the set is no move.
+4. The set that makes the most usable per move is taken. Then the search starts again.
 """
 
 from collections.abc import Iterable
@@ -27,9 +27,9 @@ from moorage.policies.gpu.gpu_packing import PackedGPUs, packed_gpus
 from moorage.policies.gpu.packing_costs import Devices, potential
 
 MOST_TRIED: Final = 24
-"""How many sets of pods are placed anew on trial for each that is proposed."""
+"""How many sets of pods are placed again on a trial for each one that is proposed."""
 LEAST_GAIN: Final = 100.0
-"""Milli that each move has to make usable."""
+"""Thousandths of a GPU that each move must make usable."""
 SAFE: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 
@@ -38,14 +38,14 @@ class GPUMoment(msgspec.Struct, frozen=True):
 
     idle: float
     unusable: float
-    """Idle GPUs that the pods of the cluster, as often as they come, could not use."""
+    """Idle GPUs that pods like those of the cluster, weighted by frequency, could not use."""
     room: dict[str, int]
     waiting: int
-    """Pods with GPUs that wait and fit nowhere."""
+    """Pending pods with GPUs that fit nowhere."""
 
 
 class GPUMove(msgspec.Struct, frozen=True):
-    """A pod to evict, where it is, and where the one that replaces it goes."""
+    """A pod to evict, its node, and the node where its replacement would go."""
 
     pod: str
     source: str
@@ -54,7 +54,7 @@ class GPUMove(msgspec.Struct, frozen=True):
 
 
 class Defragmentation(msgspec.Struct, frozen=True):
-    """Moves in the order in which they are to be made, and what comes of them."""
+    """Moves in the order in which they must be made, and the GPUs before and after."""
 
     moves: tuple[GPUMove, ...]
     before: GPUMoment
@@ -68,7 +68,7 @@ class _Candidate(NamedTuple):
 
 
 def defragment(world: World, waiting: Iterable[Pod], most: int) -> Defragmentation:
-    """Propose at most so many moves; nothing is changed by it."""
+    """Propose at most `most` moves; changes nothing."""
     pods = sorted(waiting, key=lambda pod: pod.key)
     with world.cache.trial():
         for pod in pods:
@@ -81,7 +81,7 @@ def defragment(world: World, waiting: Iterable[Pod], most: int) -> Defragmentati
 
 
 class _Search:
-    """Moves that were made on a trial so far."""
+    """A search; its moves so far are made on a trial."""
 
     def __init__(self, world: World, packed: PackedGPUs) -> None:
         self._world, self._packed, self._table = world, packed, world.cache.table
@@ -98,7 +98,7 @@ class _Search:
         return float(potential(free, self._packed.typical.demand).sum())
 
     def step(self, most: int) -> bool:
-        """Make the best set of at most so many moves; False where none is worth it."""
+        """Make the best set of at most `most` moves; False if none is worth it."""
         best: tuple[float, _Candidate, list[int]] | None = None
         for candidate in self._candidates(most):
             count = len(candidate.pods)
@@ -115,7 +115,7 @@ class _Search:
         return best is not None
 
     def _candidates(self, most: int) -> list[_Candidate]:
-        """The most promising sets, by what their end makes usable for each of them."""
+        """The most promising sets, by what their end makes usable per pod."""
         found = [one for row in range(self._table.rows) for one in self._of_row(row, most)]
         return sorted(found, key=lambda one: -one.hoped / len(one.pods))[:MOST_TRIED]
 
@@ -138,7 +138,7 @@ class _Search:
         return found
 
     def _movable(self, row: int) -> list[tuple[PodInfo, Holding]]:
-        """The pods of a row that may move, and what they hold, the smallest first."""
+        """The movable pods of a row and the devices they hold, the smallest first."""
         found = []
         for info in self._table.pods[row].values():
             held = self._packed.columns.held(info.uid)
@@ -155,7 +155,7 @@ class _Search:
         return info.uid not in self._moved
 
     def _moved_to(self, candidate: _Candidate) -> list[int]:
-        """Where each pod goes, the largest first; nothing where one stays or does not fit."""
+        """The row where each pod goes, the largest first; empty if one stays or does not fit."""
         cache, rows = self._world.cache, list[int]()
         for info in candidate.pods:
             cache.displace(info)
@@ -189,7 +189,7 @@ class _Search:
         self._evicted += candidate.pods
 
     def moment(self, waiting: list[Pod]) -> GPUMoment:
-        """What there is, and which of the pods that wait would still do so."""
+        """The GPUs at this moment, and how many of the `waiting` pods would still fit nowhere."""
         free, typical = self._free(), self._packed.typical
         fragments = typical.demand._replace(weights=typical.demand.weights * [1.0, 0.0, 0.0])
         unusable = float(potential(free, fragments).sum())
@@ -216,5 +216,5 @@ def _size(held: Holding | None) -> int:
 
 
 def _anew(pod: Pod) -> Pod:
-    """The pod that its controller makes in its place."""
+    """The pod that the controller would create as a replacement."""
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))

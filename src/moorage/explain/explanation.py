@@ -29,7 +29,7 @@ Raw = dict[str, Any]
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """One reason, who gives it, and on how many nodes."""
+    """One reason, the plugin that gives it, and on how many nodes."""
 
     reason: str
     plugin: str
@@ -37,7 +37,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """What is known of one pod, in the shape that `-o json` shows."""
+    """The explanation of one pod, in the shape that `-o json` shows."""
 
     pod: str
     state: str
@@ -51,7 +51,7 @@ class Explanation(msgspec.Struct, frozen=True):
     in_words: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
     queue_place: tuple[int, int] | None = None
-    """Its place among the pods that wait, and how many they are."""
+    """Its place among the waiting pods, and their number."""
     changes: tuple[Change, ...] = ()
 
 
@@ -65,7 +65,7 @@ def explain(
     templates: list[Template] | None = None,
     most: int = 5,
 ) -> Explanation:
-    """Explain a pod as it is written; `node` is where it is, nothing while it waits."""
+    """Explain a raw pod; `node` is its node, empty while it is pending."""
     unbound = {**raw, "spec": {k: v for k, v in raw["spec"].items() if k != "nodeName"}}
     pod = decode_as(unbound, Pod)
     with _without(world, [pod.uid]):
@@ -78,7 +78,7 @@ def explain(
 
 @contextmanager
 def _without(world: World, uids: Iterable[str]) -> Iterator[None]:
-    """The cluster without some pods; where none of them is on a node, simply the cluster."""
+    """A trial of the cluster without these pods; the cluster itself if none is on a node."""
     placed = [uid for uid in uids if world.cache.node_of(uid) is not None]
     if not placed:
         yield
@@ -151,7 +151,7 @@ def explain_gang(
     templates: list[Template] | None = None,
     most: int = 5,
 ) -> Explanation | None:
-    """Explain a pending pod by its gang; None where the whole of it fits as things stand."""
+    """Explain a pending pod by its gang; None if the whole gang fits as things stand."""
     pod = decode_as(raw, Pod)
     with _without(world, (decode_as(each, Pod).uid for each in gang.raws)):
         fit = gang_fit(world, gang)
@@ -178,12 +178,12 @@ def explain_gang(
 
 
 def _quotas(refusals: Iterable[Refusal]) -> list[str]:
-    """What quotas say, who hold up a pod whatever nodes have."""
+    """The refusals of quotas, which hold a pod back whatever the nodes have."""
     return [f"quota: {each.reason}" for each in refusals if each.plugin == QUOTA_PLUGIN]
 
 
 def refusals_of(question: Question) -> tuple[Refusal, ...]:
-    """Every reason with the number of nodes it stands for, the most common first."""
+    """Every reason with the number of nodes that have it, the most common first."""
     diagnosis = filtering.diagnose(question.profile, question.cycle, question.found)
     folded: Counter[tuple[str, str]] = Counter()
     for rejection, count in diagnosis.counts():

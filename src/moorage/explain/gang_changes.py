@@ -1,7 +1,7 @@
 """A gang explained as a whole: how many of its pods fit, and the smallest change for all of them.
 
-A change of the pod is one of every pod of the gang that waits. Each is checked by placing them all,
-one after the other, on a trial of the cache.
+A change of the pod applies to every pending pod of the gang. Each change is checked by placing all
+of them, one after the other, on a trial of the cache.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ MOST_NODES: Final = 64
 
 
 class Gang(NamedTuple):
-    """The pods of a gang that wait, as they are written, and how many of them must fit at once."""
+    """The pending pods of a gang, raw, and how many of them must fit at once."""
 
     key: str
     raws: list[Raw]
@@ -42,14 +42,14 @@ class Gang(NamedTuple):
 
 
 class GangFit(NamedTuple):
-    """How many of the pods needed fit, and why the next one does not."""
+    """How many of the needed pods fit, and why the next one does not."""
 
     fitting: int
     message: str
 
 
 def gang_fit(world: World, gang: Gang) -> GangFit:
-    """Place the gang on a trial, in each domain that it may be packed in."""
+    """Place the gang on a trial, in each topology domain that it may be packed in."""
     table = world.cache.table
     pods = [decode_as(raw, Pod) for raw in gang.raws]
     infos = [world.cache.info(pod) for pod in pods]
@@ -109,7 +109,7 @@ def _relaxed(gang: Gang, option: tuple[Relaxation, ...]) -> Gang:
 
 
 def _rule_changes(world: World, gang: Gang) -> Iterator[Change]:
-    """Single rules of the pods that, dropped in all of them, let the gang in."""
+    """Single rules that let the gang in once they are dropped from all of its pods."""
     for part in _rules(world, gang.raws[0]):
         changed = _relaxed(gang, (part,))
         if _fits(world, changed):
@@ -173,7 +173,7 @@ def _cut(gang: Gang, resource: str, asked: int, to: int) -> Gang:
 
 
 def _more_nodes(world: World, gang: Gang, templates: list[Template]) -> Change | None:
-    """The fewest nodes of one template; of several templates the cheapest lot."""
+    """The fewest nodes of one template; among several templates, the cheapest set."""
     found = []
     for template in cluster_changes.by_dearness(templates):
         count = _fewest_nodes(world, gang, template)
@@ -214,7 +214,7 @@ def _fits_with(world: World, gang: Gang, template: Template, count: int) -> bool
 
 
 def _evictions(world: World, gang: Gang) -> Change | None:
-    """Pods whose eviction lets the gang in, the least important; none of them could stay."""
+    """The least important pods whose eviction lets the gang in; none of them could stay."""
     evictable = _evictable(world, decode_as(gang.raws[0], Pod))
     with world.cache.trial():
         for _, info in evictable:
@@ -237,7 +237,7 @@ def _evictions(world: World, gang: Gang) -> Change | None:
 
 
 def _returns(world: World, gang: Gang, row: int, info: PodInfo) -> bool:
-    """Put a pod back where the gang still fits beside it."""
+    """Put a victim back if the gang still fits beside it; True if so."""
     world.cache.place_on(row, info)
     if _fits(world, gang):
         return True
@@ -246,7 +246,7 @@ def _returns(world: World, gang: Gang, row: int, info: PodInfo) -> bool:
 
 
 def _evictable(world: World, pod: Pod) -> list[tuple[int, PodInfo]]:
-    """Pods that may be evicted for the gang, the least important first; budgets are kept."""
+    """The pods evictable for the gang, the least important first; none violates a budget."""
     table = world.cache.table
     rows = {info.uid: row for row in table.row_of.values() for info in table.pods[row].values()}
     lower = [

@@ -8,7 +8,7 @@ Patch = list[Operation]
 
 
 def diff(old: Any, new: Any, path: str = "") -> Patch:
-    """The operations that make `new` of `old`; lists of different lengths are replaced whole."""
+    """The operations that turn `old` into `new`; lists of different lengths are replaced whole."""
     if old == new:
         return []
     if isinstance(old, dict) and isinstance(new, dict):
@@ -33,7 +33,7 @@ def _diff_objects(old: dict[str, Any], new: dict[str, Any], path: str) -> Patch:
 
 
 def apply(raw: Any, patch: Patch) -> Any:
-    """A copy with the operations carried out, one after the other."""
+    """A copy with the operations applied in order."""
     made = copy.deepcopy(raw)
     for step in patch:
         *parents, last = [_unescaped(part) for part in step["path"].split("/")[1:]]

@@ -26,13 +26,13 @@ Raw = dict[str, Any]
 MOST_PODS: Final = 50
 """How many pods one what-if may be about."""
 SHARE: Final = 3.0
-"""How many times as long as a slice everything else has before the next one."""
+"""After each slice, the event loop runs for this many times the length of the slice."""
 TRIES: Final = 5
 SECONDS: Final = 30.0
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Where a pod would go as things stand; no node, and why, where it fits nowhere."""
+    """The node where a pod would go as things stand; if it fits nowhere, a message instead."""
 
     pod: str
     node: str
@@ -40,9 +40,9 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 class LiveAnswers:
-    """Answers from what a scheduler believes; whatever is tried is rolled back in its slice.
+    """Answers from the cache of a running scheduler; each slice rolls back what it tried.
 
-    What takes too long for that, gangs and changes of the cluster, is left to `beside`.
+    Questions that take too long for that, about gangs and changes of the cluster, go to `beside`.
     """
 
     def __init__(self, scheduler: Scheduler, beside: ProcessAnswers) -> None:
@@ -72,7 +72,7 @@ class LiveAnswers:
         return await (self.place(body) if "pods" in body else self._beside.whatif(body))
 
     async def capacity(self, body: dict[str, Any]) -> list[Capacity]:
-        """`{"capacity": [pod, ...], "by": label}`: how many more of each fit."""
+        """`{"capacity": [pod, ...], "by": label}`: how many more of each pod fit."""
         shapes, group_by = body["capacity"], str(body.get("by") or INSTANCE_TYPE)
         if not isinstance(shapes, list) or not 0 < len(shapes) <= MOST_PODS:
             raise ValueError(f"capacity: a list of 1 to {MOST_PODS} pods")
@@ -81,7 +81,7 @@ class LiveAnswers:
         return await self._beside.capacity(named, group_by) if found is None else found
 
     async def place(self, body: dict[str, Any]) -> list[Placed]:
-        """`{"pods": [...]}`: where pods would go, each beside those before it."""
+        """`{"pods": [...]}`: where the pods would go, each after those before it are placed."""
         given = body.get("pods")
         if not isinstance(given, list) or not 0 < len(given) <= MOST_PODS:
             raise ValueError(f"pods: a list of 1 to {MOST_PODS} pods")
@@ -98,7 +98,7 @@ class LiveAnswers:
             raise LookupError(str(error)) from None
 
     async def _answered(self, work: Callable[[World], T]) -> T:
-        """Work it out; anew where nodes came or went meanwhile and something went wrong."""
+        """The result of `work`; it is repeated if it failed and nodes changed meanwhile."""
         async with asyncio.timeout(SECONDS):
             for _ in range(TRIES - 1):
                 version = self._scheduler.cache.table.node_log.version
@@ -126,7 +126,7 @@ class LiveAnswers:
         return sliced.result()
 
     async def _between_attempts(self, sliced: SlicedWork[T]) -> float:
-        """One slice, now or as soon as the attempt under way is over; how long it took."""
+        """Run one slice, now or right after the current attempt; returns its seconds."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[float] = loop.create_future()
 
@@ -153,7 +153,7 @@ class LiveAnswers:
 
 
 def _counted(world: World, shapes: list[Raw], group_by: str) -> list[Capacity] | None:
-    """None where copies of a pod have to be placed one after the other, which takes too long."""
+    """The capacities; None if copies must be placed one by one, which takes too long here."""
     found = []
     for raw in shapes:
         if not fills_alone(world, raw):
@@ -171,7 +171,7 @@ def _named(raw: Any, number: int) -> Raw:
 
 
 def placed(world: World, pods: list[Pod]) -> list[Placed]:
-    """One pod in each trial, with those before it where they went."""
+    """Place each pod on a trial of its own, with the pods before it on their nodes."""
     found: list[Placed] = []
     for pod in pods:
         with world.cache.trial():

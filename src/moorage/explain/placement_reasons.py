@@ -12,10 +12,11 @@ from moorage.explain.world import Question
 
 
 class PlacementReasons(NamedTuple):
-    """The scores of the best nodes and of the chosen one; who would have to be silent for another.
+    """The scores of the best nodes and of the chosen one, and the plugins that decided.
 
-    `margin` is what the chosen node has more than the runner-up; negative where a better one is
-    there now.
+    Without one of the plugins in `decided_by`, another node would have been better. `margin` is
+    the score of the chosen node less that of the runner-up; it is negative if another node is
+    better now.
     """
 
     runner_up: str
@@ -25,7 +26,7 @@ class PlacementReasons(NamedTuple):
 
 
 def placement_reasons(question: Question, node: str, best: int = 5) -> PlacementReasons:
-    """Judge the choice of a node, with the pod itself counted nowhere."""
+    """Explain the choice of a node; the pod itself must not be counted on any node."""
     feasible = question.feasible()
     row = question.cycle.table.row_of.get(node)
     if row is not None and not feasible[row]:
@@ -46,7 +47,7 @@ def placement_reasons(question: Question, node: str, best: int = 5) -> Placement
 
 
 def _best(scored: Scoring, own: int | None, count: int) -> list[int]:
-    """The positions of the best nodes but the chosen one, equal ones by name."""
+    """The positions of the best nodes except the chosen one; ties are sorted by name."""
     totals = scored.totals
     if not len(totals):
         return []
@@ -75,7 +76,7 @@ def _deciding_scores(scored: Scoring, own: int | None) -> list[str]:
 
 
 def _deciding_filters(question: Question, feasible: NDArray[np.bool_], node: str) -> list[str]:
-    """Filter plugins that alone refuse a node which would have been better."""
+    """Filter plugins that are the only one to refuse a node that would have been better."""
     refusing = {entry.name: question.refusing(entry) for entry in question.found.active}
     refusing = {name: rows for name, rows in refusing.items() if rows.any()}
     if not refusing:

@@ -1,10 +1,10 @@
 """The smallest changes of a pod that make it fit.
 
-1. Every Filter plugin is asked about every node on its own, so that for each node all who refuse it
-   are known, not only the first.
-2. Of the nodes that few refuse, one is kept of all that would need the same change.
-3. For each of these the options of its plugins are combined and tried on that node.
-4. Of each, everything a little smaller is tried on the whole cluster: a change is told only where
+1. Every Filter plugin filters all nodes on its own. So all plugins that refuse a node are known,
+   not only the first.
+2. Among the nodes that few plugins refuse, one is kept for all that would need the same change.
+3. For each of these nodes, the options of its refusing plugins are combined and tried on it.
+4. Every slightly smaller change is then tried on the whole cluster: a change is suggested only if
    nothing smaller fits anywhere.
 """
 
@@ -27,15 +27,15 @@ from moorage.explain.relaxation import Option, Relaxation, relaxed
 from moorage.explain.world import Question, World
 
 MOST_ROWS: Final = 48
-"""How many nodes, each standing for all like it, are looked at one by one."""
+"""How many nodes, each representing all nodes like it, are examined one by one."""
 MOST_PARTS: Final = 3
-"""How many plugins may refuse a node that is still worth a look."""
+"""A node that more plugins refuse is not examined, unless every node is refused by more."""
 MOST_TRIED: Final = 8
 MOST_LOOKS: Final = 3
 
 
 class Candidate(NamedTuple):
-    """Relaxations that make one node take the pod."""
+    """Relaxations with which one node takes the pod."""
 
     cost: float
     row: int
@@ -45,7 +45,8 @@ class Candidate(NamedTuple):
 def pod_changes(world: World, raw: Raw, most: int = 5) -> list[Change]:
     """The smallest changes of a pending pod, the best first.
 
-    Where the cluster has changed meanwhile, what was smallest may be so no longer: look again.
+    The search may be interrupted. If the cluster changed meanwhile and nothing was found, it is
+    repeated, up to MOST_LOOKS times.
     """
     log, found = world.cache.table.usage_log, list[Change]()
     for _ in range(MOST_LOOKS):
@@ -88,12 +89,12 @@ def _candidates(world: World, raw: Raw, question: Question) -> Iterator[Candidat
 
 
 def _each_once(parts: Iterable[Relaxation]) -> Option:
-    """Relaxations that several plugins ask for alike, once: a cordoned node is tainted, too."""
+    """The relaxations without duplicates: several plugins may refuse for one reason."""
     return tuple({part.summary: part for part in parts}.values())
 
 
 def _accepts(world: World, plugin: str, row: int, raw: Raw) -> bool:
-    """Whether one plugin takes a pod, as it is written, on a row."""
+    """Whether one plugin accepts a raw pod on a row."""
     question = world.question(decode_as(raw, Pod))
     outright = question.refused_outright
     if outright is not None:
@@ -117,7 +118,7 @@ def _change(world: World, candidate: Candidate, patch: Patch) -> Change:
 
 
 def _could_be_less(world: World, raw: Raw, option: Option) -> bool:
-    """Whether the pod would fit, wherever, with one relaxation left out or a step smaller."""
+    """Whether the pod would fit on any node with one relaxation left out, or made smaller."""
     for index, part in enumerate(option):
         world.pause()
         rest = (*option[:index], *option[index + 1 :])
@@ -130,7 +131,7 @@ def _could_be_less(world: World, raw: Raw, option: Option) -> bool:
 
 
 class Refusals:
-    """Which plugins refuse which rows, each asked on its own."""
+    """Which plugins refuse which rows, each independent of the others."""
 
     def __init__(self, question: Question) -> None:
         self._question = question
@@ -152,12 +153,12 @@ class Refusals:
         self.matrix = np.array(rows) if rows else np.zeros(shape, dtype=bool)
 
     def of(self, row: int) -> list[str]:
-        """Everyone who refuses a row."""
+        """The names of all plugins that refuse a row."""
         found = (name for name, here in zip(self.plugins, self.matrix[:, row], strict=True) if here)
         return list(dict.fromkeys(found))
 
     def representatives(self, raw: Raw) -> list[int]:
-        """Rows that few refuse, one for each change they would need, the nearest first."""
+        """Rows that few plugins refuse, one for each needed change, the nearest first."""
         table = self._question.cycle.table
         counts = self.matrix.sum(axis=0)
         rows = np.flatnonzero(table.alive[: table.rows] & (counts > 0))
@@ -172,7 +173,7 @@ class Refusals:
         return [int(row) for row in rows[order][np.sort(first)][:MOST_ROWS]]
 
     def _shortage(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """bool (row, request): what a node has too little of; float (row): how much, as parts."""
+        """bool (row, request): what a row lacks; float (row): how much, as parts of requests."""
         table, requests = self._question.cycle.table, self._question.cycle.incoming.requests
         lacking = np.zeros((len(rows), len(requests)), dtype=bool)
         cut = np.zeros(len(rows))
@@ -184,7 +185,7 @@ class Refusals:
         return lacking, cut
 
     def _traits(self, raw: Raw, rows: NDArray[np.intp]) -> list[NDArray[Any]]:
-        """(row): what tells nodes apart that the pod's rules speak of."""
+        """(row): the traits of nodes that the pod's rules refer to."""
         table = self._question.cycle.table
         spec = pod_edits.spec_of(raw)
         keys = set(spec.get("nodeSelector") or ())

@@ -1,7 +1,7 @@
-"""Edits of a pod as it is written: requests, tolerations, selectors, affinity, spread, ports.
+"""Edits of a raw pod: requests, tolerations, selectors, affinity, spread, ports.
 
-Every edit takes the raw pod, changes it in place and keeps what the API server would accept: an
-extended resource has the same request and limit, an emptied selector is removed.
+Every edit changes the raw pod in place and leaves a pod that the API server would accept: an
+extended resource has equal request and limit, and an emptied selector is removed.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ def node_terms(raw: Raw) -> list[Raw]:
 
 
 def drop_node_affinity(raw: Raw) -> None:
-    """Drop the required node affinity as a whole."""
+    """Drop the whole required node affinity."""
     affinity = spec_of(raw)["affinity"]
     affinity["nodeAffinity"].pop("requiredDuringSchedulingIgnoredDuringExecution")
     _prune(spec_of(raw), "affinity", "nodeAffinity")
@@ -61,17 +61,17 @@ def drop_pod_terms(raw: Raw, kind: str, dropped: set[int]) -> None:
 
 
 def drop_host_port(raw: Raw, container: int, port: int) -> None:
-    """Let a container's port go without a port of the host."""
+    """Drop the host port of a container's port."""
     found = spec_of(raw)["containers"][container]["ports"][port]
     found.pop("hostPort", None)
     found.pop("hostIP", None)
 
 
 def cap_request(raw: Raw, resource: str, most: int) -> None:
-    """Let the containers of a pod request no more of a resource than so much in all.
+    """Limit the sum of a resource's requests over the containers of a pod to `most`.
 
-    What has to go is taken from the containers that ask for most. Sidecars and overhead, which come
-    on top, are the caller's to subtract.
+    The reduction is taken from the containers with the largest requests. The caller must subtract
+    sidecars and overhead, which come on top, from `most`.
     """
     spec = spec_of(raw)
     whole = (spec.get("resources") or {}).get("requests") or {}
@@ -92,7 +92,7 @@ def cap_request(raw: Raw, resource: str, most: int) -> None:
 
 
 def request_of(container: Raw, resource: str) -> int:
-    """What a container requests, or what its limit makes it request."""
+    """A container's request of a resource, which defaults to its limit."""
     resources = container.get("resources") or {}
     text = (resources.get("requests") or {}).get(resource)
     if text is None:
@@ -119,7 +119,7 @@ def _set_or_remove(holder: Raw, name: str, value: Any) -> None:
 
 
 def _prune(spec: Raw, *path: str) -> None:
-    """Remove what an edit has left empty."""
+    """Remove fields that an edit left empty."""
     outer, inner = path
     if not spec[outer][inner]:
         spec[outer].pop(inner)

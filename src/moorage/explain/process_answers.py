@@ -1,8 +1,8 @@
-"""Answers for a running scheduler that take long: worked out by a process of their own.
+"""Slow answers for a running scheduler, computed by a separate process.
 
-That process is `moorage whatif`, `moorage capacity`, or `moorage explain` for a gang: it lists the
-cluster with the scheduler's rights, goes by the configuration in force, and is nice to it. The
-scheduler only waits, and schedules meanwhile.
+The process is `moorage whatif`, `moorage capacity`, or `moorage explain` for a gang. It lists the
+cluster with the scheduler's rights, uses the configuration in force, and runs at a lower CPU
+priority (nice). Meanwhile the scheduler goes on scheduling.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ _FIELDS: Final = ("name", "addNodes", "drain", "remove", "loseZones", "scale", "
 
 
 class ProcessAnswers:
-    """Starts a command with what is asked, and reads its answer.
+    """Runs a command for a question, and reads its answer.
 
-    `cluster` are the options that say which cluster, and which plugins; `configuration` is the one
-    in force, as text.
+    `cluster` are the command-line options that name the cluster and the plugins. `configuration`
+    returns the configuration in force, as text.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class ProcessAnswers:
         self._seconds = seconds
 
     async def whatif(self, body: dict[str, Any]) -> Any:
-        """`{"scenarios": [...]}`, or the fields of one scenario: what becomes of the cluster."""
+        """`{"scenarios": [...]}`, or the fields of one scenario: the cluster after the changes."""
         given = _scenarios(body)
         with tempfile.TemporaryDirectory(prefix="moorage-whatif-") as folder:
             words = _written(Path(folder), given)
@@ -59,7 +59,7 @@ class ProcessAnswers:
             return msgspec.json.decode(told, type=Explanation)
 
     async def capacity(self, shapes: Sequence[dict[str, Any]], group_by: str) -> list[Capacity]:
-        """How many more of each pod fit."""
+        """How many more copies of each pod fit."""
         with tempfile.TemporaryDirectory(prefix="moorage-capacity-") as folder:
             words = ["--by", group_by]
             for number, shape in enumerate(shapes):
@@ -131,7 +131,7 @@ _KNOWN: Final = ", ".join(_FIELDS)
 
 
 def _written(folder: Path, scenarios: list[dict[str, Any]]) -> list[str]:
-    """The files that the command reads; nodes and configurations have one each."""
+    """Write the files that the command reads; one for each node and configuration."""
     made = [_with_files(each, folder, number) for number, each in enumerate(scenarios)]
     document = {"apiVersion": API_VERSION, "kind": KIND, "scenarios": made}
     (folder / "scenarios.yaml").write_bytes(msgspec.json.encode(document))
@@ -139,7 +139,7 @@ def _written(folder: Path, scenarios: list[dict[str, Any]]) -> list[str]:
 
 
 def _with_files(scenario: dict[str, Any], folder: Path, number: int) -> dict[str, Any]:
-    """A scenario whose nodes and configuration are in files; no file of ours can be named."""
+    """The scenario with its nodes and configuration in files; a caller cannot name a file here."""
     made = dict(scenario)
     if "config" in made:
         if not isinstance(made["config"], dict):

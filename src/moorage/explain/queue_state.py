@@ -1,4 +1,4 @@
-"""What a pod waits for beside a node that takes it, and its place among all that wait."""
+"""What a pod waits for besides a node, and its place among the waiting pods."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -15,7 +15,7 @@ _IN_LINE: Final = frozenset(
 
 
 def waits_for(queue: SchedulingQueue, cache: Cache, pod: Pod, now: float) -> list[str]:
-    """Gates, gangs, back-off, and pods that are on their way out: a line each."""
+    """What the pod waits for: gates, its gang, back-off, terminating pods; a line each."""
     return list(_reasons(queue.find(pod.uid), cache, pod, now))
 
 
@@ -41,9 +41,9 @@ def _pods_on(cache: Cache, node: str) -> list[Pod]:
 
 
 def place_in_queue(queue: SchedulingQueue, pod: Pod, *, by_age: bool) -> tuple[int, int] | None:
-    """The pod's place and how many wait with it; None for one that may not be tried yet.
+    """The pod's place and the number of waiting pods; None for a pod that is not in line.
 
-    `by_age` counts from when pods were created, for a queue that has only now been told of them.
+    `by_age` ranks pods by their creation times: use it if all pods have just entered the queue.
     """
     own = queue.find(pod.uid)
     if own is None or own.state not in _IN_LINE:

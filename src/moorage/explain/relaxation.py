@@ -1,7 +1,8 @@
-"""Relaxations: the single things that can be changed in a pod so that one node takes it.
+"""Relaxations: single changes of a pod that help one node to take it.
 
-For each of kube-scheduler's own plugins, the options that would satisfy it on a given node. An
-option is a set of relaxations that are needed together; whoever asks checks each by an attempt.
+For each of kube-scheduler's plugins, this module lists the options that would satisfy it on a given
+node. An option is a set of relaxations that are needed together. The caller must check each option
+by an attempt.
 """
 
 import copy
@@ -25,10 +26,10 @@ LARGEST_SKEW: Final = 1 << 20
 
 
 class Relaxation(NamedTuple):
-    """One thing to change: its kind, what it is in words, how large it is, and the change itself.
+    """One change: its kind, a summary, its size, and the edit itself.
 
-    `size` is 1 for something dropped or added whole, and the part taken away of something that is
-    only reduced. `less` is the same change, made a little smaller, where there is such a thing.
+    `size` is 1 for something that is dropped or added, and the fraction taken away for something
+    that is reduced. `less` is the same change made slightly smaller, if that is possible.
     """
 
     kind: Kind
@@ -40,11 +41,11 @@ class Relaxation(NamedTuple):
 
 Option = tuple[Relaxation, ...]
 Accepts = Callable[[Raw], bool]
-"""Whether the node in question takes a pod, as it is written, as far as one plugin goes."""
+"""Whether one plugin accepts a raw pod on the node in question."""
 
 
 def relaxed(raw: Raw, option: Option) -> Raw:
-    """The pod with every relaxation of an option; the last first, so that indices stay true."""
+    """The pod with an option's relaxations applied, the last first so that indices stay valid."""
     made = copy.deepcopy(raw)
     for relaxation in reversed(option):
         relaxation.edit(made)
@@ -52,7 +53,7 @@ def relaxed(raw: Raw, option: Option) -> Raw:
 
 
 def options(plugin: str, raw: Raw, question: Question, row: int, accepts: Accepts) -> list[Option]:
-    """What would satisfy a plugin on a row; nothing where no change of the pod would."""
+    """The options that would satisfy a plugin on a row; empty if no change of the pod would."""
     make = _BY_PLUGIN.get(plugin)
     return [] if make is None else list(make(raw, question, row, accepts))
 
@@ -98,7 +99,7 @@ def selector_drop(key: str, value: str) -> Relaxation:
 
 
 def _failing(term: Raw, node: Node) -> list[tuple[str, int, Raw]]:
-    """The expressions of a node affinity term that a node does not meet, and where they stand."""
+    """The expressions of a node affinity term that a node does not match, with their places."""
     found = []
     for field in ("matchExpressions", "matchFields"):
         labels = node.labels if field == "matchExpressions" else {"metadata.name": node.name}
@@ -117,7 +118,7 @@ def _meets(expression: Raw, labels: Mapping[str, str]) -> bool:
 
 
 def _expression_fix(term: int, field: str, index: int, expression: Raw, node: Node) -> Relaxation:
-    """Let an expression admit the node's value where it lists values, or drop it."""
+    """Add the node's value to an expression that lists values, or drop the expression."""
     key, operator = expression.get("key", ""), expression.get("operator")
     has = node.name if field == "matchFields" else node.labels.get(key)
     if operator == "In" and has is not None:
@@ -134,7 +135,7 @@ def _admit(raw: Raw, term: int, field: str, index: int, value: str) -> None:
 
 
 def _drop_expression(raw: Raw, term: int, field: str, index: int) -> None:
-    """A term without its last expression would hold nowhere: the affinity goes with it."""
+    """Drop one expression; an empty term matches no node, so the affinity is dropped with it."""
     found = pod_edits.node_terms(raw)[term]
     if sum(len(found.get(name) or ()) for name in ("matchExpressions", "matchFields")) == 1:
         pod_edits.drop_node_affinity(raw)
@@ -180,7 +181,7 @@ def _spread(raw: Raw, question: Question, row: int, accepts: Accepts) -> Iterato
 
 
 def _least_skews(raw: Raw, constraints: Any, chosen: list[int], accepts: Accepts) -> Option:
-    """The smallest maxSkew of each constraint, one after the other, that lets the pod in."""
+    """The smallest maxSkew of each constraint, in turn, with which the plugin accepts the pod."""
     skews = dict.fromkeys(chosen, LARGEST_SKEW)
     for index in chosen:
         low, high = constraints[index]["maxSkew"], LARGEST_SKEW
@@ -215,7 +216,7 @@ def _resources(raw: Raw, question: Question, row: int, accepts: Accepts) -> Iter
 
 
 def _quota(raw: Raw, question: Question, row: int, accepts: Accepts) -> Iterator[Option]:
-    """For each resource, the most of it that the quota leaves, where that alone is enough."""
+    """For each resource, a request cut to what the quota leaves, if that alone suffices."""
     for index, asked in question.cycle.incoming.requests:
         resource = question.cycle.table.resources.values[index]
         low, high = -1, asked
@@ -241,7 +242,7 @@ def _cut(resource: str, asked: int, free: int) -> Relaxation:
 
 
 def cut_to(raw: Raw, resource: str, asked: int, to: int) -> None:
-    """Lower the effective request of a pod: what is not the containers' own stays as it is."""
+    """Lower the effective request of a pod by reducing its containers' own requests alone."""
     containers = pod_edits.spec_of(raw).get("containers") or ()
     own = sum(pod_edits.request_of(container, resource) for container in containers)
     fixed = max(0, asked - own)
@@ -249,7 +250,7 @@ def cut_to(raw: Raw, resource: str, asked: int, to: int) -> None:
 
 
 def smallest_sets(raw: Raw, atoms: list[Relaxation], accepts: Accepts) -> list[Option]:
-    """The smallest sets of relaxations that let a pod in: all of that size, up to three."""
+    """All smallest sets, of up to three relaxations, that suffice; otherwise the set of all."""
     for size in range(1, min(3, len(atoms)) + 1):
         sets = itertools.combinations(atoms, size)
         found = [option for option in sets if accepts(relaxed(raw, option))]

@@ -1,4 +1,4 @@
-"""Where explanations take the cluster from: a finished simulation, or a cluster as it stands."""
+"""The clusters that explanations are about: a finished simulation, or a cluster as it stands."""
 
 import asyncio
 import difflib
@@ -31,16 +31,16 @@ from moorage.watch.api_resources import PODS
 
 
 def full_name(key: str, namespace: str = "") -> str:
-    """`namespace/name` of what may be written `pod/name`, `name` or in full."""
+    """`namespace/name` of a pod given as `pod/name`, `name` or `namespace/name`."""
     wanted = key.removeprefix("pod/").removeprefix("pods/")
     return wanted if "/" in wanted else f"{namespace or 'default'}/{wanted}"
 
 
 class Source(NamedTuple):
-    """A cluster to ask about, and its pods as they are written.
+    """A cluster to ask about, with its raw pods.
 
-    `by_age` tells that nothing was scheduled here: pods have waited since they were created.
-    `errors` are what went wrong while pods were scheduled.
+    `by_age` says that nothing was scheduled here: pods have waited since they were created.
+    `errors` are the errors of scheduling the pods.
     """
 
     world: World
@@ -60,11 +60,11 @@ class Source(NamedTuple):
         raise InputError([f"no pod {wanted} in what was read{hint}"])
 
     def raw(self, pod: Pod) -> dict[str, Any]:
-        """The pod as it is written."""
+        """The raw pod."""
         return self.cluster.read(PODS, pod.namespace, pod.name)
 
     def gang(self, pod: Pod) -> Gang | None:
-        """The gang of a pending pod, if it starts together with others, all of which are there."""
+        """The gang of a pending pod, if it must start with others, and all of these exist."""
         group = self.scheduler.feature(Gangs).groups.of(pod)
         if group is None or group.tree or group.is_incomplete or group.is_replacing:
             return None
@@ -76,9 +76,9 @@ class Source(NamedTuple):
         return Gang(group.key, raws, needed, topology.wanted_packing(group.object), occupied)
 
     def explain(self, key: str, namespace: str = "", node: str = "") -> Explanation:
-        """Explain one pod: by its gang, where that is what keeps it waiting.
+        """Explain one pod; by its gang, if that keeps it pending.
 
-        `node` is the one that was chosen for a pod which is on none yet.
+        `node` is the node that was chosen for a pod that is not bound yet.
         """
         found = self.pod(key, namespace)
         raw, node = self.raw(found), found.spec.node_name or node
@@ -91,12 +91,12 @@ class Source(NamedTuple):
         return explain(self.world, raw, node=node, waits_for=reasons, queue_place=place)
 
     def waits_for(self, pod: Pod) -> list[str]:
-        """What holds the pod up beside what nodes say of it."""
+        """What the pod waits for besides a node."""
         scheduler = self.scheduler
         return queue_state.waits_for(scheduler.queue, scheduler.cache, pod, self.world.now)
 
     def place_in_queue(self, pod: Pod) -> tuple[int, int] | None:
-        """The pod's place among those that wait, and how many they are."""
+        """The pod's place among the waiting pods, and their number."""
         return queue_state.place_in_queue(self.scheduler.queue, pod, by_age=self.by_age)
 
 
@@ -115,7 +115,7 @@ def as_it_stands(
     validate: bool = False,
     warnings: list[str] | None = None,
 ) -> Source:
-    """The cluster as manifests have it: everything is believed, and nothing is attempted.
+    """The cluster of some manifests: all objects are in the cache, and nothing is attempted.
 
     `validate` and `warnings` are as for `load_cluster`.
     """

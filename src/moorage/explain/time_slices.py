@@ -1,7 +1,7 @@
 """Work that takes turns with the event loop: a few milliseconds at a time, on a thread of its own.
 
-Exactly one of the two runs at any time, so neither needs a lock. The work says where it may be
-interrupted, by calling `pause`; between two slices the cluster may have changed.
+Exactly one of the two runs at any time, so neither needs a lock. The work calls `pause` wherever it
+may be interrupted. Between two slices the cluster may change.
 """
 
 import threading
@@ -21,11 +21,11 @@ def no_pause() -> None:
 
 
 class Abandoned(BaseException):
-    """Nobody waits for the work any more."""
+    """Raised inside the work when nobody waits for its result any more."""
 
 
 class SlicedWork(Generic[T]):
-    """One piece of work; `may_pause` is asked whether it may be left where it is."""
+    """One piece of work; it is interrupted only where `may_pause` returns True."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class SlicedWork(Generic[T]):
         self.is_done = False
 
     def run_slice(self) -> bool:
-        """Let the work run until its time is up or it is done; True where it is done."""
+        """Run the work until its slice is over or it is done; True if it is done."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name="explain", daemon=True)
             self._thread.start()
@@ -54,13 +54,13 @@ class SlicedWork(Generic[T]):
         return self.is_done
 
     def abandon(self) -> None:
-        """End the work where it is."""
+        """End the work at its current `pause`."""
         if self._thread is not None and not self.is_done:
             self._to_work.put(False)
             self._to_loop.get()
 
     def result(self) -> T:
-        """What came of it, once it is done."""
+        """The result of the work, or its error; call it only once the work is done."""
         if self._error is not None:
             raise self._error
         outcome: T = self._outcome

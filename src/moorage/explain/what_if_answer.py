@@ -1,4 +1,4 @@
-"""What becomes of a cluster if it is changed: what moves, what waits, and the KPIs."""
+"""A cluster after a change: which pods move, which wait, and the KPIs."""
 
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
@@ -41,13 +41,13 @@ class Waits(msgspec.Struct, frozen=True):
 
 
 class WhatIfAnswer(msgspec.Struct, frozen=True):
-    """What one scenario comes to, in the shape that `-o json` shows."""
+    """The outcome of one scenario, in the shape that `-o json` shows."""
 
     name: str
     moves: tuple[Move, ...]
     becomes_pending: tuple[Waits, ...]
     becomes_placed: tuple[Move, ...]
-    """Pods that waited, or were not there, and have a node now; `source` is empty."""
+    """Pods that were pending or did not exist, and have a node now; `source` is empty."""
     gone: tuple[str, ...]
     still_pending: int
     before: Moment
@@ -56,7 +56,7 @@ class WhatIfAnswer(msgspec.Struct, frozen=True):
 
 
 class Start(NamedTuple):
-    """The cluster that every scenario starts from, settled, and where its pods were at first."""
+    """The settled cluster that every scenario starts from, and the first nodes of its pods."""
 
     settled: Simulation
     objects: list[Manifest]
@@ -76,9 +76,9 @@ def settle(
     *,
     validate: bool = False,
 ) -> Start:
-    """Schedule what waits in the cluster as it is: what scenarios are compared with.
+    """Schedule the pending pods of the cluster as it is: the baseline of all scenarios.
 
-    `configured` reads another configuration, where a scenario names one.
+    `configured` loads the configuration that a scenario names.
     """
     ran = _simulated(objects, loaded, known, seed, validate=validate)
     bound = frozenset(
@@ -109,7 +109,7 @@ def _written(cluster: MemoryCluster) -> list[Manifest]:
 
 
 def answer(start: Start, changes: Changes) -> WhatIfAnswer:
-    """What becomes of the cluster if this is changed."""
+    """The outcome of one scenario, compared with the baseline."""
     loaded, objects = start.loaded, start.objects
     if changes.config:
         loaded = start.configured(changes.config)
@@ -119,7 +119,7 @@ def answer(start: Start, changes: Changes) -> WhatIfAnswer:
 
 
 def _unbound(manifest: Manifest, bound: frozenset[str]) -> Manifest:
-    """A pod that this run placed waits again."""
+    """The manifest; a pod that the baseline placed is pending again."""
     raw = manifest.raw
     if manifest.kind != "Pod" or f"{raw['metadata'].get('namespace')}/{manifest.name}" in bound:
         return manifest
@@ -164,7 +164,7 @@ def _message(ran: Simulation, uid: str) -> str:
 
 
 def _typical(pods: Iterable[Pod]) -> tuple[TypicalPod, ...]:
-    """The shapes of the pods that there are, each as often as it comes: fragmentation's measure."""
+    """The shapes of all pods, weighted by frequency: fragmentation is measured with them."""
     shapes: dict[tuple[tuple[str, float], ...], int] = {}
     for pod in pods:
         asked = _requests(pod)
@@ -180,7 +180,7 @@ def _requests(pod: Pod) -> dict[str, float]:
 
 
 def _moment(ran: Simulation, typical: tuple[TypicalPod, ...]) -> Moment:
-    """The KPIs of a cluster as it ended."""
+    """The KPIs of a cluster at the end of a run."""
     meter = Meter(KpiSettings(typical=typical), 0.0)
     table = ran.scheduler.cache.table
     for name, row in sorted(table.row_of.items()):

@@ -1,4 +1,4 @@
-"""What a what-if changes: nodes that come and go, workloads that scale, another configuration."""
+"""The changes of a what-if: nodes added and removed, workloads scaled, another configuration."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,17 +18,17 @@ KIND: Final = "WhatIf"
 
 
 class AddedNodes(msgspec.Struct, frozen=True, rename="camel"):
-    """So many nodes like a node that is there, or like the one of a file."""
+    """A number of nodes like an existing node, or like the node of a file."""
 
     count: int
     like: str
 
 
 class Changes(msgspec.Struct, frozen=True, rename="camel"):
-    """One scenario: everything in it is changed at once.
+    """One scenario; all of its changes apply at once.
 
-    With `config`, another KubeSchedulerConfiguration, all pods that were not on a node at first are
-    scheduled anew.
+    With `config`, another KubeSchedulerConfiguration, all pods that had no node at first are
+    scheduled again.
     """
 
     name: str
@@ -62,7 +62,7 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def read_changes(path: str) -> list[Changes]:
-    """The scenarios of a file; all that is wrong with it at once, each with its line."""
+    """The scenarios of a file; raises all of its problems at once, each with its line."""
     file, title = Path(path), input_files.title_of(path)
     found = yaml_documents.find_only_document(input_files.read_input(path, "-f"), KIND, title)
     report = Report(title, found.places, found.within)
@@ -75,7 +75,7 @@ def read_changes(path: str) -> list[Changes]:
 
 
 def _beside(changes: Changes, folder: Path) -> Changes:
-    """Files are named from the folder of the scenarios."""
+    """The changes with their file names resolved from the folder of the scenario file."""
     nodes = tuple(
         msgspec.structs.replace(each, like=str(folder / each.like))
         if (folder / each.like).is_file()
@@ -87,7 +87,7 @@ def _beside(changes: Changes, folder: Path) -> Changes:
 
 
 def asked(scenarios: Iterable[Changes]) -> dict[str, Any]:
-    """Scenarios as a running scheduler is asked about them: what files hold is written out."""
+    """Scenarios as a request to a running scheduler, with the content of files inline."""
     return {"scenarios": [_written_out(each) for each in scenarios]}
 
 

@@ -18,24 +18,24 @@ from moorage.gang.plugin import DOMAIN
 
 
 class World(NamedTuple):
-    """What is believed of a cluster, and how pods of each schedulerName are decided about."""
+    """The cache of a cluster, and the profile of each schedulerName."""
 
     cache: Cache
     profiles: Mapping[str, Profile]
     random: Random
     now: float = 0.0
     pause: Pause = no_pause
-    """Called where a question may be interrupted; what is believed may differ after it."""
+    """Called where a question may be interrupted; the cache may have changed afterwards."""
 
     def profile_of(self, pod: Pod) -> Profile:
-        """The profile of the pod's schedulerName; the first where there is none of that name."""
+        """The profile of the pod's schedulerName; the first profile if no profile has that name."""
         named = self.profiles.get(pod.spec.scheduler_name)
         return next(iter(self.profiles.values())) if named is None else named
 
     def question(self, pod: Pod, nodes: frozenset[str] | None = None) -> "Question":
-        """An attempt at a pod, up to the point where nodes are filtered.
+        """An attempt at a pod, after PreFilter and before Filter.
 
-        `nodes` are those its gang is packed in; None: any.
+        `nodes` are the nodes of the domain that its gang is packed in; None means all nodes.
         """
         profile = self.profile_of(pod)
         cycle = Cycle(
@@ -61,7 +61,7 @@ class World(NamedTuple):
 
 
 class Question(NamedTuple):
-    """One pod, and what PreFilter plugins said of it."""
+    """One pod, and the results of its PreFilter plugins."""
 
     profile: Profile
     cycle: Cycle
@@ -69,7 +69,7 @@ class Question(NamedTuple):
 
     @property
     def refused_outright(self) -> Rejection | None:
-        """What refuses the pod on every node, before any is looked at."""
+        """The PreFilter rejection that refuses the pod on every node, if any."""
         return self.found.diagnosis.pre_filter
 
     def feasible(self) -> NDArray[np.bool_]:
@@ -84,7 +84,7 @@ class Question(NamedTuple):
         return filtering.diagnose(self.profile, self.cycle, self.found).message()
 
     def refusal(self, row: int) -> Rejection | None:
-        """Who refuses one node first; None where nobody does."""
+        """The first rejection for one node; None if the node takes the pod."""
         if self.refused_outright is not None:
             return self.refused_outright
         if not self.searched[row]:
@@ -93,9 +93,9 @@ class Question(NamedTuple):
 
     @property
     def searched(self) -> NDArray[np.bool_]:
-        """bool (row): the nodes that PreFilter plugins have left to look at."""
+        """bool (row): the nodes that PreFilter plugins have left to search."""
         return filtering.searched_rows(self.cycle, self.found)
 
     def refusing(self, entry: FilterEntry) -> NDArray[np.bool_]:
-        """bool (row): the nodes that one plugin refuses, whatever others say."""
+        """bool (row): the nodes that one plugin refuses, whatever other plugins say."""
         return filtering.refused_by(self.profile, self.cycle, entry)

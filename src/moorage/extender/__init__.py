@@ -1,6 +1,6 @@
 """kube-scheduler's extender protocol, both ways: Moorage calls extenders, and is called as one.
 
-    async_bridge         a synchronous decision awaits an answer; the event loop goes on
+    async_bridge         lets a synchronous decision await an answer
     bind_handler         answers the verb bind
     extender_server      the HTTP routes that a stock kube-scheduler calls as an extender
     http_extenders       the extenders of a configuration, called over HTTP
@@ -11,6 +11,6 @@
     request_nodes        the nodes of a request, found in the cache or added to it
     verb_handler         answers the verbs filter, prioritize and preempt
 
-Law of the package: it knows the protocol, and nothing of schedulers. Decisions are made below it,
-in `cycle`; who runs them is above it.
+Law of the package: it knows the protocol, and nothing of schedulers. Decisions are made in `cycle`,
+which it imports; the packages that run it import it.
 """

@@ -1,12 +1,12 @@
 """Lets a synchronous decision await an extender's answer without blocking the event loop.
 
-`Turns` is for a scheduler that serves: the decision runs on a thread of its own, and the event loop
-and the decision take turns. While the decision computes the loop stands still, as it does where
-there are no extenders; while an extender is asked, the loop asks it, and does everything else too.
-Exactly one of the two runs at any time, so neither needs a lock.
+`DecisionThread` is for a scheduler that serves a cluster: the decision runs in a thread of its own,
+in turns with the event loop. While the decision computes, the loop is blocked, as it is without
+extenders. While an extender is asked, the loop sends the request and runs all other tasks. Exactly
+one of the two runs at any time, so that neither needs a lock.
 
-`Blocking` is for simulations, where time stands still while an extender is asked, and so does all
-else. The asking is done by an event loop on a thread of its own.
+`BlockingBridge` is for simulations, in which time and everything else stands still while an
+extender is asked. The request is sent by an event loop in a thread of its own.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ Work = Callable[[], Coroutine[Any, Any, T]]
 
 
 class AsyncBridge(Protocol):
-    """A way for synchronous code to have something awaited."""
+    """Lets synchronous code await something."""
 
     def ask(self, work: Work[T]) -> T:
-        """Await what `work` makes, and return or raise what comes of it."""
+        """Await the coroutine that `work` makes; return its result, or raise its exception."""
         ...
 
 
 class LoopClosed(BaseException):
-    """The event loop ends: nobody waits for the decision any more."""
+    """Raised in the decision when the event loop ends: its result is no longer needed."""
 
 
 class BlockingBridge:
-    """Waits for each answer, and lets nothing else happen meanwhile."""
+    """Blocks until each answer is there."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -48,7 +48,7 @@ class BlockingBridge:
         return asyncio.run_coroutine_threadsafe(work(), self._loop).result()
 
     def close(self) -> None:
-        """End the loop; nothing may be asked after that."""
+        """End the loop; `ask` must not be called afterwards."""
         if self._loop is None or self._thread is None:
             return
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -57,7 +57,7 @@ class BlockingBridge:
 
 
 class DecisionThread:
-    """Runs decisions in turn with the event loop that calls `run`, one at a time."""
+    """Runs decisions in a thread, one at a time, in turns with the event loop that calls `run`."""
 
     def __init__(self) -> None:
         self._to_loop: SimpleQueue[None] = SimpleQueue()
@@ -69,7 +69,7 @@ class DecisionThread:
         self._thread: threading.Thread | None = None
 
     async def run(self, decide: Callable[[], T]) -> T:
-        """What `decide` returns, or raises. What it asks for is awaited here."""
+        """Run `decide` in the thread; its result or exception. What it asks is awaited here."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name="decisions", daemon=True)
             self._thread.start()
@@ -82,7 +82,7 @@ class DecisionThread:
         return outcome
 
     def ask(self, work: Work[T]) -> T:
-        """Called by a decision: let the loop await this, and go on with what comes of it."""
+        """Called by a decision: let the loop await this; its result or exception."""
         self._asked = work
         self._to_loop.put(None)
         self._to_decision.get()
@@ -111,8 +111,8 @@ class DecisionThread:
     def _hand_over(self) -> None:
         """Let the decision run until it is done or asks for something.
 
-        It may start tasks and set events: as the loop stands still, another thread may do so. A
-        loop in debug mode does not know that, and is not asked.
+        It may start tasks and set events from its thread, because the loop is blocked meanwhile.
+        The checks of a loop in debug mode do not allow that, so debug mode is off meanwhile.
         """
         loop = asyncio.get_running_loop()
         guarded = loop.get_debug()

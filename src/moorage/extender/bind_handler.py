@@ -1,6 +1,6 @@
 """Answers the extender verb bind: Reserve, PreBind, Bind and PostBind of the plugins.
 
-Where no plugin of the profile binds, the API server is told directly.
+If the profile has no Bind plugin, DefaultBinder is used.
 """
 
 from moorage.api.decode import decode_as
@@ -19,7 +19,7 @@ from moorage.watch.api_server import ApiServer
 
 
 class BindHandler:
-    """Binds pods, and counts them where they go before the watch shows them there."""
+    """Binds pods, and assumes them on their nodes until the watch shows them there."""
 
     def __init__(self, answering: VerbHandler, server: ApiServer) -> None:
         self._answering = answering
@@ -29,7 +29,7 @@ class BindHandler:
             profile.bind = [(DefaultBinder.plugin_name(), DefaultBinder())]
 
     async def bind(self, args: protocol.ExtenderBindingArgs) -> protocol.ExtenderBindingResult:
-        """Nothing, or why the pod is not bound."""
+        """Bind a pod; the result has the error if that fails."""
         try:
             await self._bind(args)
         except (SchedulingError, ApiError) as error:
@@ -74,7 +74,7 @@ class BindHandler:
                 with as_plugin_error(name, "Unreserve"):
                     plugin.unreserve(cycle, cycle.pod, node)
             except PluginError:
-                continue  # the others are to be asked all the same
+                continue  # the other plugins must unreserve all the same
         cache = self._answering.cache
         if cycle.incoming.uid in cache.assumed:
             cache.forget(cycle.incoming)

@@ -4,11 +4,11 @@
 |---|---|
 | POST /filter /prioritize /preempt /bind | as k8s.io/kube-scheduler/extender/v1 has it |
 | GET /healthz /livez | `ok` while the process answers |
-| GET /readyz | `ok` once the cluster, where one is followed, is known |
+| GET /readyz | `ok` once the cluster, if one is followed, is known |
 | GET /metrics | Prometheus' text |
 
-What goes wrong with a filter or a binding is said in the `Error` of the answer. The other answers
-have no place for it, and are refused: 400 where the request is at fault, 500 where a plugin is.
+Errors of filter and bind are in the `Error` of the answer. The other verbs have no such field: they
+answer 400 if the request is at fault, and 500 if a plugin is.
 """
 
 import logging
@@ -29,7 +29,7 @@ from moorage.framework.verdicts import SchedulingError
 from moorage.observe.logs import say
 
 MOST_BYTES: Final = 2**30
-"""A request may name thousands of nodes, each as a whole."""
+"""The largest request: it may contain thousands of whole nodes."""
 BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
 
 HEALTH: Final = ("/healthz", "/livez", "/readyz")
@@ -41,7 +41,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class ExtenderServer:
     """Answers requests, one after the other. `unready` says why it cannot answer yet.
 
-    With `certified`, all but health is for clients that showed a certificate.
+    With `certified`, all but the health endpoints require a client certificate.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ async def _certified_only(request: web.Request, handler: Handler) -> web.StreamR
 
 
 def _respond(verb: str, found: Any, why: str, status: int) -> web.Response:
-    """The answer; where there is none, its error in the place there is for it, or the status."""
+    """The answer; if there is none, the error in the verb's `Error` field or as the status."""
     if found is None and verb in _WITH_ERROR and status != 400:
         found, status = _WITH_ERROR[verb](error=why), 200
     if found is None:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class ExtenderObserver(Protocol):
-    """Whoever is told how extenders do."""
+    """Is told of calls to extenders, and of their failures."""
 
     def called(self, extender: str, verb: str, result: str, seconds: float) -> None: ...
 
@@ -35,7 +35,7 @@ class ExtenderObserver(Protocol):
 
 
 class HttpExtender:
-    """One extender. Without a verb for it, a thing is not asked."""
+    """One extender; it is asked only for the verbs that are configured."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class HttpExtender:
         self._asking = asking
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether a container of the pod asks for a resource it manages."""
+        """Whether the pod requests a resource that it manages; True if it manages none."""
         if not self._managed:
             return True
         spec = pod.spec
@@ -68,7 +68,7 @@ class HttpExtender:
         return not self._managed.isdisjoint({*asked.requests, *asked.limits})
 
     def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult:
-        """Which of the nodes pass."""
+        """Ask which of the nodes pass."""
         found = self._ask(
             self.given.filter_verb, self._args(pod, nodes), protocol.ExtenderFilterResult
         )
@@ -84,7 +84,7 @@ class HttpExtender:
         return [] if found.nodes is None else self._bodies.names(found.nodes)
 
     async def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, int]:
-        """What it adds to the score of each node, its weight counted."""
+        """Node -> what it adds to the score, weighted."""
         verb, args = self.given.prioritize_verb, self._args(pod, nodes)
         found = await self.sender.send(verb, args, list[protocol.HostPriority])
         factor = self.given.weight * SCALE
@@ -98,7 +98,7 @@ class HttpExtender:
     def preempt(
         self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]
     ) -> dict[str, ExtenderVictims]:
-        """The candidates it leaves, and their victims."""
+        """The candidate nodes that it leaves, and their victims."""
         body = self._bodies.preemption(pod, victims, by_uid=self.given.node_cache_capable)
         found = self._ask(self.given.preempt_verb, body, protocol.ExtenderPreemptionResult)
         answer = found.node_name_to_meta_victims or {}
@@ -110,7 +110,7 @@ class HttpExtender:
         }
 
     async def bind(self, pod: Pod, node: str) -> None:
-        """Let it bind the pod."""
+        """Ask it to bind the pod."""
         args = protocol.ExtenderBindingArgs(
             pod_name=pod.name, pod_namespace=pod.namespace, pod_uid=pod.uid, node=node
         )
@@ -127,10 +127,10 @@ class HttpExtender:
 
 
 class HttpExtenders:
-    """All extenders of a configuration; those that may be ignored are asked last.
+    """All extenders of a configuration; those that are `ignorable` are asked last.
 
-    `asking` is how decisions wait for answers; `observer` is told of calls, and of extenders that
-    decisions went on without.
+    `asking` lets decisions wait for answers. `observer` is told of calls, and of extenders without
+    which decisions went on.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class HttpExtenders:
         return bool(self._extenders)
 
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, dict[str, int]]]:
-        """What those add that answered; all are asked at once."""
+        """(name, scores by node) of the extenders that answered; all are asked at once."""
         asked = [e for e in self._extenders if e.prioritizes and e.is_interested(pod)]
         if not asked:
             return []
@@ -168,7 +168,7 @@ class HttpExtenders:
         return found
 
     def skipped(self, extender: Extender, verb: str, error: Exception) -> None:
-        """Say that a decision goes on without an extender."""
+        """Report that a decision goes on without an extender."""
         if self.observer is not None:
             self.observer.failed(f"extender/{extender.name}", "", error)
 
@@ -183,7 +183,7 @@ class HttpExtenders:
 
 
 async def _gather_answers(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | ExtenderError]:
-    """What each comes to, at once; an extender's failure among the rest."""
+    """The results of all coroutines, run at once; an ExtenderError in place of a result."""
     answers = await asyncio.gather(*work, return_exceptions=True)
     found: list[T | ExtenderError] = []
     for answer in answers:
@@ -196,7 +196,7 @@ async def _gather_answers(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Ex
 def build_extenders(
     given: Sequence[config.Extender], asking: AsyncBridge, observer: ExtenderObserver | None = None
 ) -> HttpExtenders | None:
-    """None where there are none; ConfigError where one cannot be asked as it is described."""
+    """The extenders; None if there are none. ConfigError if one has unusable TLS settings."""
     problems = []
     for position, extender in enumerate(given):
         try:

@@ -25,9 +25,9 @@ class ExtenderTlsError(Exception):
 
 
 def tls_context(extender: Extender) -> ssl.SSLContext | None:
-    """What to connect with; None: as the system trusts.
+    """The TLS context for an extender; None for the default one.
 
-    As in kube-scheduler, `enableHTTPS` without a CA trusts whoever answers.
+    As in kube-scheduler, `enableHTTPS` without a CA does not verify the server.
     """
     given = extender.tls_config or ExtenderTLSConfig()
     has_ca = bool(given.ca_file or given.ca_data)
@@ -50,7 +50,7 @@ def tls_context(extender: Extender) -> ssl.SSLContext | None:
 
 
 def _load_client_certificate(made: ssl.SSLContext, given: ExtenderTLSConfig) -> None:
-    """Show a certificate of our own, if there is one; data takes precedence over files."""
+    """Load the client certificate, if there is one; data takes precedence over files."""
     if not (given.cert_data or given.cert_file):
         return
     with tempfile.TemporaryDirectory() as scratch:
@@ -65,11 +65,11 @@ T = TypeVar("T")
 
 HEADERS: Final = {"Content-Type": "application/json"}
 CallObserver = Callable[[str, str, str, float], None]
-"""Hears of the extender, the verb, the result and the seconds of each call."""
+"""Called with (extender, verb, result, seconds) of each call."""
 
 
 class ExtenderSender:
-    """Connections to one extender, on whatever event loop it is asked from."""
+    """Connections to one extender; each event loop that asks it has its own."""
 
     def __init__(self, given: Extender, called: CallObserver) -> None:
         self._name = given.url_prefix
@@ -83,7 +83,7 @@ class ExtenderSender:
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
     async def send(self, verb: str, body: bytes, kind: type[T]) -> T:
-        """POST to a verb, and read what comes back."""
+        """POST to a verb, and decode the answer; ExtenderError if that fails."""
         url, began = f"{self._prefix}/{verb}", time.perf_counter()
         result = "error"
         try:
@@ -108,7 +108,7 @@ class ExtenderSender:
             except aiohttp.ServerDisconnectedError:
                 if verb == self._once:
                     raise
-                # A connection that was kept and that the other side had closed meanwhile.
+                # The server had closed an idle connection meanwhile.
                 return await self._post_once(url, verb, body)
 
     async def _post_once(self, url: str, verb: str, body: bytes) -> bytes:

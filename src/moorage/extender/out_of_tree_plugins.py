@@ -17,9 +17,9 @@ def is_out_of_tree(name: str) -> bool:
 def restrict_to_out_of_tree(
     resolved: ResolvedProfile, whole: Profile, more: Collection[str] = ()
 ) -> Profile:
-    """The profile with those plugins that are not kube-scheduler's own, and with `more`.
+    """The profile with the plugins that are not kube-scheduler's own, and those in `more`.
 
-    The plugins are the same objects as in `whole`, and share what they share there.
+    The plugins are the same objects as in `whole`, and have the same `shared` state.
     """
     points = {
         point: tuple(e for e in enabled if is_out_of_tree(e.name) or e.name in more)
@@ -32,7 +32,7 @@ def restrict_to_out_of_tree(
 
 
 def served_verbs(profile: Profile) -> list[str]:
-    """What there is to ask of a profile."""
+    """The verbs that a profile can answer."""
     found = []
     if profile.filter or profile.pre_filter:
         found += ["filter", "preempt"]

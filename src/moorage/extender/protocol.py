@@ -1,7 +1,7 @@
 """The types of k8s.io/kube-scheduler/extender/v1, and decoding them as leniently as Go.
 
-Go writes the names of fields as they are, in capitals; `null` stands for what is not there.
-Objects travel as JSON text that is already made, or is yet to be read.
+Go writes field names as they are, in capitals; `null` stands for a missing value. Objects are kept
+as raw JSON, already encoded or not decoded yet.
 """
 
 import types
@@ -21,7 +21,7 @@ EMPTY_OBJECT: Final = msgspec.Raw(b"{}")
 class Wire(
     msgspec.Struct, frozen=True, rename="pascal", kw_only=True, forbid_unknown_fields=True, gc=False
 ):
-    """Go's names, to the letter; `moorage.extender.protocol` forgives more."""
+    """The dialect of the protocol: Go's exact field names. `decode_wire` is more lenient."""
 
 
 class ExtenderArgs(Wire):
@@ -40,7 +40,7 @@ class NodeList(Wire):
 
 
 class ExtenderFilterResult(Wire):
-    """The nodes that pass, and why others do not. `error` says that nothing could be decided."""
+    """The nodes that pass, and why others do not; `error` if the verb failed."""
 
     nodes: msgspec.Raw | None = None
     node_names: list[str] | None = None
@@ -77,7 +77,7 @@ class Victims(Wire):
 
 
 class ExtenderPreemptionArgs(Wire):
-    """A pod that wants room, and who would have to leave which node."""
+    """A preemptor, and the victims on each candidate node."""
 
     pod: msgspec.Raw
     node_name_to_victims: dict[str, Victims] | None = None
@@ -85,7 +85,7 @@ class ExtenderPreemptionArgs(Wire):
 
 
 class ExtenderPreemptionResult(Wire):
-    """The nodes that remain, always with uids."""
+    """The nodes that remain, with the uids of victims."""
 
     node_name_to_meta_victims: dict[str, MetaVictims] | None = None
 
@@ -100,7 +100,7 @@ class ExtenderBindingArgs(Wire):
 
 
 class ExtenderBindingResult(Wire):
-    """Nothing, or why it is not bound."""
+    """The error of a binding; empty if the pod is bound."""
 
     error: str = ""
 

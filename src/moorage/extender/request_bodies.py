@@ -1,8 +1,8 @@
 """JSON bodies of requests to extenders; each node is encoded once while it stays the same.
 
-Objects are sent as far as scheduling reads them, and it is what the decision was made with: names,
-labels, annotations, owners; of pods the containers with images, resources and ports, and all that
-places them; of nodes taints, capacity, conditions and images.
+Objects are sent with the fields that scheduling reads: names, labels, annotations, owners; of pods
+the containers with images, resources and ports, and all fields that affect placement; of nodes
+taints, capacity, conditions and images.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ class _Named(ApiStruct):
 
 
 class RequestBodies:
-    """Writes requests; shared by all extenders of a configuration."""
+    """Encodes requests; shared by all extenders of a configuration."""
 
     def __init__(self) -> None:
         self._encoder = msgspec.json.Encoder()
@@ -41,7 +41,7 @@ class RequestBodies:
         )
 
     def preemption(self, pod: Pod, victims: Victims, *, by_uid: bool) -> bytes:
-        """A pod, and who would have to leave which node."""
+        """A pod, and the victims on each candidate node."""
         args = protocol.ExtenderPreemptionArgs(
             pod=self._raw(pod),
             node_name_to_victims=None if by_uid else self._whole(victims),
@@ -50,7 +50,7 @@ class RequestBodies:
         return self._encoder.encode(args)
 
     def names(self, nodes: msgspec.Raw) -> list[str]:
-        """The names of nodes that were answered."""
+        """The names of the nodes in an answer."""
         try:
             items = protocol.decode_wire(nodes, protocol.NodeList).items or []
             return [_decode_named(item).metadata.name for item in items]

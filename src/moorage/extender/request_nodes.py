@@ -1,8 +1,8 @@
 """Finds the nodes of an extender request in the cache, or adds them to it.
 
-Where a cluster is followed, nodes are known by name. Where none is, whole nodes come with each
-request: those that have not changed are known by their text, and those that nobody has spoken of
-for a while are forgotten.
+If a cluster is followed, nodes are known by name. Otherwise whole nodes come with each request:
+unchanged ones are recognised by their JSON text, and those that have not been named for
+`FORGET_SECONDS` are removed.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ UNKNOWN_NODE: Final = "node is not known to the extender"
 
 
 class RequestNodes:
-    """The nodes of one request: `rows` by name, the `unknown`, and the text of whole nodes."""
+    """The nodes of one request: rows by name, unknown names, and the JSON of whole nodes."""
 
     def __init__(self, by_name: bool) -> None:
         self.by_name = by_name
@@ -31,7 +31,7 @@ class RequestNodes:
 
 
 class NodeLookup:
-    """Finds nodes in the cache, or puts them there."""
+    """Finds nodes in the cache, or adds them."""
 
     def __init__(self, cache: Cache, follows: bool, now: Callable[[], float]) -> None:
         self._cache = cache
@@ -43,7 +43,7 @@ class NodeLookup:
         self._looked = now()
 
     def of(self, args: protocol.ExtenderArgs) -> RequestNodes:
-        """The nodes of a request; raises ReadingError where they cannot be read."""
+        """The nodes of a request; WireDecodeError if they cannot be decoded."""
         named = RequestNodes(args.nodes is None)
         if args.nodes is None:
             names = args.node_names or []
@@ -76,7 +76,7 @@ class NodeLookup:
         return name
 
     def _keep(self, text: bytes, name: str) -> None:
-        """Know the node by this text from now on, and no longer by another."""
+        """Recognise the node by this text from now on, and no longer by its former one."""
         former = self._texts.get(name)
         if former is not None:
             del self._names[former]

@@ -1,8 +1,8 @@
 """Answers the extender verbs filter, prioritize and preempt with a profile's plugins.
 
-filter       PreFilter and Filter; each refusal in the plugin's words
+filter       PreFilter and Filter; each refusal with the plugin's reason
 prioritize   PreScore, Score and NormalizeScore; the weighted mean, from 0 to 10
-preempt      of the candidates, those where no plugin refuses the pod once the victims are gone
+preempt      the candidates where no plugin refuses the pod once the victims are gone
 """
 
 import random
@@ -25,7 +25,7 @@ from moorage.framework.verdicts import MAX_SCORE, Code, Rejection
 
 
 class VerbHandler:
-    """Answers for one profile, by what a cache holds. `follows`: the cache follows a cluster."""
+    """Answers for one profile, by the content of a cache; `follows`: it follows a cluster."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class VerbHandler:
         self._asked = 0
 
     def cycle(self, pod: Pod) -> Cycle:
-        """What plugins see and keep while one request is answered."""
+        """The cycle for one request."""
         self._asked += 1
         return Cycle(
             self.cache,
@@ -92,7 +92,7 @@ class VerbHandler:
         return outcome
 
     def prioritize(self, args: protocol.ExtenderArgs) -> list[protocol.HostPriority]:
-        """A score from 0 to 10 for each node; nodes nobody knows get none."""
+        """A score from 0 to 10 for each node; unknown nodes get 0."""
         named, cycle = self.nodes.of(args), self.cycle(read_pod(args.pod))
         rows = named.rows.values()
         scores = self._scores(cycle, rows) if rows and self.profile.score else {}
@@ -113,7 +113,7 @@ class VerbHandler:
         return dict(zip(np.flatnonzero(feasible).tolist(), tenths.tolist(), strict=True))
 
     def preempt(self, args: protocol.ExtenderPreemptionArgs) -> protocol.ExtenderPreemptionResult:
-        """The candidates that no plugin objects to. What is not known is not objected to."""
+        """The candidates that no plugin refuses; unknown nodes and victims are not refused."""
         cycle, given = self.cycle(read_pod(args.pod)), _victims(args)
         left: dict[str, protocol.MetaVictims] = {}
         outcome = Filtering(cycle)
@@ -148,7 +148,7 @@ def read_pod(text: msgspec.Raw) -> Pod:
 
 
 def refusal_text(why: Rejection) -> str:
-    """A refusal as kube-scheduler is to repeat it."""
+    """The reason of a refusal, for kube-scheduler to report."""
     return why.message or f"refused by {why.plugin}"
 
 

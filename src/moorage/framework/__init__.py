@@ -4,7 +4,7 @@
     points           every extension point: when it is called, what each answer causes
     verdicts         what a plugin may answer, and the errors
     cycle            one attempt: what plugins can see and keep
-    handle           what a plugin sees of its scheduler beside a cycle
+    handle           what a plugin sees of its scheduler besides a cycle
     events           cluster events and queueing hints: what may undo a refusal
     diagnosis        why no node fits, node by node
     queued_pod       a pod in the queue, with its history
@@ -17,7 +17,7 @@
     plugin_errors    what a plugin raises, as an error that names it
     plugin_guards    guards around plugins, as the engine sees them
     extenders        extenders, as the engine sees them
-    eviction         who may be evicted for a pod, who is leaving, who is spared
+    eviction         which pods may be evicted for a pod, which are leaving, which are spared
 
 Law of the package: pure, and only the contract. Knows `moorage.api` and `moorage.cache`; knows no
 plugin.

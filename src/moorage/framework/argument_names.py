@@ -22,6 +22,6 @@ _WRITTEN: Final = {
 
 
 def yaml_name(field: str) -> str:
-    """The name of a field in YAML; the first word is in lower case, whatever it is."""
+    """The name of a field in YAML; the first word is always in lower case."""
     first, *rest = field.split("_")
     return first + "".join(_WRITTEN.get(word, word[:1].upper() + word[1:]) for word in rest)

@@ -18,15 +18,14 @@ PluginEntry = TypeVar("PluginEntry", bound=tuple[Any, ...])
 
 
 Step = tuple[str, str, float, float]
-"""An extension point, how it ended, when it began, and the seconds it took."""
+"""(extension point, status it ended with, time it began, seconds it took)."""
 
 
 class Timer(Protocol):
-    """Hears of one attempt; never raises.
+    """Receives the course of one attempt; never raises.
 
-    Where it is `sampled`, plugins are timed one by one; where it is `detailed`, somebody wants to
-    know every verdict and the best scores, too; a `trace_id` ties the attempt to a trace that is
-    kept elsewhere.
+    If it is `sampled`, each plugin is timed. If it is `detailed`, the engine also passes it every
+    verdict and the best scores. `trace_id` links the attempt to a trace that is kept elsewhere.
     """
 
     @property
@@ -41,21 +40,21 @@ class Timer(Protocol):
         ...
 
     def step(self, point: str, ended: str = "Success") -> None:
-        """An extension point begins, or none does; `ended`: the status of the one before."""
+        """An extension point begins; none if `point` is empty. The one before `ended` so."""
 
     def each(self, plugins: Iterable[PluginEntry]) -> Iterable[PluginEntry]:
-        """The plugins about to run, by name, at the point that has begun."""
+        """Yields the plugins to run at the point that has begun, and may time each."""
         ...
 
     def verdicts(self, refusals: Sequence[tuple[str, str, int]]) -> None:
-        """Which plugin refused how many nodes, and why."""
+        """(plugin, reason, number of nodes) of each refusal."""
 
     def scores(self, best: Sequence[tuple[str, int, dict[str, int]]]) -> None:
-        """The best nodes, what they scored, and by which plugins."""
+        """(node, total score, weighted score by plugin) of the best nodes."""
 
 
 class NoTimer:
-    """Nobody listens."""
+    """A timer that ignores everything."""
 
     sampled = detailed = False
     trace_id = ""
@@ -81,7 +80,7 @@ T = TypeVar("T", bound=KubeObject)
 
 
 class Random(Protocol):
-    """The part of `random.Random` that deciding needs; seeded by whoever runs the cycle."""
+    """The part of `random.Random` that decisions need; the caller of the cycle seeds it."""
 
     def randrange(self, stop: int, /) -> int: ...
 
@@ -108,13 +107,15 @@ class Client(Protocol):
     async def update(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]: ...
 
     async def wait_until(self, check: Callable[[], bool], seconds: float) -> bool:
-        """Ask `check` as the cache changes, at least every second, until it says True; False
-        once so many seconds have passed without that. What `check` raises ends the wait."""
+        """Call `check` as the cache changes, and at least every second, until it returns True.
+
+        False if it has not done so after `seconds`. An exception of `check` ends the wait.
+        """
         ...
 
 
 class Listener(Protocol):
-    """A plugin that wants to hear of the pods that come and go in a trial."""
+    """A plugin that updates its cycle state as a trial adds and removes pods."""
 
     def add_pod(self, cycle: "Cycle", pod: Pod, added: PodInfo, node: Node) -> Any: ...
 
@@ -122,7 +123,7 @@ class Listener(Protocol):
 
 
 class RowFilter(Protocol):
-    """Who refuses a row; `filters` are the plugins that are asked, in order."""
+    """Filters one row; `filters` are the plugins that are asked, in order."""
 
     @property
     def filters(self) -> tuple[Any, ...]: ...
@@ -133,8 +134,8 @@ class RowFilter(Protocol):
 class Cycle:
     """kube-scheduler's CycleState and Handle in one: lives as long as one attempt.
 
-    `state` is the plugins' own: write under your plugin's name in PreFilter, read it later.
-    `generation` is that of the configuration that decides.
+    `state` belongs to the plugins: write under your plugin's name in PreFilter, read it later.
+    `generation` is the generation of the configuration in force.
     """
 
     __slots__ = (
@@ -182,18 +183,18 @@ class Cycle:
         self.extenders = extenders
         self.state: dict[str, Any] = {}
         self.listeners: list[tuple[str, Listener]] = []
-        """The PreFilter plugins, by name, that keep state which a trial must bring up to date."""
+        """The PreFilter plugins, by name, whose state a trial must keep up to date."""
         self.refuses: RowFilter = NOBODY
-        """For PostFilter: who refuses a row as things stand now, a trial's changes included."""
+        """For PostFilter: the refusal of a row as the table stands now, inside a trial too."""
 
     def consider(self, incoming: PodInfo) -> None:
-        """Decide about this pod from now on: `pod`, and what was worked out about it."""
+        """Decide about this pod from now on: sets `incoming` and `pod`."""
         self.incoming = incoming
         self.pod: Pod = incoming.pod
 
     @contextmanager
     def trial(self) -> Iterator[None]:
-        """Pods that are placed and displaced inside are back at the end, and plugins' state too."""
+        """On exit, undo all `place` and `displace` calls, and restore the listeners' state."""
         kept = {name: copy.deepcopy(self.state.get(name)) for name, _ in self.listeners}
         try:
             with self.cache.trial():
@@ -237,11 +238,11 @@ class Cycle:
         return [] if row is None else [info.pod for info in self.table.pods[row].values()]
 
     def allocatable(self, node: str, resource: str) -> int:
-        """What a node offers: millicores of cpu, bytes, or a count."""
+        """A node's allocatable amount of a resource: millicores of cpu, bytes, or a count."""
         return self._amount(self.table.allocatable, node, resource)
 
     def requested(self, node: str, resource: str) -> int:
-        """What the pods on a node have asked for, in the same units."""
+        """The sum that the pods on a node request of a resource, in the same units."""
         return self._amount(self.table.requested, node, resource)
 
     def _amount(self, column: Any, node: str, resource: str) -> int:

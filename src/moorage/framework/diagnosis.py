@@ -17,8 +17,8 @@ NARROWED_OUT = "PreFilterResult"
 class Diagnosis:
     """The outcome of filtering, node by node.
 
-    `slot` (row) tells which entry of `decoders` refused the row, -1 where none did; `code` (row)
-    is what it wrote there.
+    `slot` (row) is the number of the `refuse` call that refused the row, -1 if none did. `code`
+    (row) is the code it wrote, which that call's `decode` explains.
     """
 
     def __init__(self, table: NodeTable) -> None:
@@ -30,7 +30,7 @@ class Diagnosis:
         self._decoders: list[Callable[[int], Rejection]] = []
         self._seen: dict[tuple[int, int], Rejection] = {}
         self._counts: dict[tuple[int, int], int] = {}
-        """How many rows each slot has refused with each code."""
+        """(slot, code) -> number of rows."""
 
     @cached_property
     def slot(self) -> NDArray[np.int32]:
@@ -43,7 +43,7 @@ class Diagnosis:
     def refuse(
         self, rows: NDArray[np.intp], codes: NDArray[np.int32], decode: Callable[[int], Rejection]
     ) -> None:
-        """Put down that rows not yet refused are refused, with codes that `decode` explains."""
+        """Record refusals, with codes that `decode` explains; rows refused earlier are left out."""
         fresh = self.slot[rows] < 0
         slot, written = len(self._decoders), codes[fresh]
         self.slot[rows[fresh]] = slot
@@ -73,7 +73,7 @@ class Diagnosis:
         return self._rows_where(lambda rejection: rejection.code is code)
 
     def rows_refused_for(self, plugin: str, reason: str) -> NDArray[np.intp]:
-        """Rows that a plugin refused in Filter, before any other did, for a reason."""
+        """Rows that a plugin was the first to refuse in Filter, for this reason."""
         return self._rows_where(lambda why: why.plugin == plugin and reason in why.reasons)
 
     def _rows_where(self, holds: Callable[[Rejection], bool]) -> NDArray[np.intp]:
@@ -102,7 +102,7 @@ class Diagnosis:
         return counted
 
     def message(self) -> str:
-        """The FailedScheduling text, to the letter."""
+        """The FailedScheduling text, exactly as kube-scheduler writes it."""
         if self.pre_filter is not None and self.pre_filter.message:
             why = self.pre_filter.message
         else:
@@ -118,7 +118,7 @@ class Diagnosis:
 
 
 def message_of_one_node(rejection: Rejection) -> str:
-    """The text where a pod was refused on the node that was chosen for it."""
+    """The FailedScheduling text if the pod was refused on the node chosen for it."""
     return _unavailable(1, _told(Counter(rejection.reasons)))
 
 

@@ -41,7 +41,7 @@ class Resource(enum.Enum):
 
 
 class Action(enum.Flag):
-    """What happened to it. `UPDATE` is every update; as what came in, one of no special kind."""
+    """What happened. `UPDATE`: in a hint, any update; incoming, an update of no special kind."""
 
     ADD = enum.auto()
     DELETE = enum.auto()
@@ -75,7 +75,7 @@ class Action(enum.Flag):
 
 
 class ClusterEvent(NamedTuple):
-    """Something happened to something."""
+    """An action on a kind of object; `label` replaces the name in logs and metrics."""
 
     resource: Resource
     action: Action
@@ -88,13 +88,13 @@ class ClusterEvent(NamedTuple):
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether this is any event at all; as what came in, one that concerns every pod."""
+        """Whether this stands for any event; an incoming wildcard concerns plugins of any hint."""
         return self.resource is Resource.WILDCARD and self.action is Action.ALL
 
     def matches(self, incoming: "ClusterEvent") -> bool:
-        """Whether an event that came in is one of those this one stands for.
+        """Whether an incoming event is one of those that this one stands for.
 
-        What came in must be the same or more special: an update of no special kind is not a
+        The incoming event must be the same or more specific: an update of no special kind is not a
         change of labels, though `UPDATE` stands for both.
         """
         if self.is_wildcard:
@@ -144,10 +144,12 @@ The object before is None when one was added, the object after is None when one 
 
 
 class Keyed(NamedTuple):
-    """By which key a change helps a pod: the one that the pod waits for has to be among those that
-    the change brings. None: anything may help the pod, or the change may help anybody.
+    """Keys that tell which changes may help which pods.
 
-    `awaited` reads of a pod nothing but its spec and namespace.
+    A change may help a pod if the key that the pod waits for (`awaited`) is among the keys that the
+    change brings (`brought`, given the old and the new object). If `awaited` returns None, any
+    change may help the pod; if `brought` does, the change may help any pod. `awaited` must read
+    only the pod's spec and namespace.
     """
 
     awaited: Callable[[Pod], Hashable | None]
@@ -157,18 +159,20 @@ class Keyed(NamedTuple):
 class EventHint(NamedTuple):
     """An event that may undo a plugin's refusal; without a function it always may.
 
-    `per_class` promises that the function reads of the refused pod nothing but its spec, labels
-    and namespace: equal pods then share one answer, however many of them wait. `per_spec` promises
-    that it does not read labels either, so that pods which differ in those alone share the answer;
-    where that depends on the spec, a function says of which pods it is true, and the others share
-    it by class. `per_event` promises that nothing of the pod is read at all.
+    The function may declare what it reads of the refused pod, so that pods share one answer:
 
-    A `class_hint` reads no more than that, and is asked first: where it skips, the function would
-    skip all of them; where it does not, the function is asked for each. Of the two the promises
-    are then about the `class_hint`.
+    - `per_class`: only spec, labels and namespace. Equal pods share the answer.
+    - `per_spec`: only spec and namespace. Pods that differ only in labels share the answer. If that
+      depends on the spec, `per_spec` is a function that says for which pods it holds; the other
+      pods share the answer by class.
+    - `per_event`: nothing. All pods share the answer.
 
-    Pods that wait for a key which the event does not bring (`keyed`) are not asked about: both
-    would skip them. All hints of a plugin that are keyed have one `awaited` in common.
+    A `class_hint` is called first, once for the pods that share its answer. If it skips, the
+    function must skip all of them; otherwise the function is called for each. With a `class_hint`
+    the declarations above are about the `class_hint`, not about the function.
+
+    `keyed`: no function is called for pods that wait for a key which the event does not bring;
+    every function must skip those. All keyed hints of a plugin must have the same `awaited`.
     """
 
     event: ClusterEvent

@@ -1,4 +1,4 @@
-"""Eviction as plugins see it: who may be evicted for a pod, who is leaving, who is spared."""
+"""Eviction as plugins see it: which pods may be evicted, which are leaving, which are spared."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,33 +9,33 @@ from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
 
 EVICTABLE: Final = "evictable"
-"""Where `cycle.state` has the rule that a PreFilter plugin left there, if one did."""
+"""Key in `cycle.state` of the `EvictableRule`, if a PreFilter plugin left one there."""
 
 EvictableRule = Callable[[Sequence[PodInfo]], list[PodInfo]]
-"""Of the pods on a node, in the order they came, those that may be evicted, in that order. For pods
-that are placed together it is asked once, of the pods on all nodes."""
+"""Selects from the pods on a node those that may be evicted, and keeps their order. For pods that
+are placed together it is called once, with the pods on all nodes."""
 
 PLACED_TOGETHER: Final = "together"
-"""Where `cycle.state` has the pods that are placed together with the cycle's own, it included."""
+"""Key in `cycle.state` of the pods that are placed together, the cycle's own included."""
 
 BEING_EVICTED: Final = "leaving"
-"""Where `cycle.shared` has the uids of pods that are being evicted, whatever they look like yet."""
+"""Key in `cycle.shared` of the uids of pods being evicted, even if not yet seen terminating."""
 
 
 SPARES: Final = "DefaultPreemption/spares"
-"""Where `cycle.shared` has the rule; absent or None where nobody is spared."""
+"""Key in `cycle.shared` of the `Spares` rule; absent or None if no pod is spared."""
 
 Spares = Callable[[Cycle, PodInfo], bool]
 
 
 def rule(cycle: Cycle) -> Spares | None:
-    """Whom to spare though it may be evicted."""
+    """The rule that spares pods which could be evicted otherwise; None if there is none."""
     found: Spares | None = cycle.shared.get(SPARES)
     return found
 
 
 def evictable(cycle: Cycle) -> EvictableRule | None:
-    """Who may be evicted, where that is not a matter of priority alone."""
+    """The rule that says which pods may be evicted; None if priority alone decides."""
     found: EvictableRule | None = cycle.state.get(EVICTABLE)
     return found
 
@@ -46,7 +46,7 @@ def is_by_priority(cycle: Cycle) -> bool:
 
 
 def potential_victims(cycle: Cycle, row: int) -> list[PodInfo]:
-    """The pods of a row that may be evicted, in the order in which they came."""
+    """The pods on a row that may be evicted, in the order in which they came."""
     chosen, spares = evictable(cycle), rule(cycle)
     pods = list(cycle.table.pods[row].values())
     if chosen is not None:
@@ -57,9 +57,9 @@ def potential_victims(cycle: Cycle, row: int) -> list[PodInfo]:
 
 
 class Unit:
-    """Pods that are evicted together or not at all, wherever they are; mostly one pod by itself.
+    """Pods that are evicted together or not at all, on any nodes; mostly a single pod.
 
-    `rank` tells a pod (0) from a group (1) and from a group of groups (2).
+    `rank` is 0 for a pod, 1 for a pod group, 2 for a composite pod group.
     """
 
     __slots__ = ("_started", "pods", "priority", "rank")
@@ -72,30 +72,32 @@ class Unit:
 
     @property
     def started(self) -> float:
-        """When the first of its pods started."""
+        """When the first of its pods started, in seconds since the epoch."""
         if self._started is None:
             self._started = min(started(info.pod) for info in self.pods)
         return self._started
 
 
 class LocalUnit(NamedTuple):
-    """A unit, and those of its pods that are on one row."""
+    """A unit, and its pods on one row."""
 
     unit: Unit
     pods: list[PodInfo]
 
 
 UNITS: Final = "units"
-"""Where `cycle.shared` has the rule; absent, or false, where every pod may be evicted by itself."""
+"""Key in `cycle.shared` of the `UnitOf` rule; absent or false if every pod is a unit of its own."""
 
 UnitOf = Callable[[Cycle, PodInfo], Unit | int]
-"""The unit that a pod belongs to, one and the same for all of its pods as long as the cycle lasts;
-where it stands for itself, the rank of a unit of its own."""
+"""The unit that a pod belongs to: the same object for all of its pods while the cycle lasts. For a
+pod that is a unit of its own, the rank of that unit."""
 
 
 def units_on(cycle: Cycle, row: int) -> list[LocalUnit] | None:
-    """Everything that may be evicted, in part or as a whole, from a row; None where those are pods
-    by themselves, none of which is worth more for what it belongs to."""
+    """The units that have pods on a row; None if each is a single pod, and all ranks are equal.
+
+    None also if an `EvictableRule` is in force. The caller must check `may_leave`.
+    """
     unit_of: UnitOf | None = cycle.shared.get(UNITS)
     if not unit_of or evictable(cycle) is not None:
         return None
@@ -125,6 +127,6 @@ def may_leave(cycle: Cycle, unit: Unit) -> bool:
 
 
 def started(pod: Pod) -> float:
-    """Seconds since the epoch, infinite where the pod has not started."""
+    """Start time in seconds since the epoch; infinite if the pod has not started."""
     start = pod.status.start_time
     return math.inf if start is None else start.timestamp()

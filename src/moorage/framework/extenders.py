@@ -1,7 +1,7 @@
 """Extenders: HTTP services that take part in decisions, as the engine sees them.
 
-kube-scheduler's own contract: an extender may filter the nodes that plugins left, add to their
-scores, have a say in preemption, and bind. How it is asked is not the engine's business.
+kube-scheduler's contract: an extender may filter the nodes that plugins left, add to their scores,
+narrow the candidates for preemption, and bind. The engine does not know how it is called.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,20 +12,20 @@ from moorage.api.pod import Pod
 from moorage.framework.verdicts import MAX_SCORE, SchedulingError
 
 EXTENDER: Final = "Extender"
-"""The plugin that is named where extenders refuse a pod."""
+"""The plugin name under which refusals of extenders are reported."""
 MAX_EXTENDER_SCORE: Final = 10
 SCALE: Final = MAX_SCORE // MAX_EXTENDER_SCORE
-"""An extender scores from 0 to 10; what it says is multiplied by this and by its weight."""
+"""An extender scores from 0 to 10; its scores are multiplied by this and by its weight."""
 
 
 class ExtenderError(SchedulingError):
-    """An extender did not answer, or answered what makes no sense."""
+    """An extender did not answer, or its answer is invalid."""
 
 
 class ExtenderFilterResult(NamedTuple):
-    """The nodes an extender lets pass, and why it refused others, by name.
+    """The nodes an extender lets pass, and its reasons for refusing others, by node name.
 
-    Nodes in neither are refused without a word.
+    Nodes in neither are refused without a reason.
     """
 
     names: Sequence[str]
@@ -34,14 +34,14 @@ class ExtenderFilterResult(NamedTuple):
 
 
 class ExtenderVictims(NamedTuple):
-    """The uids of pods that would be evicted from a node, and how many against a budget's will."""
+    """The uids of pods to evict from a node, and how many evictions violate a disruption budget."""
 
     uids: tuple[str, ...]
     violations: int = 0
 
 
 class Extender(Protocol):
-    """One extender. Whatever is asked of it may raise ExtenderError."""
+    """One extender. Each call of it may raise ExtenderError."""
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class Extender(Protocol):
 
     @property
     def ignorable(self) -> bool:
-        """Whether decisions go on without it where it fails."""
+        """Whether decisions go on without it if it fails."""
         ...
 
     @property
@@ -63,7 +63,7 @@ class Extender(Protocol):
     def binds(self) -> bool: ...
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether the pod asks for what it manages; one that manages nothing has a say on all."""
+        """Whether the pod requests a resource it manages; if it manages none, always True."""
         ...
 
     def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult: ...
@@ -71,25 +71,25 @@ class Extender(Protocol):
     def preempt(
         self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]
     ) -> dict[str, ExtenderVictims]:
-        """The candidates that remain; given are the victims and violations of each node."""
+        """The candidate nodes that remain, out of those given with their victims and violations."""
         ...
 
     async def bind(self, pod: Pod, node: str) -> None: ...
 
 
 class Extenders(Protocol):
-    """All extenders, those that may be ignored last."""
+    """All extenders; those that are `ignorable` come last."""
 
     def __iter__(self) -> Iterator[Extender]: ...
 
     def __bool__(self) -> bool: ...
 
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, dict[str, int]]]:
-        """Name and weighted scores of each extender that answered; all are asked at once."""
+        """(name, weighted score by node) of each extender that answered; all are asked at once."""
         ...
 
     def skipped(self, extender: Extender, verb: str, error: Exception) -> None:
-        """An extender failed, and the decision goes on without it."""
+        """Report that an extender failed, and that the decision goes on without it."""
         ...
 
 

@@ -1,8 +1,8 @@
-"""Handle: what a plugin sees of the scheduler it runs in, beside one attempt's cycle.
+"""Handle: what a plugin sees of the scheduler it runs in, besides one attempt's cycle.
 
-The engine gives one to every plugin of a profile, once, before any hook is called. It is what
-kube-scheduler's framework.Handle is to a plugin: the cache, the time, the pods that wait on Permit,
-and a way to say things about pods: events, and metrics of its own.
+The engine gives one to every plugin of a profile, once, before it calls any hook. It corresponds to
+kube-scheduler's framework.Handle: it offers the cache, the time, the pods that wait on Permit,
+events about pods, and metrics of the plugin's own.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ EventType = Literal["Normal", "Warning"]
 
 
 class HandleError(LookupError):
-    """A plugin asked for its handle where it runs in no scheduler."""
+    """A plugin that runs in no scheduler asked for its handle."""
 
 
 class WaitingPod(Protocol):
@@ -35,7 +35,7 @@ class WaitingPod(Protocol):
     def node(self) -> str: ...
     @property
     def pending(self) -> Mapping[str, float]:
-        """The plugins it waits for, and for how many seconds each lets it wait."""
+        """Plugin name -> seconds, of each plugin that still holds the pod."""
         ...
 
     def allow(self, plugin: str) -> None: ...
@@ -50,7 +50,7 @@ class WaitingPods(Protocol):
 
 
 class Recorder(Protocol):
-    """Whoever sends events."""
+    """Sends events."""
 
     def record(
         self,
@@ -75,7 +75,7 @@ class NobodyWaits:
 
 
 class NoRecorder:
-    """Nobody is told."""
+    """Drops all events."""
 
     def record(
         self,
@@ -131,7 +131,7 @@ class Handle:
         self._metrics = PluginMetrics() if metrics is None else metrics
 
     def now(self) -> float:
-        """Seconds since the epoch; in simulations, by their clock."""
+        """Seconds since the epoch; in a simulation, its virtual time."""
         return self._now()
 
     def waiting_pods(self) -> list[WaitingPod]:
@@ -142,9 +142,9 @@ class Handle:
         return self._waiting.get(uid)
 
     def allow(self, uid: str) -> bool:
-        """Let a pod go that this plugin answered Wait to; False where it does not wait any more.
+        """Let a pod go that this plugin answered Wait to; False if it no longer waits for that.
 
-        It is bound when no other plugin lets it wait."""
+        It is bound when no other plugin holds it."""
         found = self._waiting.get(uid)
         if found is None or self.plugin not in found.pending:
             return False
@@ -152,7 +152,7 @@ class Handle:
         return True
 
     def reject(self, uid: str, reason: str) -> bool:
-        """Refuse a waiting pod: it goes back to the queue; False where it does not wait."""
+        """Refuse a waiting pod: it goes back to the queue. False if it does not wait."""
         found = self._waiting.get(uid)
         if found is None:
             return False
@@ -162,8 +162,10 @@ class Handle:
     def record(
         self, pod: Pod, reason: str, note: str, type_: EventType = "Normal", action: str = ""
     ) -> None:
-        """Send an event about a pod, in the name of its scheduler; the action is the plugin's name
-        where none is given."""
+        """Send an event about a pod, in the name of its scheduler.
+
+        `action` defaults to the plugin's name.
+        """
         scheduler, action = pod.spec.scheduler_name, action or self.plugin
         self._recorder.record(scheduler, pod, type_, reason, action, note)
 

@@ -31,38 +31,40 @@ class Plugin(
 
     The class line lists the extension points; the class name is the plugin's name. Plugins hold
     no state: what one attempt needs goes in `cycle.state`, what outlives it in `cycle.shared`.
-    What the scheduler offers beside a cycle is in `handle`.
+    `handle` has what the scheduler offers besides a cycle.
     """
 
     aliases: ClassVar[tuple[str, ...]] = ()
     depends: ClassVar[Depends] = Depends.EVERYTHING
     carried: ClassVar[Carried] = MappingProxyType({})
-    """What stays of `cycle.shared` when the profile is replaced while running, by key, and how it
-    begins, if not with nothing: what was booked or measured, not what was worked out."""
+    """The keys of `cycle.shared` that are kept when the profile is replaced while running, each
+    with a function that makes the initial value, or None. List what was booked or measured, not
+    what can be computed again."""
     needs: ClassVar[Needs] = MappingProxyType({})
-    """Which of my points go by what another of them has noted, in the configuration's names:
-    `{"filter": "preFilter", "score": "preScore"}`. Where a profile enables the first without the
-    second, the preference is left out, or its attempts fail."""
+    """The points of this plugin that read what another of its points has noted, in the
+    configuration's names: `{"filter": "preFilter", "score": "preScore"}`. If a profile enables the
+    first without the second, attempts fail."""
 
     same_for_equal_pods: ClassVar[bool] = False
-    """Whether PreFilter, Filter and PostFilter refuse pods of equal labels and specs alike, as long
-    as nodes, the pods on them and other objects stay as they are. Where one has just been refused,
-    the next is then spared the attempt."""
+    """Whether PreFilter, Filter and PostFilter refuse all pods of equal labels and specs alike, as
+    long as nodes, the pods on them and other objects do not change. If so, the engine may skip the
+    attempt at a pod after an equal one was refused."""
     reads_labels: ClassVar[bool] = True
-    """Whether the labels of the pod have a part in that, too: pods of a StatefulSet have labels of
-    their own."""
+    """Whether that depends on the pod's labels: if not, pods that differ only in labels, such as
+    those of a StatefulSet, count as equal."""
 
     reads_claims: ClassVar[bool] = True
-    """Whether the names of the pod's claims have, too: pods of a StatefulSet have claims of their
-    own. Who is about volumes says what counts of them with `volumes_sign`."""
+    """Whether that depends on the names of the pod's claims: if not, pods that differ only in
+    those, such as those of a StatefulSet, count as equal. A plugin that is concerned with volumes
+    only implements `volumes_sign` instead."""
 
     more_room_helps: ClassVar[bool] = True
-    """Whether a pod that I refuse may be let in when there is more room. Without that, no room is
-    kept free for it, however long it waits: a quota, say, keeps it from running."""
+    """Whether a pod that this plugin refuses may fit when there is more room. If not, no room is
+    kept free for such a pod, however long it waits: a quota, for example, keeps it from running."""
 
     @property
     def handle(self) -> Handle:
-        """The scheduler I run in: its cache, its clock, the pods that wait on Permit, events."""
+        """The scheduler this plugin runs in: its cache, clock, waiting pods, events, metrics."""
         given = handle_of(self)
         if given is None:
             raise HandleError(NO_HANDLE.format(type(self).__name__))
@@ -79,61 +81,63 @@ class Plugin(
 
     @classmethod
     def check(cls, args: dict[str, Any]) -> list[str]:
-        """What is wrong with arguments that decode well, each line with its place."""
+        """The errors in arguments that have decoded without one; each names its field."""
         return []
 
     def events(self) -> tuple[EventHint, ...]:
         """The events after which a pod that this plugin refused is worth another attempt.
 
-        Asked once, when the profile is built. The default, any event, is safe; narrow it for
-        speed only.
+        Called once, when the profile is built. The default, any event, is always correct; narrow it
+        only for speed.
         """
         return (EventHint(ANY_EVENT),)
 
     def inherit(self, before: Self) -> None:
-        """Called once, when a profile is replaced while running, on a plugin whose place one of
-        the same class had: take over what that one holds by itself."""
+        """Take over what `before` holds itself. Called once, when a profile is replaced while
+        running, with the plugin of the same class and name that this one replaces."""
 
     def concerns(self) -> int:
-        """What a pod must bring for me to have a say, as flags of `Feature`; the default, anything.
+        """What a pod must bring to concern this plugin, as flags of `Feature`; default: anything.
 
-        Asked once, when the profile is built. For a pod that brings none of it my PreFilter,
-        Filter, PreScore, Score and Reserve are left out, as if I had skipped.
+        Called once, when the profile is built. For a pod that brings none of it the plugin's
+        PreFilter, Filter, PreScore, Score and Reserve are not called, as if it had skipped.
         """
         return Feature.ANYTHING
 
     def label_keys(self, cycle: Cycle) -> Iterable[str] | None:
-        """Where `same_for_equal_pods` and `reads_labels`: the keys of the pod's labels that have a
-        part in it, if not any may have one. Asked after a refusal."""
+        """The keys of the pod's labels that a refusal depends on; None if any may count.
+
+        Called after a refusal, if `same_for_equal_pods` and `reads_labels` are set.
+        """
         return None
 
     def volumes_sign(self, cycle: Cycle) -> Hashable | None:
-        """What I go by of the pod's volumes, where that is not the names of its claims: pods of a
-        StatefulSet have claims of their own.
+        """What a refusal depends on of the pod's volumes, if that is not the names of its claims:
+        pods of a StatefulSet have claims of their own.
 
-        Where signs are equal, and specs but for these names, I refuse pods alike, as with
-        `same_for_equal_pods`, whatever their labels. `None`: I cannot tell. Asked of plugins that
-        `concern` themselves with `Feature.VOLUMES` alone, after a refusal; and of pods that may be
-        like the one that was refused, before their PreFilter.
+        Pods with equal signs, and specs that differ only in these names, must be refused alike, as
+        with `same_for_equal_pods`, whatever their labels. `None` means that there is no sign.
+        Called only if `concerns` returns `Feature.VOLUMES` alone: after a refusal, and for a pod
+        that may equal the one refused, before its PreFilter.
         """
         return None
 
     def refusal_sign(self, cycle: Cycle) -> Hashable | None:
-        """What I go by beside specs, labels, nodes, the pods on them and other objects: notes of my
-        own, annotations of the pod.
+        """What a refusal depends on besides specs, nodes, the pods on them and other objects, such
+        as the plugin's own notes or the pod's annotations.
 
-        Where signs are equal I refuse pods of equal specs alike, as with `same_for_equal_pods`,
-        whatever their labels. `None`: I cannot tell. Asked when `volumes_sign` is.
+        Pods with equal signs and equal specs must be refused alike, as with `same_for_equal_pods`,
+        whatever their labels. `None` means that there is no sign. Called when `volumes_sign` is.
         """
         return None
 
     def sign(self, cycle: Cycle) -> Hashable | None:
-        """What my vector hooks read beside the node's row: of the pod, and of the cluster.
+        """What the vector hooks read besides the node's row: of the pod, and of the cluster.
 
-        Equal signs share one computed column. Asked once per attempt. `None` means that nothing
-        may be kept between attempts. To be answered only together with `depends`; and a plugin
-        that signs normalises by the scores alone, since a column of equal scores is normalised
-        as a single one.
+        Pods with equal signs share one computed column. Called once per attempt. `None` means that
+        nothing may be kept between attempts. A plugin that implements it must set `depends`, and
+        its `normalize` must depend on the scores alone: a column of equal scores is normalised as a
+        single score.
         """
         return None
 
@@ -142,16 +146,16 @@ _HANDLE: Final = "handle"
 
 
 def handle_of(plugin: Plugin) -> Handle | None:
-    """What `plugin.handle` is; None where it was given none, or the scheduler is gone."""
+    """The plugin's handle; None if it was given none, or if the scheduler is gone."""
     reference: ref[Handle] | None = plugin.__dict__.get(_HANDLE)
     return None if reference is None else reference()
 
 
 def give_handle(plugin: Plugin, handle: Handle) -> None:
-    """What `plugin.handle` is from now on; for whoever runs the plugin's profile, and keeps it.
+    """Set `plugin.handle`. The caller must keep the handle alive while it runs the plugin.
 
-    A plugin holds its handle by a weak reference. Python's collector looks into no plugin whose
-    arguments are plain values: a handle that it kept alive would keep its scheduler alive.
+    A plugin holds its handle by a weak reference. Python's garbage collector does not track plugins
+    whose arguments are plain values: a strong reference would keep the scheduler alive for ever.
     """
     plugin.__dict__[_HANDLE] = ref(handle)
 
@@ -162,9 +166,9 @@ def give_handles(
     shared: dict[str, Any],
     now: Callable[[], float] = float,
 ) -> dict[str, Handle]:
-    """Handles for plugins that run in no scheduler: nobody waits, and nothing is recorded.
+    """Give handles to plugins that run in no scheduler: no pod waits, and events are dropped.
 
-    They last for as long as the caller keeps them.
+    The caller must keep the handles alive for as long as it uses the plugins.
     """
     handles = {name: Handle(name, cache, now, shared) for name in plugins}
     for name, plugin in plugins.items():

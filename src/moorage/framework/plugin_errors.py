@@ -7,11 +7,11 @@ from typing import NoReturn
 from moorage.framework.verdicts import PluginError, SchedulingError
 
 OnPluginError = Callable[[str, PluginError], None]
-"""What is to be done about a plugin that raised, and the key of the pod that it was asked about."""
+"""Called with the key of the pod that a plugin was asked about, and the error that it raised."""
 
 
 def plugin_error(plugin: str, point: str, error: Exception) -> PluginError:
-    """The error in the words of the one who has to be told; what names its plugin already stays."""
+    """The error as a PluginError that names plugin and point; a PluginError is returned as is."""
     if isinstance(error, PluginError):
         return error
     detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -21,11 +21,11 @@ def plugin_error(plugin: str, point: str, error: Exception) -> PluginError:
 
 
 def ignore_plugin_error(pod: str, error: PluginError) -> None:
-    """Tell nobody."""
+    """Ignore the error."""
 
 
 class as_plugin_error:
-    """`with guard(plugin, point):` turns whatever the plugin raises into a PluginError."""
+    """`with as_plugin_error(plugin, point):` turns what the plugin raises into a PluginError."""
 
     __slots__ = ("plugin", "point")
 
@@ -47,9 +47,9 @@ class as_plugin_error:
 
 
 def end_attempt(plugin: str, point: str, error: Exception) -> NoReturn:
-    """Raise what a plugin's exception ends an attempt with. For loops, where `guard` is slow.
+    """Raise a plugin's exception as a PluginError. For loops, where `as_plugin_error` is slow.
 
-    What names its plugin already stays as it is.
+    A SchedulingError is raised as it is.
     """
     if isinstance(error, SchedulingError):
         raise error

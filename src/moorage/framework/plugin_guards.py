@@ -1,6 +1,6 @@
 """Guards around plugins (deadlines, circuit breakers), as the engine and the metrics see them.
 
-How it is done is not the engine's business: a profile is built of the classes it is given.
+The engine does not know how guards work: it builds a profile from the classes that `wrap` returns.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -14,7 +14,7 @@ Tell = Callable[[Any], None]
 
 
 class GuardedHook(Protocol):
-    """How often a hook of a plugin was called, and how long it ran in all."""
+    """How often a hook of a plugin was called, and how many seconds it ran in total."""
 
     @property
     def calls(self) -> int: ...
@@ -23,7 +23,7 @@ class GuardedHook(Protocol):
 
 
 class GuardedPlugin(Protocol):
-    """How a plugin does: `failures` are by (point, reason), `hooks` by point."""
+    """Statistics of a guarded plugin: `failures` by (point, reason), `hooks` by point."""
 
     @property
     def plugin(self) -> str: ...
@@ -42,11 +42,11 @@ class GuardedPlugin(Protocol):
 
 
 class PluginGuards(Protocol):
-    """Whoever watches the plugins of a profile."""
+    """Guards the plugins of a profile."""
 
     @property
     def settings(self) -> Any:
-        """What was configured; equal settings guard alike."""
+        """The configured settings; guards with equal settings behave the same."""
         ...
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
@@ -54,15 +54,15 @@ class PluginGuards(Protocol):
         ...
 
     def attach(self, now: Now, sleep: Sleep | None = None, tell: Tell | None = None) -> None:
-        """The profile is in force: the time is `now`, `sleep` lets it pass, and `tell` hears when
-        a plugin is switched off or on."""
+        """Called before the profile is used: `now` gives the time, `sleep` waits, and `tell` must
+        be called when a plugin is switched off or on."""
         ...
 
     def __iter__(self) -> Iterator[GuardedPlugin]: ...
 
 
 class NoGuards:
-    """Nobody watches."""
+    """No guards."""
 
     settings: Any = None
 

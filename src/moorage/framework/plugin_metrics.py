@@ -1,8 +1,8 @@
 """Metrics of plugins: counters, gauges and histograms that a plugin keeps through its handle.
 
-`self.handle.counter("quorums", "Groups let go.", ("namespace",)).count("default")` is read off as
-`moorage_plugin_<plugin>_quorums_total{namespace="default"}`. To ask for one again is cheap, and
-gives the same one, in every profile that runs the plugin.
+`self.handle.counter("quorums", "Groups let go.", ("namespace",)).count("default")` is served as
+`moorage_plugin_<plugin>_quorums_total{namespace="default"}`. Asking for a metric again is cheap and
+returns the same object, in every profile that runs the plugin.
 """
 
 import re
@@ -12,12 +12,12 @@ from typing import Final, TypeVar
 
 PREFIX: Final = "moorage_plugin"
 SECONDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0)
-"""Upper bounds of buckets, where a histogram names none."""
+"""Upper bounds of the buckets of a histogram that names none."""
 _NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 class PluginMetric:
-    """One metric: its whole name, what it tells, and by which labels."""
+    """One metric: its full name, help text and label names; `values` by label values."""
 
     def __init__(self, name: str, help: str, labels: tuple[str, ...]) -> None:
         self.name = name
@@ -33,7 +33,7 @@ class PluginMetric:
 
 
 class PluginCounter(PluginMetric):
-    """Only ever goes up."""
+    """A counter: it only goes up."""
 
     def count(self, *labels: str, by: float = 1.0) -> None:
         key = self._key(labels)
@@ -41,14 +41,14 @@ class PluginCounter(PluginMetric):
 
 
 class PluginGauge(PluginMetric):
-    """Goes up and down."""
+    """A gauge: it goes up and down."""
 
     def set(self, value: float, *labels: str) -> None:
         self.values[self._key(labels)] = value
 
 
 class PluginHistogram(PluginMetric):
-    """Counts values by bucket; `values` are their sums."""
+    """A histogram: counts of values by bucket; `values` are the sums."""
 
     def __init__(
         self, name: str, help: str, labels: tuple[str, ...], bounds: tuple[float, ...] = SECONDS
@@ -68,7 +68,7 @@ M = TypeVar("M", bound=PluginMetric)
 
 
 class PluginMetrics:
-    """The metrics of all plugins of a scheduler, by whole name."""
+    """The metrics of all plugins of a scheduler, by full name."""
 
     def __init__(self) -> None:
         self._metrics: dict[str, PluginMetric] = {}

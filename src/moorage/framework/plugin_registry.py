@@ -24,7 +24,7 @@ class Registry(Mapping[str, type[Plugin]]):
             self.add(plugin)
 
     def add(self, plugin: Any) -> None:
-        """Take in a class, or refuse what is none; the names it brings must be free."""
+        """Add a plugin class; RegistryError if it is not a valid plugin, or a name is taken."""
         if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
             raise RegistryError(
                 f"{plugin!r} is not a plugin: it must derive from Filter, Score ..."
@@ -89,7 +89,7 @@ def _check_fields(plugin: type[Plugin]) -> None:
 
 
 def _check_awaited(plugin: type[Plugin]) -> None:
-    """Only what its extension point waits for, PreBind and Bind, may be a coroutine."""
+    """Only hooks that the engine awaits, those of PreBind and Bind, may be coroutines."""
     bases = [Plugin, *(POINTS[point] for point in points_of(plugin))]
     for name, hook in ((name, hook) for base in bases for name, hook in vars(base).items()):
         if inspect.isfunction(hook) and not _is_async(hook) and _is_async(getattr(plugin, name)):
@@ -107,7 +107,7 @@ _NEEDING = ("filter", "preScore", "score")
 
 
 def _check_needs(plugin: type[Plugin]) -> None:
-    """`needs` names points of the plugin itself, and those that the engine looks after."""
+    """`needs` must name points of the plugin itself, and only points that the engine checks."""
     own = points_of(plugin)
     for point, needed in plugin.needs.items():
         if point not in _NEEDING:

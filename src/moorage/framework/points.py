@@ -1,8 +1,9 @@
 """Every extension point: when it is called, how often, and what each answer causes.
 
-Scalar hooks take one node and read like the rule; the engine calls them only for nodes that are
-still standing. Vector hooks take all asked-for nodes at once and write into an array that the
-engine owns; every built-in rule has that form. A plugin implements one form of each point.
+Scalar hooks take one node and read like the rule; the engine calls them only for nodes that no
+vector plugin has refused. Vector hooks take all nodes in question at once and write into an array
+that the engine owns; every built-in plugin has that form. A plugin implements one form of each
+point.
 """
 
 from collections.abc import Sequence
@@ -27,15 +28,15 @@ class PreEnqueue(Plugin, frozen=True):
 
     def pre_enqueue(self, pod: Pod) -> Rejection | None:
         """Called each time the pod would enter the active queue. A rejection gates the pod: it is
-        not attempted until an event of this plugin's moves it."""
+        not attempted until one of this plugin's events moves it."""
         raise NotImplementedError
 
 
 class QueueSort(Plugin, frozen=True):
     """Orders the active queue. Exactly one, the same in every profile.
 
-    One that goes by the cluster (`self.handle.cache`) sets `resort_seconds`: if nodes or pods on
-    them have changed, the queue is then sorted anew that often, and no pod's place is older.
+    A plugin whose key depends on the cluster (`self.handle.cache`) sets `resort_seconds`: the queue
+    is then sorted anew that often, if nodes or the pods on them have changed.
     """
 
     resort_seconds: ClassVar[float] = 0.0
@@ -45,21 +46,21 @@ class QueueSort(Plugin, frozen=True):
         raise NotImplementedError
 
     def begin_sort(self) -> None:
-        """Called before the queue is sorted anew: `sort_key` is then asked about every active
-        pod, in the order in which they stand."""
+        """Called before the queue is sorted anew: `sort_key` is called next for every active pod,
+        in their present order."""
 
 
 class PreFilter(Plugin, frozen=True):
     """Looks at the pod and the cluster once, before any node is filtered."""
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> NodeNames | Rejection | Skip | None:
-        """Called once per attempt. `NodeNames` narrows the search (several narrow together);
+        """Called once per attempt. `NodeNames` narrows the search (the engine intersects several);
         `SKIP` leaves out this plugin's Filter; a rejection refuses the pod on every node."""
         raise NotImplementedError
 
     def add_pod(self, cycle: Cycle, pod: Pod, added: PodInfo, node: Node) -> Rejection | None:
         """Called when a trial has put another pod on a node: bring `cycle.state` up to date.
-        Rules that read the table or its logs need nothing here."""
+        Plugins that read the table or its logs need not implement it."""
         return None
 
     def remove_pod(self, cycle: Cycle, pod: Pod, removed: PodInfo, node: Node) -> Rejection | None:
@@ -70,8 +71,8 @@ class PreFilter(Plugin, frozen=True):
 class Filter(Plugin, frozen=True):
     """Rules nodes out.
 
-    `broken_code`: where `filter_all` writes this code on a node that nobody before has refused, the
-    attempt fails with what `rejection` raises for it, whatever other nodes there are.
+    `broken_code`: if `filter_all` writes this code for a node that no plugin before has refused,
+    the attempt fails with the exception that `rejection` raises for it, even if other nodes fit.
     """
 
     broken_code: ClassVar[int] = 0
@@ -83,28 +84,28 @@ class Filter(Plugin, frozen=True):
     def filter_each(
         self, cycle: Cycle, pod: Pod, nodes: Sequence[Node]
     ) -> Sequence[Rejection | None]:
-        """What `filter` says of each of some nodes. The engine's own; leave it as it is."""
+        """The answers of `filter` for these nodes. The engine calls it; do not override it."""
         return [self.filter(cycle, pod, node) for node in nodes]
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
         """The vector form. `out` comes zeroed, one entry per node of `nodes`; write a code above
-        zero where the node is refused. `rejection` later tells what a code means."""
+        zero for each node that is refused. `rejection` later tells what a code means."""
         raise NotImplementedError
 
     def admits_all(self, cycle: Cycle, pod: Pod) -> bool:
-        """Whether surely no node is refused, where that is cheap to tell: `filter_all` is then
-        not called. `False` only says that the nodes have to be looked at."""
+        """Whether it is certain that no node is refused: `filter_all` is then not called. Must be
+        cheap; `False` only means that the nodes must be filtered."""
         return False
 
     def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
-        """Whether a node that is accepted would be accepted, too, whichever of its pods left. Then
-        the search for victims need not ask about every pod on it. Asked after the nodes were
+        """Whether a node that is accepted stays accepted whichever of its pods leave. If so, the
+        search for victims need not ask about every pod on it. Called after the nodes were
         filtered."""
         return False
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
-        """What a code of `filter_all` stands for. Called once per distinct code, and only when
-        someone wants to know."""
+        """What a code of `filter_all` stands for. Called once per distinct code, and only when the
+        refusal is reported."""
         raise NotImplementedError
 
 
@@ -114,16 +115,16 @@ class PostFilter(Plugin, frozen=True):
     def post_filter(
         self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis
     ) -> Nominated | Rejection | None:
-        """Called when filtering left nothing, plugin after plugin until one answers `Nominated`
-        with a node or an unresolvable rejection. The messages end the FailedScheduling text."""
+        """Called when no node is feasible, plugin after plugin until one answers `Nominated` with a
+        node or an unresolvable rejection. The messages end the FailedScheduling text."""
         raise NotImplementedError
 
     def pod_group_post_filter(
         self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis
     ) -> Rejection | None:
-        """Called instead for each pod of a group that found no node, where too few of the group
-        did; making room for groups is left to the scheduler. The rejection's message ends what the
-        group is told."""
+        """Called instead of `post_filter` for each pod of a pod group that found no node, if too
+        few of the group found one. Making room for groups is left to the scheduler. The rejection's
+        message ends the group's message."""
         return None
 
 
@@ -139,9 +140,9 @@ class PreScore(Plugin, frozen=True):
 class Score(Plugin, frozen=True):
     """Ranks the nodes that passed, from 0 to 100 after normalisation.
 
-    `reads_scores_only`: what `normalize` makes of scores depends on them alone, so that it may be
-    remembered where all nodes score the same. `scores_in_range`: scores come out as 0 to 100
-    without fail, so that the engine need not look at each.
+    `reads_scores_only`: the result of `normalize` depends on the scores alone, so that the engine
+    may remember it for a score that all nodes share. `scores_in_range`: scores are always 0 to 100,
+    so that the engine need not check them.
     """
 
     reads_scores_only: ClassVar[bool] = False
@@ -152,7 +153,7 @@ class Score(Plugin, frozen=True):
         raise NotImplementedError
 
     def score_each(self, cycle: Cycle, pod: Pod, nodes: Sequence[Node]) -> Sequence[int]:
-        """What `score` says of each of some nodes. The engine's own; leave it as it is."""
+        """The answers of `score` for these nodes. The engine calls it; do not override it."""
         return [self.score(cycle, pod, node) for node in nodes]
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
@@ -161,19 +162,19 @@ class Score(Plugin, frozen=True):
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
         """Called once per attempt with the scores of all feasible nodes; bring them into 0..100
-        in place. Whatever is outside afterwards is an error."""
+        in place. A score outside that range is an error."""
 
 
 class Reserve(Plugin, frozen=True):
-    """Books what is outside of the node table, once a node is chosen."""
+    """Books resources that the node table does not count, once a node is chosen."""
 
     def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
         """Called once, when the pod is assumed. A rejection undoes the assumption."""
         return None
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
-        """Called if anything after `reserve` fails, in reverse order; must not fail, and must do
-        no harm when called twice."""
+        """Called if `reserve` or anything after it fails, in reverse order. Must not fail, and must
+        be idempotent."""
 
 
 class Permit(Plugin, frozen=True):
@@ -186,9 +187,9 @@ class Permit(Plugin, frozen=True):
 
 
 class PreBind(Plugin, frozen=True):
-    """Makes ready what the pod needs on its node.
+    """Prepares what the pod needs on its node.
 
-    `allow_parallel`: plugins that stand next to each other and say so run at the same time.
+    `allow_parallel`: adjacent plugins that set it run at the same time.
     """
 
     allow_parallel: ClassVar[bool] = False
@@ -198,8 +199,8 @@ class PreBind(Plugin, frozen=True):
         return None
 
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
-        """Called in the binding task; may take its time. Cancelled where a plugin that runs at the
-        same time fails, or refuses the pod."""
+        """Called in the binding task; may take its time. Cancelled if a plugin that runs at the
+        same time fails or refuses the pod."""
         raise NotImplementedError
 
 
@@ -212,7 +213,7 @@ class Bind(Plugin, frozen=True):
 
 
 class PostBind(Plugin, frozen=True):
-    """Hears of pods that were bound."""
+    """Is called after a pod was bound."""
 
     def post_bind(self, cycle: Cycle, pod: Pod, node: Node) -> None:
         """Called after the bind; nothing depends on the outcome."""

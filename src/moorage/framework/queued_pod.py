@@ -28,8 +28,8 @@ class QueuedPod:
     """kube-scheduler's QueuedPodInfo. The scheduling queue writes it, others read.
 
     `timestamp` is when the pod last came to the queue, `entered` when it first did, and
-    `first_attempt` when it was first ready to be attempted; `flushed` tells that the attempt
-    was owed to the passing of time and to no event.
+    `first_attempt` when it was first ready to be attempted. `flushed`: the attempt is due to the
+    timeout for unschedulable pods, and to no event.
     """
 
     __slots__ = (
@@ -59,7 +59,7 @@ class QueuedPod:
         self.info = info
         self.latest = info
         self.seen_as: Pod | None = None
-        """The pod as it was judged in its last attempt, where a plugin had changed it."""
+        """The pod as it was filtered in its last attempt, if a plugin had changed it."""
         self.timestamp = timestamp
         self.entered = timestamp
         self.first_attempt: float | None = None
@@ -77,7 +77,7 @@ class QueuedPod:
         self.state = State.OUTSIDE
         self.sequence = 0
         self.stands_for: QueuedPod | None = None
-        """The pod that is in the queue, where this one is only shown to QueueSort in its place."""
+        """The pod in the queue in whose place QueueSort gets this one; None for a queued pod."""
 
     @property
     def judged(self) -> Pod:
@@ -86,7 +86,7 @@ class QueuedPod:
 
     @property
     def is_ahead(self) -> bool:
-        """Whether the pod stands in line to be attempted."""
+        """Whether the pod is active or backs off after a refusal."""
         return (self.stands_for or self).state in _IN_LINE
 
     @property

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from moorage.framework.verdicts import MAX_SCORE, MIN_SCORE
 
 _FLOAT_ERROR = 1e-9
-"""What floating point may lack to a whole number: 100 * (1 - 0.9) is meant to be 10."""
+"""Added before rounding down, because floats fall short: 100 * (1 - 0.9) is meant to be 10."""
 
 
 def write_scores(values: NDArray[np.float64], out: NDArray[np.int64]) -> None:
@@ -31,6 +31,6 @@ def normalize_by_maximum(scores: NDArray[np.int64], reverse: bool = False) -> No
 
 
 def check_range(scores: NDArray[np.int64]) -> None:
-    """Refuse what is out of range, for those who can see that it may be."""
+    """ValueError if a score is out of range, for plugins that can foresee it."""
     for score in scores[(scores < MIN_SCORE) | (scores > MAX_SCORE)].tolist():
         raise ValueError(INVALID_SCORE.format(score))

@@ -5,8 +5,8 @@ Expected outcomes are values: `None` (it fits, go on), a `Rejection`, `SKIP`, a 
 costs the pod one attempt, and names the plugin and the extension point.
 
     SchedulingError                whatever stops one attempt
-    ├── NoNodesError               there is no node to look at
-    └── PluginError                a plugin raised, or answered what it may not
+    ├── NoNodesError               the cluster has no nodes
+    └── PluginError                a plugin raised, or gave an invalid answer
 """
 
 import enum
@@ -67,7 +67,7 @@ def _refuse(code: Code, reasons: tuple[str, ...]) -> Rejection:
 
 
 class Skip(enum.Enum):
-    """PreFilter or PreScore: leave my Filter or Score out. Bind: let the next binder do it."""
+    """PreFilter, PreScore: leave out the plugin's Filter or Score. Bind: ask the next plugin."""
 
     SKIP = "Skip"
 
@@ -76,7 +76,7 @@ SKIP: Final = Skip.SKIP
 
 
 class NodeNames(msgspec.Struct, frozen=True):
-    """PreFilter: only these nodes can be feasible; do not look at the others."""
+    """PreFilter: only these nodes can be feasible; do not filter the others."""
 
     names: frozenset[str]
 
@@ -93,10 +93,10 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Nominated(msgspec.Struct, frozen=True):
-    """PostFilter: room is being made for the pod on this node. The empty name withdraws.
+    """PostFilter: room is being made for the pod on this node. An empty `node` clears a nomination.
 
-    `victims` are to be evicted, the most important first; `cleared` are the uids of pods that
-    lose their own nomination.
+    `victims` will be evicted, the most important first; `cleared` are the uids of pods that lose
+    their own nomination.
     """
 
     node: str
@@ -106,18 +106,18 @@ class Nominated(msgspec.Struct, frozen=True):
 
 
 class SchedulingError(Exception):
-    """Whatever stops one attempt; the pod is retried after a back-off."""
+    """Whatever stops one attempt; the pod is retried after its backoff."""
 
 
 class NoNodesError(SchedulingError):
-    """The cluster has no nodes; to the pod's owner that is "unschedulable", and not an error."""
+    """The cluster has no nodes; it is reported as Unschedulable, not as an error."""
 
     def __init__(self) -> None:
         super().__init__("no nodes available to schedule pods")
 
 
 class PluginError(SchedulingError):
-    """A plugin raised, or answered what its extension point does not allow."""
+    """A plugin raised, or gave an answer that its extension point does not allow."""
 
     def __init__(self, plugin: str, point: str, detail: str) -> None:
         super().__init__(f"running {point} plugin {plugin!r}: {detail}")
@@ -127,4 +127,4 @@ class PluginError(SchedulingError):
 
 
 class ScoreRangeError(PluginError):
-    """A score that is not 0 to 100 after normalisation; what nodes offer may have overflowed it."""
+    """A score that is not 0 to 100 after normalisation; a node's amounts may have overflowed."""

@@ -30,16 +30,16 @@ class GangAttempt:
         self._refusals = refusals
 
     def reconfigured(self) -> None:
-        """Other profiles are in force."""
+        """Use the profiles that are in force now."""
         self._placer.reconfigured()
         self._refusals.forget()
 
     def groups_changed(self) -> None:
-        """What was found for groups may not hold for equal ones any longer."""
+        """Forget results of earlier attempts: they may no longer hold for equal groups."""
         self._refusals.forget()
 
     def attempt(self, group: Group, popped: QueuedPod) -> None:
-        """Place enough of a group's pods, and begin to bind them; or none, and say why."""
+        """Place enough of a group's pods and begin to bind them, or place none and report why."""
         members = self._placer.take(group, popped)
         try:
             known = self._refusals.foreseen(group, members)
@@ -52,7 +52,7 @@ class GangAttempt:
             self._refusals.failed(group, popped, members, error)
 
     def refuse(self, queued: QueuedPod, why: str) -> None:
-        """Put back a pod that was popped though its group may not be tried any more."""
+        """Put back a pod that was popped although its group may not be tried any more."""
         self._refusals.pod(queued, why)
 
     def _begin(self, group: Group, members: list[QueuedPod], whole: Whole[Placement]) -> None:

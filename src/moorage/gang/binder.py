@@ -1,10 +1,10 @@
-"""Binding a group: all of its pods are permitted and made ready before the first is bound.
+"""Binding a group: all of its pods pass Permit and PreBind before the first is bound.
 
-1. Permit for every pod, then PreBind for every pod. If one fails that is needed, all are released:
-   nothing was bound. So it is if a node is lost by then.
-2. Bind, a few at a time. What may be the API server's passing fault is tried again on the same
-   node, with everything else still held; what is a refusal for good ends it: pods not yet bound
-   are released, and tried again as a group with those that were.
+1. Permit for every pod, then PreBind for every pod. If too many fail, or too many of their nodes
+   are gone by then, all are released: no pod was bound.
+2. Bind, a few at a time. An error that may be temporary is retried on the same node, while all
+   other pods are still held. After a permanent refusal, pods that are not bound yet are released
+   if the group cannot be whole any more; they are tried again, together with the bound ones.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from moorage.scheduler.tasks import Bindings, Start
 from moorage.watch.api_errors import ServerError, TooManyRequests
 
 AT_ONCE: Final = 32
-"""Binds under way at the same time: those whose fate is open when one fails."""
+"""The most binds at the same time: so many may still be under way when one fails."""
 RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0)
 LOST: Final = "node {} is gone"
 TIMED_OUT: Final = "not ready to be bound within {:g} s"
@@ -39,7 +39,7 @@ Step = Callable[[Placement], Coroutine[Any, Any, Rejection | None]]
 
 
 class GangBinder:
-    """The pods of one group that were placed together, on their way to their nodes."""
+    """Binds the pods of one group that were placed together."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class GangBinder:
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> None:
-        """Bind all, or release all that are not bound."""
+        """Bind all pods, or release all that are not bound."""
         await self._each(self._permit)
         if self._is_enough():
             for placement in self._held():
@@ -93,7 +93,7 @@ class GangBinder:
         self._end()
 
     def _drop_lost(self) -> None:
-        """Give up pods whose nodes are gone by now: an API server would bind them all the same."""
+        """Give up pods whose nodes are gone by now: the API server would bind them all the same."""
         table = self._cache.table
         for placement in self._held():
             row = table.row_of.get(placement.node.name)
@@ -106,16 +106,16 @@ class GangBinder:
         return [placement for placement in self._placed if _uid(placement) not in done]
 
     def _is_enough(self) -> bool:
-        """Whether the group is whole if all that are held will be bound."""
+        """Whether the group is whole if all held pods will be bound."""
         held = {_uid(placement) for placement in self._placed} - self._failed.keys()
         return self._group.is_whole(self._elsewhere() | held)
 
     def _elsewhere(self) -> set[str]:
-        """Pods of the group that were on a node before."""
+        """Uids of the group's pods that were on a node before."""
         return self._group.placed.keys() - {_uid(placement) for placement in self._placed}
 
     async def _each(self, step: Step) -> None:
-        """Take a step with every pod at once; the rest is left once too many have failed."""
+        """Take a step for all held pods at once, until too many have failed or time is over."""
         tasks: dict[asyncio.Future[Any], Placement] = {
             asyncio.ensure_future(step(placement)): placement for placement in self._held()
         }
@@ -178,7 +178,7 @@ class GangBinder:
                     return
 
     def _end(self) -> None:
-        """Release what is not bound, tell, and let the group be tried again."""
+        """Release pods that are not bound, report, and let the group be tried again."""
         released = [p for p in self._placed if _uid(p) not in self._bound]
         bound = self._elsewhere() | self._bound
         whole = self._group.is_whole(bound)
@@ -210,7 +210,7 @@ class GangBinder:
 
 
 class GangBindings:
-    """Begins to bind groups; the loop does not wait for it."""
+    """Starts a task that binds a group; the loop does not wait for it."""
 
     def __init__(
         self,
@@ -233,5 +233,5 @@ def _uid(placement: Placement) -> str:
 
 
 def _may_pass(error: SchedulingError) -> bool:
-    """Whether the fault is the API server's, and may be gone when it is asked again."""
+    """Whether the error is the API server's, and a retry may succeed."""
     return isinstance(error.__cause__, ServerError | TooManyRequests)

@@ -17,7 +17,7 @@ RAN: Final = frozenset({"Scheduled", "Running"})
 
 
 class Directory:
-    """Groups by key. While it is not `in_use`, naming a group means nothing.
+    """Groups by key. While it is not `in_use`, pods that name a group are treated as others.
 
     It is in use where there can be PodGroups; `by_label` is whether there can be those that labels
     name. `ours` are the schedulers whose pods we may place.
@@ -32,7 +32,7 @@ class Directory:
         self._group_of: dict[str, str] = {}
         self._forest = Forest()
         self._home: dict[str, str] = {}
-        """The group that pods of a PodGroup with a parent are in, by key of the PodGroup."""
+        """Key of a PodGroup with a parent -> key of the group that its pods are in."""
 
     def get(self, key: str) -> Group | None:
         return self._groups.get(key)
@@ -61,7 +61,7 @@ class Directory:
         return len(self._groups)
 
     def refusal(self, pod: Pod) -> str | None:
-        """Why a pod may not be attempted now; None for pods of no group, and of one that may."""
+        """Why a pod may not be attempted now; None if it may, or belongs to no group."""
         if not self.in_use:
             return None
         found = self.names(pod)
@@ -85,8 +85,8 @@ class Directory:
         return stand_in
 
     def put_object(self, obj: PodGroup) -> list[Group]:
-        """Follow a PodGroup or a CompositePodGroup that was added or has changed; the groups that
-        are others than before."""
+        """Take over a PodGroup or CompositePodGroup that is new or has changed; the groups that
+        changed."""
         if obj in self._forest:
             self._forest.put(obj)
             return self._replant(obj)
@@ -107,7 +107,7 @@ class Directory:
         return [group]
 
     def composites_served(self, served: bool) -> list[Group]:
-        """Whether naming a parent means anything; the groups that are others than before."""
+        """Set whether CompositePodGroups are served; the groups that changed."""
         if self._forest.served == served:
             return []
         self._forest.served = served
@@ -120,7 +120,7 @@ class Directory:
         ]
 
     def _replant(self, changed: PodGroup, below: Iterable[PodGroup] = ()) -> list[Group]:
-        """Have pods where their PodGroups belong, after one above them or they have changed."""
+        """Move pods to the groups they belong to, after their PodGroup or one above has changed."""
         leaves = {leaf.key: leaf for leaf in (*below, *self._forest.leaves(changed))}
         roots = {self._forest.home(changed).key, hierarchy.object_key(changed)}
         touched: dict[str, Group] = {}
@@ -143,7 +143,7 @@ class Directory:
         return list(touched.values())
 
     def _move(self, key: str, home: str) -> list[Group]:
-        """Pods of a PodGroup go from the group that they are in to another."""
+        """Move the pods of a PodGroup to the group `home`; the groups that changed."""
         last = self.home(key)
         if last == home:
             return []
@@ -166,7 +166,7 @@ class Directory:
         return [old, new]
 
     def _grow(self, key: str) -> Group | None:
-        """The group of a root, with its tree as it is now; None where the key is no root's."""
+        """The group of a root CompositePodGroup with its present tree; None for other keys."""
         if not hierarchy.names_composite(key):
             return None
         root = self._forest.root(key)
@@ -197,7 +197,7 @@ class Directory:
         return left if group in left else [*left, group]
 
     def remove_pod(self, uid: str) -> list[Group]:
-        """Forget a pod; the group it leaves, if any."""
+        """Forget a pod; the group that it left, if any."""
         key = self._group_of.pop(uid, None)
         group = None if key is None else self._groups.get(key)
         if group is None:
@@ -207,17 +207,17 @@ class Directory:
         return [group]
 
     def doom(self, uids: Iterable[str]) -> list[Group]:
-        """Count pods as leaving that are about to be evicted; the groups they leave."""
+        """Count pods that are about to be evicted as gone; the groups that they left."""
         doomed = list(uids)
         self._doomed.update(doomed)
         return [group for uid in doomed for group in self.remove_pod(uid)]
 
     def spare(self, uid: str) -> None:
-        """The pod is gone, or stays after all; its next version counts again."""
+        """Undo `doom` for a pod that is gone or stays: its next version counts again."""
         self._doomed.discard(uid)
 
     def validate(self) -> None:
-        """Raise AssertionError where groups contradict themselves, or the directory them."""
+        """Raise AssertionError if a group is inconsistent, or the directory contradicts it."""
         for key, group in self._groups.items():
             assert group.key == key, f"{group} is listed as {key}"
             assert not group.is_empty, f"{group} is empty"
@@ -228,7 +228,7 @@ class Directory:
     def _counts(self, pod: Pod) -> bool:
         """Whether the pod is on a node, or one of those that we may put on one some day.
 
-        One that is leaving its node counts with Kubernetes' own groups, until it is gone.
+        A terminating pod counts only for Kubernetes' own groups, and only while on a node.
         """
         if pod.is_terminal or pod.uid in self._doomed:
             return False

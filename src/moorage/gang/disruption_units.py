@@ -1,6 +1,6 @@
 """Kubernetes' own groups as preemption sees them: which pods leave together.
 
-Groups of other kinds are whole as long as enough of their pods are left; see `Gangs.leave_with`.
+Groups of other kinds stay whole as long as enough of their pods are left: see `Gangs.leave_with`.
 """
 
 from moorage.cache.podinfo import PodInfo
@@ -15,7 +15,7 @@ _SEEN, _UNITS = "GangScheduling/seen", "GangScheduling/units"
 
 
 class DisruptionUnits:
-    """Tells for which pods others leave, too; a pod of a group is worth more than one of none."""
+    """The `UnitOf` rule of groups; a pod of a group ranks above a pod without one."""
 
     def __init__(self, groups: Directory) -> None:
         self._groups = groups
@@ -35,7 +35,7 @@ class DisruptionUnits:
             return found
 
     def _of_group(self, cycle: Cycle, info: PodInfo) -> Unit | int:
-        """The unit that all pods have in common that name the same group, or the rank of each."""
+        """The unit shared by all pods that name the same group, or the rank of single pods."""
         group = self._groups.of(info.pod)
         if group is None or not _is_of_kubernetes(group):
             return POD

@@ -1,8 +1,8 @@
 """Gangs: pods of a group are followed together, ranked together and tried as a whole.
 
-The queue holds pods, one by one. A group is tried when any of its pods is popped: all others that
-wait are taken with it, wherever they are. While it may not be tried its pods are gated, and when
-that ends they are let go together.
+The queue holds single pods. A group is tried when any of its pods is popped: all its other waiting
+pods are taken with it, in whatever state they are. While the group may not be tried its pods are
+gated; when that ends they are released together.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -38,7 +38,7 @@ WORKLOAD_POD_GROUPS: Final = tuple(
     Resource("scheduling.k8s.io", version, "podgroups", "PodGroup", namespaced=True)
     for version in ("v1beta1", "v1alpha3")
 )
-"""Kubernetes' own groups, in the versions we know, the one to ask for first."""
+"""Kubernetes' own groups, in the supported versions, the preferred one first."""
 DIALECTS: Final = (POD_GROUPS, WORKLOAD_POD_GROUPS)
 COMPOSITES: Final = (RESOURCES["compositepodgroups"],)
 
@@ -84,7 +84,7 @@ class Gangs(Feature):
         groups.in_use = settings.any
 
     def reconfigured(self) -> None:
-        """Other profiles are in force: treat groups as they say."""
+        """Read the settings of the profiles in force."""
         had = self._settings.any
         self._settings.read()
         if not self._settings.any:
@@ -94,7 +94,7 @@ class Gangs(Feature):
         self._attempt.reconfigured()
 
     def listed(self, resource: Resource, served: bool) -> None:
-        """Where there can be no groups, naming one means nothing."""
+        """Note whether groups are served: if they cannot be, naming one has no effect."""
         if resource.kind == "CompositePodGroup":
             for group in self.groups.composites_served(served):
                 self._lifecycle.review(group)
@@ -125,7 +125,7 @@ class Gangs(Feature):
         return any(self._served.values()) or len(self._served) < len(DIALECTS)
 
     def before(self, change: Change, resource: Resource) -> None:
-        """Count pods and groups, so that the queue's gates know of them."""
+        """Count pods and groups before the queue's PreEnqueue plugins are asked."""
         sample = change.new if change.new is not None else change.old
         self._touched, self._bound_by_others = [], []
         if isinstance(sample, Pod):
@@ -137,7 +137,7 @@ class Gangs(Feature):
             self._touched = self._group_written(sample, change.new is None, resource)
 
     def after(self, change: Change, resource: Resource) -> None:
-        """Let go whom the change made ready, or may have made room for."""
+        """Release pods of groups that the change made ready, or may have made room for."""
         if isinstance(change.new, Node) and _may_offer_more(change.old, change.new):
             self._leaving.reconsider()
         for group in self._bound_by_others:
@@ -171,7 +171,7 @@ class Gangs(Feature):
         return self.groups.remove_pod(pod.uid) + self._leaving.left(pod.uid)
 
     def claims(self, queued: QueuedPod) -> bool:
-        """Try the group of a pod that was popped; False where it is to be tried alone."""
+        """Try the group of a pod that was popped; False if the pod is to be tried alone."""
         pod = queued.info.pod
         if not self.groups.in_use or not self._settings.apply_to(pod):
             return False
@@ -209,7 +209,7 @@ class Gangs(Feature):
         return min((when for when in due if when is not None), default=None)
 
     def let_go(self, schedulers: Collection[str]) -> None:
-        """Pods of these schedulers wait for nobody of ours."""
+        """Remove waiting pods of these scheduler names, which have no profile any more."""
         for group in self.groups:
             pods = (*group.waiting.values(), *group.gated.values())
             left = [pod.uid for pod in pods if pod.spec.scheduler_name in schedulers]
@@ -221,7 +221,8 @@ class Gangs(Feature):
     def leave_with(self, preemptor: Pod, victims: Sequence[Pod]) -> Iterable[Pod]:
         """The other pods of groups that would not be whole without a victim.
 
-        A pod whose binding is under way is one of them: it may be on its node already.
+        Pods being bound are included: they may be on their nodes already. Pods leave only if all of
+        them have a lower priority than the preemptor.
         """
         gone = {victim.uid for victim in victims}
         others: dict[str, Pod] = {}
@@ -256,7 +257,7 @@ def _names_by_label(pod: Pod) -> bool:
 
 
 def _may_offer_more(old: KubeObject | None, new: Node) -> bool:
-    """Whether a node is new, or differs in what decides which pods it takes."""
+    """Whether a node is new, or changed its spec, labels or allocatable amounts."""
     if not isinstance(old, Node):
         return True
     if old.spec != new.spec or old.labels != new.labels:

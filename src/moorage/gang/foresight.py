@@ -1,12 +1,12 @@
-"""When and where a group will have room first, judging by what runs and how long it says it will.
+"""When and where a group will first have room, by the durations that running pods declare.
 
-1. Pods end in the order of the durations they declare; of pods that declare none nothing is known,
-   and they are thought away last, on the least occupied nodes first.
-2. Pods are thought away one by one until the group fits. What it would then use is the room to
-   hold, and the end of the last of them is when the group may start, if that is known.
+1. Pods end in the order of the durations they declare. Pods that declare none come last, those on
+   the nodes with the fewest such pods first.
+2. Pods are subtracted one by one until the group fits. What the group would then use is the room to
+   hold. The end of the last pod that had to go is when the group may start, if it is known.
 
-Arithmetic alone, about resources and numbers of pods, on nodes that the rules about nodes allow:
-no pod is moved. Pods of a class are taken to be alike.
+This is arithmetic on resources and numbers of pods, on nodes that pass the filters about nodes: no
+pod is moved. Pods of a class count as equal.
 """
 
 import math
@@ -30,11 +30,11 @@ from moorage.gang.holds import Hold, Room, total
 Amounts = NDArray[np.int64]
 Ends = Callable[[PodInfo], float]
 UNKNOWN = -math.inf
-"""The start of a group of which nobody can say when it may start."""
+"""The start of a group for which it is unknown when it may start."""
 
 
 class Need(NamedTuple):
-    """Pods that are alike: how many, what each asks for, and where it may run: bool (row)."""
+    """Equal pods: how many, the requests of each, and the rows where they may run: bool (row)."""
 
     pods: int
     asked: dict[int, int]
@@ -49,7 +49,7 @@ class Foresight(NamedTuple):
 
 
 class Release(NamedTuple):
-    """A pod that will leave a row; of two that end at an unknown time the lighter row's first."""
+    """A pod that will leave a row; of unknown ends, those of rows of less `weight` go first."""
 
     end: float
     weight: int
@@ -58,7 +58,7 @@ class Release(NamedTuple):
 
 
 def eligible(profile: Profile, cycle: Cycle) -> Mask:
-    """bool (row): the nodes that the rules about nodes allow a pod, whatever runs there."""
+    """bool (row): the nodes that pass the filters about node objects, whatever runs there."""
     outcome = Filtering(cycle)
     filtering.pre_filter(profile, cycle, outcome)
     rows = cycle.table.alive[: cycle.table.rows].copy()
@@ -79,7 +79,7 @@ def eligible(profile: Profile, cycle: Cycle) -> Mask:
 
 
 def joined(needs: Sequence[Need]) -> list[Need]:
-    """The same, with those as one that ask for the same on the same nodes."""
+    """The needs, with those of equal requests and rows joined into one."""
     found: dict[tuple[tuple[tuple[int, int], ...], bytes], Need] = {}
     for need in needs:
         key = tuple(sorted(need.asked.items())), need.rows.tobytes()
@@ -91,7 +91,7 @@ def joined(needs: Sequence[Need]) -> list[Need]:
 def foresee(
     table: NodeTable, needs: Sequence[Need], ends: Ends, now: float, others: list[Hold]
 ) -> Foresight | None:
-    """The first room that a group will have; None where it will have none, whatever ends."""
+    """The first room that a group will have; None if it will have none, whichever pods end."""
     free, slots = _left(table, others)
     releases = _releases(table, ends)
     rooms: dict[int, Counter[int]] = {}
@@ -119,9 +119,10 @@ def walk(
     leaving: Sequence[Sequence[tuple[int, PodInfo]]],
     promised: Usage | None = None,
 ) -> int:
-    """After how many departures, at least, there is room; more than there are where there is not.
+    """The least number of departures after which there is room; `len(leaving) + 1` if never.
 
-    Each departure is of some pods from their rows; what was `promised` to others is no room.
+    Each departure is some pods with their rows. What was `promised` to others does not count as
+    free.
     """
     free, slots = _left(table, [])
     if promised is not None:
@@ -149,7 +150,7 @@ def _leave(free: Amounts, slots: Amounts, row: int, info: PodInfo) -> None:
 
 
 def _left(table: NodeTable, others: list[Hold]) -> tuple[Amounts, Amounts]:
-    """int64 (resource, row) and (row): what is free, without what others are kept."""
+    """int64 (resource, row) and (row): free resources and pod slots, less others' held room."""
     free, slots = table.allocatable - table.requested, table.allowed_pods - table.pod_count
     if others:
         pods, amounts = total(others, table)
@@ -169,7 +170,7 @@ def _releases(table: NodeTable, ends: Ends) -> list[Release]:
 def _one(
     free: Amounts, slots: Amounts, need: Need, releases: list[Release]
 ) -> tuple[dict[int, int], float] | None:
-    """How many pods go to which rows, and when the last of these rows is ready."""
+    """Row -> number of pods, and when the last of these rows is ready; None if they do not fit."""
     if any(index >= len(free) for index in need.asked):
         return None
     free, slots = free.copy(), slots.copy()
@@ -196,7 +197,7 @@ def _room(free: Amounts, slots: Amounts, need: Need, row: int) -> int:
 def _fill(
     rooms: dict[int, int], ready: dict[int, float], pods: int
 ) -> tuple[dict[int, int], float]:
-    """Take the rows that are ready first, and of those the roomiest."""
+    """Fill the rows that are ready first; of rows ready at the same time, the largest first."""
     taken: dict[int, int] = {}
     last = -math.inf
     for row in sorted(rooms, key=lambda row: (ready[row], -rooms[row], row)):

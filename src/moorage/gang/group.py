@@ -15,14 +15,14 @@ from moorage.gang.likeness import Kinds
 
 
 class Release(enum.Enum):
-    """Which pods of a group are to be let go: those that are gated, or all that wait."""
+    """Which pods of a group to release: those that are gated, or all that wait."""
 
     GATED = "gated"
     ALL = "all"
 
 
 class Group:
-    """Pods that make sense only together, as far as they are known.
+    """A group: its objects, its pods as far as they are known, and its state.
 
     `waiting` are pods without a node that one of our profiles may place, `placed` those on a node;
     pods that are being deleted count as neither, but for those of Kubernetes' own groups, which
@@ -32,8 +32,8 @@ class Group:
     as any of it runs, pods that were lost are then replaced one by one, unless it is Kubernetes'
     own.
 
-    Its `state` changes by the methods from `settle` on, by the table in `group_states`: one that is
-    not legal raises GroupError, and changes nothing.
+    The methods from `settle` on change its `state`, by the table in `group_states`. An illegal
+    transition raises GroupError and changes nothing.
     """
 
     __slots__ = (
@@ -68,26 +68,26 @@ class Group:
         self.refused_by: frozenset[str] = frozenset()
         """The plugins that refused the pod that blocked the last attempt."""
         self.leaving: set[str] = set()
-        """The uids of pods that are evicted to make room for this group."""
+        """Uids of pods that are evicted to make room for this group."""
         self.timed_out = False
         self.tree: Branch | None = None
-        """The groups below, where this is a CompositePodGroup's; its pods are theirs."""
+        """The tree, if this is a CompositePodGroup's group; its pods are those of the tree."""
         self.waits_for = ""
-        """The key of a CompositePodGroup that it is below, and that is not there."""
+        """The key of a missing CompositePodGroup above it; empty if none is missing."""
         self._kinds: Kinds = Counter()
         self._retry = False
-        """Whether all of its pods are to be let go next, and not only those that are gated."""
+        """Whether all of its pods are released next, and not only those that are gated."""
 
     @property
     def object(self) -> PodGroup | None:
-        """What a user has written; of two dialects under one name, what came last."""
+        """The group's object; if two API groups have one under this name, the latest."""
         return next(reversed(self.objects.values()), None)
 
     @property
     def minimum(self) -> int:
-        """How many pods must be placed at once; below 1 where they are placed one by one.
+        """How many pods must be placed at once; below 1 if they are placed one by one.
 
-        Of a tree this is the least that it takes: which pods are enough is asked of `is_whole`.
+        For a tree this is a lower bound: `is_whole` decides which pods are enough.
         """
         if self.tree is not None:
             return max(self.tree.least, 1)
@@ -100,7 +100,7 @@ class Group:
 
     @property
     def pods(self) -> dict[str, Pod]:
-        """All of them, by uid."""
+        """All pods of the group, by uid."""
         return self.placed | self.waiting
 
     @property
@@ -109,8 +109,10 @@ class Group:
 
     @property
     def is_replacing(self) -> bool:
-        """Whether pods are placed one by one because the group has been whole before; of
-        Kubernetes' own groups there must always be enough."""
+        """Whether pods are placed one by one because the group was whole before.
+
+        Never for Kubernetes' own groups: they must always have enough pods.
+        """
         found = self.object
         if self.tree is not None or (found is not None and found.is_own):
             return False
@@ -134,7 +136,7 @@ class Group:
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether pods have yet to be created."""
+        """Whether pods of the group must still be created."""
         if self.tree is not None:
             return not self.tree.has(self._by_leaf(self.pods.values()))
         return self.members < self.minimum and not self.is_replacing
@@ -155,13 +157,15 @@ class Group:
 
     @property
     def unlike(self) -> str:
-        """Why pods of Kubernetes' own groups are never tried together, in kube-scheduler's words;
-        empty where they are alike."""
+        """Why pods of Kubernetes' own group are never tried together, in kube-scheduler's words.
+
+        Empty if they are alike.
+        """
         return likeness.refusal(self._kinds, self.object)
 
     @property
     def retries_all(self) -> bool:
-        """Whether all of its pods are to be let go next, whatever happens until then."""
+        """Whether all of its pods are released next, and not only those that are gated."""
         return self._retry
 
     @property
@@ -170,24 +174,24 @@ class Group:
         return hierarchy.title(self.key)
 
     def is_whole(self, uids: Collection[str]) -> bool:
-        """Whether these of its pods are enough of it."""
+        """Whether these pods are enough for the group to run."""
         if self.tree is None:
             return len(uids) >= self.minimum
         return self.tree.has(self.by_leaf(uids))
 
     def by_leaf(self, uids: Collection[str]) -> Counter[str]:
-        """How many of these pods are of which PodGroup."""
+        """PodGroup key -> number of these pods."""
         return self._by_leaf(pod for uid, pod in self.pods.items() if uid in uids)
 
     def _by_leaf(self, pods: Iterable[Pod]) -> Counter[str]:
         return Counter(map(podgroup.member_key, pods))
 
     def scheduled(self, assumed: Container[str]) -> int:
-        """How many of its pods are on a node, or about to be: `assumed` are uids."""
+        """How many of its pods are on a node or assumed on one (`assumed` has uids)."""
         return len(self.on_nodes(assumed))
 
     def on_nodes(self, assumed: Container[str]) -> dict[str, Pod]:
-        """Its pods that are on a node, or being bound to one: `assumed` are uids."""
+        """Its pods that are on a node or assumed on one (`assumed` has uids)."""
         return self.placed | {uid: pod for uid, pod in self.waiting.items() if uid in assumed}
 
     def add(self, pod: Pod, now: float) -> None:
@@ -204,7 +208,7 @@ class Group:
             self.arrived = now
 
     def replace(self, pod: Pod) -> bool:
-        """Take over a new version of a pod; False where it is not here, or has moved on."""
+        """Take over a new version of a pod; False if it is not here, or was bound since."""
         pods = self.placed if pod.spec.node_name else self.waiting
         if _is_gated(pod):
             pods = self.gated
@@ -231,7 +235,7 @@ class Group:
             self.started = False
 
     def put_object(self, obj: PodGroup, *, has_run: bool) -> None:
-        """Take over what a user has written; of a group that was whole before we came, that."""
+        """Take over a new or changed object; `has_run`: its status says that it was whole."""
         if obj.uid not in self.objects and has_run:
             self.started = True
         self.objects.pop(obj.uid, None)
@@ -244,7 +248,7 @@ class Group:
             self.started = True
 
     def refusal(self) -> str | None:
-        """Why no pod of the group may be attempted now; None where they may."""
+        """Why no pod of the group may be attempted now; None if they may be."""
         if not self.objects:
             return f"waiting for {self.title} to be created"
         if self.waits_for:
@@ -277,8 +281,10 @@ class Group:
 
     @property
     def is_held(self) -> bool:
-        """Whether something else than backoff keeps its pods from being attempted; asked whenever
-        a pod leaves, mostly while others are still to leave for the group."""
+        """Whether something other than backoff keeps its pods from being attempted.
+
+        Called whenever a pod leaves, so the usual case is checked first: more victims must leave.
+        """
         if self.backs_off:
             return False
         return bool(self.leaving and self.minimum >= 1) or self.refusal() is not None
@@ -288,7 +294,7 @@ class Group:
         return self.state in BACKS_OFF
 
     def settle(self) -> Release | None:
-        """See whether the group may be tried; which of its pods are to be let go now, if any."""
+        """Update the state by whether the group may be tried; which pods to release now, if any."""
         if not self.waiting or self.refusal() is not None:
             if self.state is RELEASED:
                 self._go(Trigger.HOLD)
@@ -302,56 +308,56 @@ class Group:
         return release
 
     def succeed(self) -> None:
-        """Enough of its pods were placed."""
+        """Note that enough of its pods were placed."""
         self.failures = 0
 
     def refuse(self, plugins: Iterable[str]) -> None:
-        """Too few of its pods could be placed: these plugins refused the one that blocked it."""
+        """Note which plugins refused the pod that blocked the group."""
         self.refused_by = frozenset(plugins)
 
     def fail(self, *, retry: bool = False) -> None:
-        """Back off; then those of its pods go on that an event has woken, or all with `retry`."""
+        """Back off. Afterwards pods that an event has woken go on; with `retry`, all of them."""
         self._go(Trigger.FAIL)
         self.failures += 1
         self._retry = self._retry or retry
 
     def retry_all(self) -> None:
-        """Let all of its pods go next, and not only those that an event has woken."""
+        """Release all of its pods next, and not only those that an event has woken."""
         self._retry = True
 
     def complete_backoff(self) -> None:
-        """It has backed off for long enough."""
+        """End the backoff."""
         self._go(Trigger.BACKOFF_COMPLETE)
 
     def evict(self, victims: Iterable[str]) -> None:
-        """Wait for these pods to leave; then all of the group goes on."""
+        """Wait for these pods to leave; then all pods of the group are released."""
         self._go(Trigger.EVICT)
         self.leaving = set(victims)
         self._retry = True
 
     def victim_left(self, uid: str) -> None:
-        """A pod that was waited for is gone."""
+        """Note that a victim is gone."""
         self.leaving.discard(uid)
         if not self.leaving and self.state in WAITS_FOR_VICTIMS:
             self._go(Trigger.VICTIMS_GONE)
 
     def end_eviction(self) -> set[str]:
-        """Wait for no more pods to leave; for whom that was."""
+        """Stop waiting for pods to leave; the uids of those it waited for."""
         if self.state in WAITS_FOR_VICTIMS:
             self._go(Trigger.VICTIMS_GONE)
         given_up, self.leaving = self.leaving, set()
         return given_up
 
     def time_out(self) -> None:
-        """It should have been scheduled by now."""
+        """Note that the group was not scheduled in time."""
         self.timed_out = True
 
     def _go(self, trigger: Trigger) -> None:
-        """The one writer of the state."""
+        """Change the state; nothing else writes it."""
         self.state = group_states.target(self.key, self.state, trigger)
 
     def validate(self) -> None:
-        """Raise AssertionError where the group contradicts itself."""
+        """Raise AssertionError if the group is inconsistent."""
         assert not self.waiting.keys() & self.placed.keys(), f"{self}: on a node, and waiting"
         assert not self.gated.keys() & self.pods.keys(), f"{self}: gated, and not"
         assert (self.arrived is None) == (not self.waiting), f"{self}: arrived {self.arrived}"

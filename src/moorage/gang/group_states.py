@@ -1,7 +1,7 @@
 """The table of legal transitions between the states of a group.
 
-Whether a group has its pods is counted, never stored. The state says what became of it beyond that:
-whether its pods were let go, and what keeps it from being tried again.
+Whether a group has enough pods is counted, never stored. The state says everything else: whether
+its pods were released, and what keeps it from being tried again.
 """
 
 import enum
@@ -12,15 +12,15 @@ class GroupState(enum.Enum):
     """Where a group is between its pods' arrival and their nodes."""
 
     HELD = "held"
-    """Its pods are gated: something is missing, or nobody has looked yet."""
+    """Its pods are gated: something is missing, or it was not reviewed yet."""
     RELEASED = "released"
-    """Its pods were let go, to be tried together."""
+    """Its pods were released, to be tried together."""
     BACKING_OFF = "backing off"
     """An attempt, or its binding, failed."""
     EVICTING = "evicting"
-    """It waits for pods to leave that are evicted for it."""
+    """It waits until the pods that are evicted for it are gone."""
     EVICTING_BACKING_OFF = "evicting, backing off"
-    """Both: a part of it that was bound earlier failed meanwhile."""
+    """Both: the binding of pods that were placed earlier failed meanwhile."""
 
     __hash__ = object.__hash__
 
@@ -29,15 +29,15 @@ class GroupTrigger(enum.Enum):
     """What makes a group change its state."""
 
     RELEASE = "release"
-    """It has all that it needs: its pods are let go."""
+    """It has all that it needs: its pods are released."""
     HOLD = "hold"
-    """It does not have what it needs any more."""
+    """It no longer has all that it needs."""
     FAIL = "fail"
     """An attempt at it, or its binding, failed."""
     EVICT = "evict"
     """Pods are evicted to make room for it."""
     VICTIMS_GONE = "victims gone"
-    """They have left, or are not waited for any longer."""
+    """The victims have left, or are no longer waited for."""
     BACKOFF_COMPLETE = "backoff completes"
 
     __hash__ = object.__hash__
@@ -75,18 +75,18 @@ TABLE: Final[dict[GroupState, dict[GroupTrigger, GroupState]]] = {
         GroupTrigger.BACKOFF_COMPLETE: EVICTING,
     },
 }
-"""A group that is placed one by one after all (`RELEASE`) waits for neither."""
+"""RELEASE from a waiting state: the group is now placed pod by pod, so it waits no longer."""
 
 WAITS_FOR_VICTIMS: Final = frozenset({EVICTING, EVICTING_BACKING_OFF})
 BACKS_OFF: Final = frozenset({BACKING_OFF, EVICTING_BACKING_OFF})
 
 
 class GroupError(Exception):
-    """The caller broke the table of legal transitions: a bug of ours, never a user's."""
+    """A caller broke the table of legal transitions: a bug of Moorage, never of a user."""
 
 
 def target(group: str, state: GroupState, trigger: GroupTrigger) -> GroupState:
-    """Where a trigger leads; GroupError where it is not legal."""
+    """The state that a trigger leads to; GroupError if it is not legal."""
     found = TABLE[state].get(trigger)
     if found is None:
         raise GroupError(f"group {group} is {state.value}: {trigger.value} is not legal there")

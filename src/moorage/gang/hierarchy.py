@@ -1,7 +1,7 @@
 """Groups of groups: CompositePodGroups, and the trees that they and PodGroups make.
 
-A PodGroup or a CompositePodGroup may name a CompositePodGroup as its parent. What has no parent is
-a root, and a root is scheduled as one: its tree's pods are one `Group`.
+A PodGroup or CompositePodGroup may name a CompositePodGroup as its parent. An object without a
+parent is a root. A root is scheduled as a whole: the pods of its tree are one `Group`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ _COMPOSITE: Final = "/compositepodgroup/"
 
 
 class Branch(NamedTuple):
-    """A CompositePodGroup with its children; or a PodGroup, which has none: a leaf."""
+    """A CompositePodGroup with its children, or a PodGroup, which is a leaf."""
 
     obj: PodGroup
     children: tuple["Branch", ...] = ()
@@ -29,7 +29,7 @@ class Branch(NamedTuple):
 
     @property
     def least(self) -> int:
-        """How many pods it takes at least."""
+        """The least number of pods with which it can be whole."""
         if self.is_leaf:
             return self.minimum
         return sum(sorted(child.least for child in self.children)[: self.minimum])
@@ -42,7 +42,7 @@ class Branch(NamedTuple):
             yield from child.leaves()
 
     def has(self, pods: Mapping[str, int]) -> bool:
-        """Whether so many pods, by the key of their PodGroup, are enough for it."""
+        """Whether these numbers of pods, by PodGroup key, are enough for it."""
         if self.is_leaf:
             return pods.get(self.obj.key, 0) >= self.minimum
         return self.satisfied(pods) >= self.minimum
@@ -52,12 +52,12 @@ class Branch(NamedTuple):
         return sum(child.has(pods) for child in self.children)
 
     def contains(self, obj: PodGroup) -> bool:
-        """Whether an object is this one, or below."""
+        """Whether an object is this one, or below it."""
         same = object_key(self.obj) == object_key(obj)
         return same or any(child.contains(obj) for child in self.children)
 
     def path(self, leaf: str) -> tuple["Branch", ...]:
-        """From here down to the PodGroup of a key; empty where it is not below."""
+        """The branches from here down to the PodGroup of a key; empty if it is not below."""
         if self.is_leaf:
             return (self,) if self.obj.key == leaf else ()
         found = next((path for child in self.children if (path := child.path(leaf))), ())
@@ -65,14 +65,14 @@ class Branch(NamedTuple):
 
 
 class Home(NamedTuple):
-    """The key of the `Group` that a PodGroup's pods are in; `missing`: an ancestor, or a cycle."""
+    """The key of the `Group` of a PodGroup's pods; `missing` names a missing or cyclic ancestor."""
 
     key: str
     missing: str = ""
 
 
 def object_key(obj: PodGroup) -> str:
-    """The key of a group, told apart from a PodGroup's where it is composite."""
+    """The key of a group; a CompositePodGroup's key differs from that of any PodGroup."""
     return _composite_key(obj.namespace, obj.name) if is_composite(obj) else obj.key
 
 
@@ -96,9 +96,9 @@ def _composite_key(namespace: str, name: str) -> str:
 
 
 class Forest:
-    """CompositePodGroups, and whatever names one as its parent.
+    """CompositePodGroups, and the objects that name one as their parent.
 
-    While they are not `served`, naming a parent means nothing.
+    While CompositePodGroups are not `served`, naming a parent has no effect.
     """
 
     def __init__(self) -> None:
@@ -107,11 +107,11 @@ class Forest:
         self._children: dict[str, dict[str, PodGroup]] = {}
 
     def __contains__(self, obj: PodGroup) -> bool:
-        """Whether the object has a part in it."""
+        """Whether an object belongs here: it is composite, or names a parent."""
         return is_composite(obj) or bool(obj.spec.parent_composite_pod_group_name)
 
     def put(self, obj: PodGroup) -> None:
-        """Follow an object that was added or has changed; its parent stays the same."""
+        """Take over an object that is new or has changed; its parent cannot change."""
         key, parent = object_key(obj), _parent(obj)
         if is_composite(obj):
             self._composites[key] = obj
@@ -127,18 +127,18 @@ class Forest:
             self._children.pop(parent, None)
 
     def leaves(self, obj: PodGroup) -> list[PodGroup]:
-        """The PodGroups below an object, or itself."""
+        """The PodGroups below an object; the object itself if it is a PodGroup."""
         return [branch.obj for branch in self.tree(obj).leaves()]
 
     def has(self, obj: PodGroup) -> bool:
-        """Whether a child is there."""
+        """Whether an object is here as the child of its parent."""
         return object_key(obj) in self._children.get(_parent(obj), {})
 
     def composites(self) -> list[PodGroup]:
         return list(self._composites.values())
 
     def orphans(self) -> list[PodGroup]:
-        """PodGroups whose parent is not there."""
+        """PodGroups whose parent does not exist."""
         return [
             child
             for parent, children in self._children.items()
@@ -148,7 +148,7 @@ class Forest:
         ]
 
     def home(self, obj: PodGroup) -> Home:
-        """The root that an object is below, if all of its ancestors are there."""
+        """The root of an object's tree; the object itself if an ancestor is missing or cyclic."""
         if not self.served and not is_composite(obj):
             return Home(obj.key)
         found, seen = obj, {object_key(obj)}
@@ -161,12 +161,12 @@ class Forest:
         return Home(object_key(found))
 
     def root(self, key: str) -> PodGroup | None:
-        """The CompositePodGroup of a key, where it has no parent."""
+        """The CompositePodGroup of a key; None if there is none, or it has a parent."""
         found = self._composites.get(key)
         return None if found is None or _parent(found) else found
 
     def tree(self, obj: PodGroup, above: frozenset[str] = frozenset()) -> Branch:
-        """An object with all below it, the oldest first, as kube-scheduler tries them."""
+        """An object with all objects below it, the oldest first, as kube-scheduler tries them."""
         if not is_composite(obj):
             return Branch(obj)
         key = object_key(obj)

@@ -1,8 +1,8 @@
-"""Room that is held for a group: on which nodes, how much, until when at the earliest.
+"""Room that is held for a group: on which nodes, how much, and when the group may start.
 
-1. A pod of no group yields to every group of its own or a higher priority, unless it says that it
-   will have ended before the group can start.
-2. Of two groups the one that ranks behind yields: by priority, then by who came first. Ranks are a
+1. A pod without a group yields to every group of the same or a higher priority, unless it declares
+   that it will have ended before the group can start.
+2. Of two groups the one of lower rank yields. Rank is by priority, then by time of arrival. It is a
    total order, so groups never wait for each other in a circle.
 """
 
@@ -26,14 +26,14 @@ Rank = tuple[int, float, str]
 
 
 class Room(NamedTuple):
-    """A number of pods and what they ask for in all, by resource index."""
+    """A number of pods, and the sum of their requests by resource index."""
 
     pods: int
     requests: Requests
 
 
 class Hold:
-    """What is kept on each node for one group; `start` is when it may begin, as far as known."""
+    """The room held on each node for one group; `start` is when the group may start, if known."""
 
     __slots__ = ("_columns", "_version", "group", "rooms", "start")
 
@@ -45,7 +45,7 @@ class Hold:
         self._columns: tuple[Amounts, Amounts] | None = None
 
     def columns(self, table: NodeTable) -> tuple[Amounts, Amounts]:
-        """int64 (row) pods and int64 (resource, row) amounts that are spoken for."""
+        """int64 (row) pods and int64 (resource, row) amounts that are held."""
         shape = table.requested.shape
         fresh = self._version == table.node_log.version
         if self._columns is None or not fresh or self._columns[1].shape != shape:
@@ -72,14 +72,14 @@ class Holds:
     def __init__(self) -> None:
         self._holds: dict[str, Hold] = {}
         self.version = 0
-        """Grows whenever another room is held, or none any longer."""
+        """Grows whenever a hold is set or dropped."""
 
     def put(self, hold: Hold) -> None:
         self._holds[hold.group.key] = hold
         self.version += 1
 
     def drop(self, key: str) -> bool:
-        """Hold nothing for a group any longer; whether anything was."""
+        """Drop the hold of a group; whether there was one."""
         dropped = self._holds.pop(key, None) is not None
         self.version += dropped
         return dropped
@@ -94,12 +94,12 @@ class Holds:
         return iter(list(self._holds.values()))
 
     def over(self, pod: Pod, own: Group | None, now: float) -> list[Hold]:
-        """The rooms that a pod has to leave alone."""
+        """The holds that a pod must yield to."""
         return [hold for hold in self._holds.values() if _yields(pod, own, hold, now)]
 
 
 def total(holds: list[Hold], table: NodeTable) -> tuple[Amounts, Amounts]:
-    """What several groups are kept, as `Hold.columns` gives it."""
+    """The sum of several holds, as `Hold.columns` gives it."""
     pods, amounts = holds[0].columns(table)
     for hold in holds[1:]:
         more, further = hold.columns(table)
@@ -108,13 +108,13 @@ def total(holds: list[Hold], table: NodeTable) -> tuple[Amounts, Amounts]:
 
 
 def rank(group: Group) -> Rank:
-    """The smaller, the earlier a group is served."""
+    """A sort key: groups with a smaller one are served earlier."""
     arrived = math.inf if group.arrived is None else group.arrived
     return -group.priority, arrived, group.key
 
 
 def duration(pod: Pod) -> float | None:
-    """How many seconds the pod says it will run; None where it does not, or not in seconds."""
+    """The seconds that the pod declares it will run; None if it declares none, or no number."""
     try:
         seconds = float(pod.annotations[DURATION])
     except (KeyError, ValueError):

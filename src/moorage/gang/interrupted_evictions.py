@@ -1,9 +1,10 @@
 """Evictions of groups that were begun and never ended: they are finished, so that no part stays.
 
-Victims are marked before the first of them is deleted. A pod of a group that is marked and still
-there a while later was to leave: an answer was lost, or the replica that led is gone. What is left
-of its group leaves, whoever it was to make room for. A pod may be marked while it is being bound,
-and the binding never arrive: it leaves with the others, or its mark would end them all one day.
+Victims are marked before the first of them is deleted. If a marked pod of a group is still there a
+while later, its eviction was interrupted: an answer was lost, or the leader is gone. The rest of
+its group is then evicted, whatever the room was for. A marked pod that was being bound, and whose
+binding never arrived, is evicted too: otherwise its mark would later cause the eviction of the
+group.
 """
 
 from collections.abc import Sequence
@@ -24,11 +25,11 @@ from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.tasks import Start, Wake
 
 AFTER_SECONDS: Final = 5.0
-"""How long whoever marked a pod is given to delete it."""
+"""How long a marked pod may stay before its eviction counts as interrupted."""
 
 
 class InterruptedEvictions:
-    """Looks at groups with a marked pod a while later."""
+    """Checks groups with a marked pod a while later."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class InterruptedEvictions:
         self._looks = Alarms()
 
     def see(self, pod: Pod) -> None:
-        """A pod of a group has changed."""
+        """Set the check of a pod's group if the pod is marked."""
         group = self._groups.of(pod)
         if group is not None and group.key not in self._looks and _was_to_leave(pod):
             self._look_later(group)
@@ -68,7 +69,7 @@ class InterruptedEvictions:
         self._looks.set(group.key, self._clock.now() + AFTER_SECONDS)
 
     def _look(self, group: Group) -> None:
-        """Evict what is left of a group, where a pod of it was to leave."""
+        """Evict the rest of a group if a pod of it is still marked."""
         marked = {uid: pod for uid, pod in group.pods.items() if _was_to_leave(pod)}
         first = next(iter(marked.values()), None)
         profile = first and self._profiles.by_name.get(first.spec.scheduler_name)

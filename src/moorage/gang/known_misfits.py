@@ -1,9 +1,9 @@
 """What is known of a group beforehand: an equal one did not fit, and nothing has changed since.
 
-Where many equal groups wait, whatever makes room wakes all of them: the first that does not fit
-tells how the attempts at the others would end. Remembered is what was found for plain groups alone:
-no tree, no packing, nobody placed yet, and pods without affinity, volumes, claims or promises,
-which only kube-scheduler's own plugins have judged.
+If many equal groups wait, an event that makes room wakes all of them. The first that does not fit
+tells how the attempts at the others would end. Results are kept only for plain groups: no tree, no
+packing, no pod placed yet, and pods without affinity, spread constraints, volumes, claims, owners
+or nominations, filtered by kube-scheduler's own plugins only.
 """
 
 from collections.abc import Hashable, Sequence
@@ -33,11 +33,11 @@ _UNLIKE = Feature.VOLUMES | Feature.CLAIMS | Feature.POD_AFFINITY
 class _Known(NamedTuple):
     misfit: Misfit
     refusals: tuple[tuple[int, Unschedulable | Rejection], ...]
-    """Who was refused, by the place in the order in which the pods were tried, and why."""
+    """(position in the order in which pods were tried, why that pod was refused)."""
 
 
 class KnownMisfits:
-    """Which groups do not fit as things stand, by what they have in common, and why."""
+    """The results for groups that do not fit as things stand; equal groups share one."""
 
     def __init__(self, cache: Cache, clock: Clock, profiles: Profiles, holds: Holds) -> None:
         self._cache = cache
@@ -48,11 +48,11 @@ class KnownMisfits:
         self._known: dict[Hashable, _Known] = {}
 
     def forget(self) -> None:
-        """Something has changed that the cache does not know of: a group, or a profile."""
+        """Forget everything: something has changed that the cache does not count, as a group."""
         self._known.clear()
 
     def find(self, group: Group, members: list[QueuedPod], cycles: Cycles) -> Misfit | None:
-        """How an attempt at a group would end: as that at an equal one has ended."""
+        """How an attempt at a group would end: as the attempt at an equal one; None if unknown."""
         self._catch_up()
         alike = self._in_common(group, members) if self._known else None
         known = None if alike is None else self._known.get(alike)
@@ -66,7 +66,7 @@ class KnownMisfits:
         return known.misfit._replace(blocker=refused[0], refused=refused)
 
     def note(self, group: Group, members: list[QueuedPod], misfit: Misfit, said: str) -> None:
-        """Remember how an attempt has ended that evicts nobody; `said` is why it does not."""
+        """Keep the result of an attempt that evicts no pod; `said` is why it evicts none."""
         if misfit.blocker is None or not all(map(self._lasts, misfit.refused)):
             return
         self._catch_up()
@@ -84,7 +84,7 @@ class KnownMisfits:
             self._as_of = now
 
     def _lasts(self, refused: Refused) -> bool:
-        """Whether whoever refused a pod would refuse an equal one, until something changes."""
+        """Whether an equal pod would be refused the same way, until something changes."""
         if not isinstance(refused.why, Unschedulable):
             return False
         profile = self._profiles.by_name[refused.queued.info.pod.spec.scheduler_name]
@@ -92,7 +92,7 @@ class KnownMisfits:
         return grounds is not None and set(grounds.signing_plugins) <= {NAME} and _is_plain(profile)
 
     def _in_common(self, group: Group, members: list[QueuedPod]) -> Hashable | None:
-        """Equal for groups that fare alike; None where that is not certain."""
+        """A key that is equal for groups with the same result; None if that is not certain."""
         found = group.object
         if found is None or group.tree is not None or group.placed or found.spec.min_resources:
             return None
@@ -128,8 +128,10 @@ def _labels(info: PodInfo) -> frozenset[tuple[str, str]]:
 
 
 def _is_plain(profile: Profile) -> bool:
-    """Whether nodes are scored, and room is made, by nothing but specs, labels and the cache. Where
-    only some nodes are scored, the next attempt goes on where the last one ended."""
+    """Whether scores and preemption depend only on specs, labels and the cache.
+
+    They do not with percentageOfNodesToScore: each attempt begins where the last one ended.
+    """
     if profile.percentage_of_nodes_to_score is not None:
         return False
     asked = (*(entry.plugin for entry in profile.score), *(each for _, each in profile.post_filter))

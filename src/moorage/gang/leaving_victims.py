@@ -1,8 +1,8 @@
-"""Pods that are evicted: which groups wait for them to leave, and which groups they leave.
+"""Pods that are evicted: which groups wait for them to leave, and which groups they belong to.
 
-A group is kept out of the queue until the last of them is gone, and no longer where that would be
-for nothing: nodes that come or change may have room, and a pod may never leave, since its kubelet
-is dead or somebody holds on to it. What is long overdue is not waited for.
+A group is kept out of the queue until the last of its victims is gone. It stops waiting earlier if
+a node is added or changes, which may have room, or if a victim is long overdue: a pod may never
+leave because its kubelet is dead or a finalizer holds it.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from moorage.scheduler.intake import KnownObjects
 
 DEFAULT_GRACE_SECONDS: Final = 30.0
 OVERDUE_SECONDS: Final = 30.0
-"""How long after its grace period a pod is still waited for."""
+"""How long after its grace period a victim is still waited for."""
 
 
 class LeavingVictims:
-    """Who waits for whom to leave."""
+    """Which groups wait for which pods to leave."""
 
     def __init__(
         self, clock: Clock, known: KnownObjects, groups: Directory, lifecycle: Lifecycle
@@ -35,7 +35,7 @@ class LeavingVictims:
         self._overdue = Alarms()
 
     def begin(self, group: Group, victims: Sequence[Pod]) -> None:
-        """Keep a group out of the queue until pods that are evicted for it are gone."""
+        """Keep a group out of the queue until the pods that are evicted for it are gone."""
         now = self._clock.now()
         due = {victim.uid: _leaves_by(victim, now) + OVERDUE_SECONDS for victim in victims}
         awaited = {uid: when for uid, when in due.items() if when > now}
@@ -47,7 +47,7 @@ class LeavingVictims:
         self._overdue.set(group.key, max(awaited.values()))
 
     def tick(self, now: float) -> None:
-        """Wait no longer for what is overdue."""
+        """Stop waiting for victims that are overdue."""
         for key in self._overdue.due(now):
             group = self._groups.get(key)
             if group is not None and group.leaving:
@@ -57,20 +57,20 @@ class LeavingVictims:
         return self._overdue.next()
 
     def reconsider(self) -> None:
-        """There may be room elsewhere: let all that wait be tried."""
+        """Let all waiting groups be tried, because there may be room elsewhere."""
         for key in sorted({key for keys in self._awaited.values() for key in keys}):
             group = self._groups.get(key)
             if group is not None:
                 self.end(group)
 
     def end(self, group: Group) -> None:
-        """Do not wait for anyone any longer."""
+        """Stop a group's wait for its victims."""
         for uid in group.end_eviction():
             self._awaited.get(uid, set()).discard(group.key)
         self._lifecycle.review(group)
 
     def left(self, uid: str) -> list[Group]:
-        """A pod is gone: the groups that have waited for that."""
+        """Note that a pod is gone; the groups that waited for it."""
         found = [self._groups.get(key) for key in sorted(self._awaited.pop(uid, ()))]
         waiting = [group for group in found if group is not None]
         for group in waiting:
@@ -83,7 +83,7 @@ class LeavingVictims:
             self._lifecycle.review(group)
 
     def spare(self, victims: Sequence[Pod]) -> None:
-        """Count pods again that could not be evicted."""
+        """Count pods that could not be evicted in their groups again."""
         now = self._clock.now()
         for victim in victims:
             self._groups.spare(victim.uid)
@@ -94,7 +94,7 @@ class LeavingVictims:
 
 
 def _leaves_by(victim: Pod, now: float) -> float:
-    """When the grace period of a pod is over that is being deleted, or about to be."""
+    """When the grace period ends of a pod that is being deleted, or about to be."""
     deleted, grace = (
         victim.metadata.deletion_timestamp,
         victim.spec.termination_grace_period_seconds,

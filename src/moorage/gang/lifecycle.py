@@ -1,4 +1,4 @@
-"""The life of a group: when its pods are let go, when it backs off, and what is due when."""
+"""The life of a group: when its pods are released, when it backs off, and what is due when."""
 
 from typing import Final
 
@@ -19,11 +19,11 @@ TELL: Final = "tell"
 TIMEOUT: Final = "timeout"
 STARVING: Final = "starving"
 LOOK_AGAIN_SECONDS: Final = 60.0
-"""How often the room that is kept for a group is chosen anew."""
+"""How often the room that is held for a group is chosen anew."""
 
 
 class Lifecycle:
-    """Lets groups go on, and keeps the times at which something is due."""
+    """Releases the pods of groups, and keeps the times at which something is due."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Lifecycle:
         self._alarms = Alarms()
 
     def review(self, group: Group) -> None:
-        """Let the pods of a group go if they have become ready; see what is to be told of it."""
+        """Release the pods of a group if it has become ready, and set the alarms it needs."""
         now = self._clock.now()
         release = group.settle()
         if release is not None:
@@ -74,18 +74,18 @@ class Lifecycle:
     def back_off(self, group: Group, *, retry: bool = False) -> None:
         """Keep a group that failed out of the queue for a while.
 
-        Then those of its pods go on that an event has woken meanwhile; with `retry`, all of them.
+        Afterwards pods that an event has woken meanwhile go on; with `retry`, all of them.
         """
         group.fail(retry=retry)
         until = self._clock.now() + self._settings.backoff(group)
         self._alarms.set((BACKOFF, group.key), until)
 
     def tell_of_pod(self, uid: str) -> None:
-        """Say, as soon as the loop gets to it, why a pod may not even be attempted."""
+        """Have the next `tick` report why a pod may not be attempted."""
         self._alarms.set((TELL, uid), self._clock.now())
 
     def _watch_over(self, group: Group, now: float) -> None:
-        """Set the alarms that a group needs as it is now."""
+        """Set the alarms that a group needs in its present state."""
         if not group.waiting:
             self._alarms.clear((TIMEOUT, group.key))
             self._alarms.set((TELL, group.key), now)
@@ -101,7 +101,7 @@ class Lifecycle:
             self._consider_holding(group, arrived, settings.reservation_after_seconds)
 
     def _consider_holding(self, group: Group, arrived: float, after: float) -> None:
-        """Look at a group when it has waited long enough to be kept room."""
+        """Set the alarm for when the group has waited long enough to get room held."""
         now, alarm = self._clock.now(), (STARVING, group.key)
         if after and (arrived + after > now or alarm not in self._alarms):
             self._alarms.set(alarm, max(arrived + after, now))
@@ -127,7 +127,7 @@ class Lifecycle:
                 self._alarms.set((STARVING, group.key), now + LOOK_AGAIN_SECONDS)
 
     def _tell(self, group: Group) -> None:
-        """Say what is wrong, and look later whether pods say it: a write may have been lost."""
+        """Report what is wrong; check later that the pods' status says it: a write may be lost."""
         if not self._status.review(group):
             self._alarms.set((TELL, group.key), self._status.review_from(group))
 

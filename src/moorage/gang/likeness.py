@@ -1,4 +1,4 @@
-"""Whether the pods of a group are alike; where not, Kubernetes' own groups are not tried."""
+"""Whether the pods of a group are alike; if not, Kubernetes' own groups are not tried."""
 
 from collections import Counter
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ PREEMPTS: Final = "PreemptLowerPriority"
 
 
 class Kind(NamedTuple):
-    """What all pods of a group have in common."""
+    """What all pods of a group must have in common."""
 
     scheduler: str
     priority: int
@@ -18,7 +18,7 @@ class Kind(NamedTuple):
 
 
 Kinds = Counter[Kind]
-"""How many pods of a group are of which kind."""
+"""Kind -> number of a group's pods."""
 
 
 def count(kinds: Kinds, pod: Pod) -> None:
@@ -33,9 +33,9 @@ def uncount(kinds: Kinds, pod: Pod) -> None:
 
 
 def refusal(kinds: Kinds, group: PodGroup | None) -> str:
-    """Why pods are not tried together, in kube-scheduler's words; empty where they are.
+    """Why pods are not tried together, in kube-scheduler's words; empty if they are.
 
-    What the group does not say of itself, its first pod does.
+    Fields that the group's object does not set are taken from its first pod.
     """
     if group is None or group.spec.scheduling_policy is None or not kinds:
         return ""

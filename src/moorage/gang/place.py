@@ -32,7 +32,7 @@ P = TypeVar("P")
 
 
 class GangPlacer:
-    """Places pods of groups: assumed, reserved, permitted. Nobody makes room for a single one."""
+    """Places pods of groups: assumes, reserves, permits. No room is made for single pods."""
 
     def __init__(
         self,
@@ -52,13 +52,15 @@ class GangPlacer:
         self.reconfigured()
 
     def reconfigured(self) -> None:
-        """Other profiles are in force."""
+        """Use the profiles that are in force now, without their PostFilter."""
         found = self._in_force.by_name
         self._profiles = {name: made.without_post_filter() for name, made in found.items()}
 
     def take(self, group: Group, popped: QueuedPod) -> list[QueuedPod]:
-        """The pod that was popped and all others of its group that may be attempted, in the order
-        in which to try them."""
+        """Take all pods of a group that may be attempted out of the queue.
+
+        The popped pod is one of them. They are returned in the order in which to try them.
+        """
         now, assumed = self._clock.now(), self._cache.assumed
         others = [uid for uid in group.waiting if uid != popped.info.uid and uid not in assumed]
         self._queue.activate(others, now)
@@ -67,7 +69,7 @@ class GangPlacer:
         return transaction.in_order(members, self._cache.table)
 
     def place(self, group: Group, members: list[QueuedPod]) -> Whole[Placement] | Misfit:
-        """Place enough of them, or none."""
+        """Place enough of the pods, or none."""
         with self._cache.attempted_together() as undone:
             outcome = self._place(group, members, self)
             if isinstance(outcome, Misfit):
@@ -77,8 +79,11 @@ class GangPlacer:
     def imagine(
         self, group: Group, members: list[QueuedPod], by_quota: bool, at_least: int = 0
     ) -> Trial | None:
-        """Try the same on the table as it is now, reserving nothing; None where it does not fit,
-        or fewer than `at_least` of the pods do."""
+        """Try the same on the present table without reserving anything.
+
+        None if the group, or fewer than `at_least` of its pods, would fit. The caller must run it
+        in a trial, which undoes the placements.
+        """
         trial = Trial(self._cycles, self._profiles, by_quota)
         outcome = self._place(group, members, trial, at_least)
         if isinstance(outcome, Misfit):
@@ -87,14 +92,14 @@ class GangPlacer:
         return trial
 
     def missing(self, group: Group) -> list[QueuedPod]:
-        """The pods that are still to be placed: no more than the group needs."""
+        """The pods that must still be placed: no more than the group needs."""
         assumed = self._cache.assumed
         queued = (self._queue.find(uid) for uid in group.waiting if uid not in assumed)
         waiting = transaction.in_order((q for q in queued if q is not None), self._cache.table)
         return waiting[: max(group.minimum - group.scheduled(assumed), 1)]
 
     def needs(self, group: Group) -> list[Need]:
-        """What the pods need that are still to be placed, class by class."""
+        """The needs of the pods that must still be placed, one for each class."""
         pods = self.missing(group)
         samples = {queued.info.cls: queued for queued in pods}
         made = []
@@ -107,10 +112,11 @@ class GangPlacer:
     def attempt_one(
         self, queued: QueuedPod, nodes: frozenset[str] | None, claims: set[str]
     ) -> Placement | Refused:
-        """Place one pod, which shares these claims with those placed before.
+        """Place one pod; `claims` are those that pods placed before share with it.
 
-        Of equal nodes it takes the first: so groups come to share their nodes with the same few
-        others, and where one leaves as a whole, the room it leaves is whole, too.
+        Ties are broken by taking the first node. So a group shares its nodes with the same few
+        other groups, and when one of these leaves as a whole, the room that it leaves is in one
+        piece.
         """
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         cycle = self._cycles.begin(queued, profile)
@@ -126,7 +132,7 @@ class GangPlacer:
         return placed if isinstance(placed, Placement) else Refused(queued, cycle, placed)
 
     def undo(self, placed: Placement) -> None:
-        """Give back what `attempt_one` took."""
+        """Undo `attempt_one`."""
         cycle = placed.cycle
         for error in unplace(placed.profile, cycle, placed.node):
             self._observers.failed(cycle.pod.key, cycle.attempt, error)
@@ -156,7 +162,7 @@ class GangPlacer:
     def _fullest_first(
         self, choice: Choice, members: list[QueuedPod], needed: int, trying: Trying[P]
     ) -> Choice:
-        """The domain first where most pods find a place: Kubernetes' own groups want that one."""
+        """Put the domain in which most pods fit first, as Kubernetes' own groups require."""
         if len(members) <= needed or len(choice.domains) < 2:
             return choice
         counts: dict[str, int] = {}
@@ -186,7 +192,7 @@ class GangPlacer:
     def _place_in(
         self, choice: Choice, members: list[QueuedPod], needed: int, trying: Trying[P]
     ) -> Whole[P] | Misfit:
-        """Try one domain after the other; of those that are too small, tell of the best."""
+        """Try one domain after the other; if none fits, return the misfit that came closest."""
         table = self._cache.table
         best = shortage.too_small(choice, [queued.info for queued in members][:needed], table)
         for domain in (*choice.domains, *((None,) if choice.anywhere else ())):

@@ -2,11 +2,11 @@
 
 1. PreEnqueue keeps the pods of a group out of the queue until enough of them exist, while the group
    backs off, and while pods evicted for it are leaving.
-2. PreFilter keeps a group that must be packed in the part of the cluster that is being tried, and
-   pods that come later where the others are.
+2. PreFilter narrows the search for a packed group to the domain that is being tried, and for later
+   pods to the domain of the others.
 3. Filter keeps other pods off the room that is held for a group which has waited long.
 
-Pods that name no group never notice.
+Only step 3 affects pods that name no group.
 """
 
 from collections.abc import Hashable
@@ -30,12 +30,12 @@ from moorage.gang.holds import Hold, Holds, total
 
 NAME: Final = "GangScheduling"
 DOMAIN: Final = "GangScheduling/domain"
-"""Where `cycle.state` has the names of the nodes that an attempt at a packed group may use."""
+"""Key in `cycle.state` of the names of the nodes that an attempt at a packed group may use."""
 _HELD: Final = "GangScheduling/held"
 
 
 class GroupView(NamedTuple):
-    """The groups and the rooms held for them; under the plugin's name in `cycle.shared`."""
+    """The groups and the room held for them; in `cycle.shared` under the plugin's name."""
 
     directory: Directory
     holds: Holds
@@ -49,11 +49,11 @@ Seconds = Annotated[float, msgspec.Meta(ge=0)]
 class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
     """All of a group's pods, or none.
 
-    `enabled: false` makes the labels mean nothing. `permitWaitingTimeSeconds` stands in for a
-    group's `scheduleTimeoutSeconds`; with `podGroupBackoffSeconds` every failed attempt costs a
-    group that long, instead of twice as long each time. A group that has waited for
-    `reservationAfterSeconds` is kept room for (0: never), and one whose pods are not all there
-    after `incompleteAfterSeconds` is told so.
+    `enabled: false`: pods are scheduled as if they named no group. `permitWaitingTimeSeconds`: the
+    default of a group's `scheduleTimeoutSeconds`. `podGroupBackoffSeconds`: a fixed backoff of
+    groups, instead of one that doubles with each failure. `reservationAfterSeconds`: how long a
+    group waits before room is held for it (0 for never). `incompleteAfterSeconds`: how long a group
+    may lack pods before that is reported.
     """
 
     enabled: bool = True
@@ -133,7 +133,7 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         )
 
     def after_group_change(self, pod: Pod, old: PodGroup | None, new: PodGroup | None) -> Hint:
-        """Worth a try if it is the pod's group, and more than its status has changed."""
+        """Queue if it is the pod's group, or of its tree, and more than the status has changed."""
         either = new or old
         if either is None or not self._concerns(either, pod):
             return Hint.SKIP
@@ -160,10 +160,10 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
         return self.may_use_room(pod, old, new)
 
     def may_use_room(self, pod: Pod, old: Any, new: Any) -> Hint:
-        """Worth a try for some pod of a class: all of them are of one group, or of none.
+        """Whether more room may help the pods of a class, which all belong to one group or to none.
 
-        While the group backs off its pods are gated, and let go when that ends. A pod of no group
-        was kept off a held room, of which there may be less now.
+        Not if the group may not be tried for another reason than its backoff. A pod without a group
+        was kept off held room, and less may be held now.
         """
         groups, _ = self.handle.shared.get(NAME, NO_GROUPS)
         group = groups.of(pod)
@@ -173,12 +173,12 @@ class GangScheduling(PreEnqueue, PreFilter, Filter, frozen=True):
 
 
 def _names_its_group(pod: Pod) -> bool:
-    """Whether the pod's spec tells its group, and not its labels."""
+    """Whether the pod's spec names its group, so that its labels do not matter."""
     return pod.spec.scheduling_group is not None
 
 
 def after_rewrite(_: Pod, old: PodGroup | None, new: PodGroup | None) -> Hint:
-    """Worth nothing to anybody where only the group's status has changed."""
+    """Skip if only the group's status has changed."""
     same = old is not None and new is not None and _asked(old) == _asked(new)
     return Hint.SKIP if same else Hint.QUEUE
 

@@ -1,7 +1,7 @@
 """Why pods of groups wait: in their status and in an event, each reason once.
 
-A group may have hundreds of pods. Outcomes of attempts are told to each of them once a minute at
-most. What a group waits for is told when it is another than before.
+A group may have hundreds of pods. So the outcome of an attempt is written to each pod once a minute
+at most. The reason why a group waits is written when it differs from the one before.
 """
 
 import math
@@ -17,11 +17,11 @@ from moorage.scheduler.report import Reporter
 
 ATTEMPTS_EVERY_SECONDS: Final = 60.0
 TRIES: Final = 8
-"""How often a refusal is written that the status of the pod does not show."""
+"""How often a refusal is written again while the pod's status does not show it."""
 
 
 class PodReasons:
-    """What each pod was told last, by uid."""
+    """The last reason written to each pod, by uid."""
 
     def __init__(self, cache: Cache, clock: Clock, reporter: Reporter) -> None:
         self._cache = cache
@@ -31,15 +31,16 @@ class PodReasons:
         self._attempts: dict[str, float] = {}
 
     def forget(self, uid: str) -> None:
-        """A pod is gone."""
+        """Forget a pod that is gone."""
         self._refusals.pop(uid, None)
         self._attempts.pop(uid, None)
 
     def review(self, group: Group) -> bool:
-        """Tell pods what their group waits for; False where one does not say so yet.
+        """Write to pods what their group waits for; False if some pod's status lacks it yet.
 
-        What else keeps a group from being tried passes by itself. It is told only to pods that
-        would go on saying what is no longer so. Of a pod that is being bound nothing is said.
+        Missing objects and pods, and pods that are not alike, are written to all waiting pods.
+        Other reasons pass by themselves: they are written only to pods whose status has an earlier
+        one, which is outdated. Nothing is written to pods that are being bound.
         """
         refusal = group.refusal()
         if refusal is None:
@@ -54,7 +55,7 @@ class PodReasons:
         return all(told)
 
     def refuse(self, pod: Pod, refusal: str, reason: Reason = "Unschedulable") -> bool:
-        """Tell a pod why it may not even be attempted; False where it does not say so yet."""
+        """Write to a pod why it may not be attempted; False if its status lacks that yet."""
         told, tries = self._refusals.get(pod.uid, ("", 0))
         tries = tries + 1 if told == refusal else 1
         self._refusals[pod.uid] = refusal, tries
@@ -67,7 +68,7 @@ class PodReasons:
     def attempted(
         self, members: list[QueuedPod], message: str, reason: Reason = "Unschedulable"
     ) -> None:
-        """Tell pods why an attempt at their group has failed."""
+        """Write to pods why an attempt at their group failed."""
         now = self._clock.now()
         for queued in members:
             pod = queued.info.pod

@@ -1,7 +1,7 @@
-"""Room for a group: who has to leave is found by trial, then they are evicted while it waits.
+"""Room for a group: victims are found by trial, then they are evicted while the group waits.
 
-Every pod of the group is promised the node that the trial put it on, so that nobody of the same or
-a lower priority takes the room while victims are leaving.
+Every pod of the group is nominated to the node that the trial put it on, so that no pod of the same
+or a lower priority takes the room while victims are leaving.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ class GangPreemption:
         self._wake = wake
 
     def make_room(self, group: Group, members: list[QueuedPod], first: QueuedPod) -> str:
-        """Evict whoever has to leave; what is to be said of it, nothing where nobody is asked."""
+        """Find victims and begin to evict them; the message about it, empty if none is due."""
         profile = self._profiles.by_name[first.info.pod.spec.scheduler_name]
         if not self._evictions.preempts(profile):
             return ""
@@ -87,7 +87,7 @@ class GangPreemption:
         return EVICTING.format(len(victims.pods), groups)
 
     def _consult(self, group: Group, profile: Profile, cycle: Cycle) -> None:
-        """Let plugins say who may be evicted for all the pods that are missing."""
+        """Run PreFilter, so that plugins say which pods may be evicted for all missing pods."""
         together = tuple(queued.info for queued in self._placer.missing(group))
         cycle.state[PLACED_TOGETHER] = together or (cycle.incoming,)
         filtering.pre_filter(profile, cycle, Filtering(cycle))
@@ -116,7 +116,7 @@ class GangPreemption:
         self._start(work, f"preempt/{group.key}")
 
     def _whole(self, found: Found) -> list[Pod]:
-        """The victims, with pods of their groups that are on nodes nobody knows."""
+        """The victims, with pods of their groups that are on unknown nodes."""
         victims = {pod.uid: pod for pod in found.pods}
         for unit in found.victims:
             pod = unit.pods[0].pod
@@ -147,7 +147,7 @@ def find_victims(
     units: list[Unit],
     by_quota: bool = False,
 ) -> tuple[Found, Trial] | None:
-    """Who of the units has to leave for a group, and where its pods would go then."""
+    """The units that must leave for a group, and where its pods would go then."""
     at_least = _at_least(cache, placer, group, members, units)
     pods = _most(cache, placer, group, members, units, by_quota)
     return victim_search.search(
@@ -163,8 +163,10 @@ def _most(
     units: list[Unit],
     by_quota: bool,
 ) -> int:
-    """For how many pods room is to be made: for Kubernetes' own groups not only for the fewest,
-    but for all that would fit without any of the units; 0 where the fewest will do."""
+    """For how many pods to make room; 0 for the group's minimum.
+
+    For Kubernetes' own groups: for all that would fit if all of the units were gone.
+    """
     own = group.tree is None and group.object is not None and group.object.is_own
     if not own or len(members) <= group.minimum - group.scheduled(cache.assumed):
         return 0
@@ -177,7 +179,7 @@ def _most(
 def _at_least(
     cache: Cache, placer: GangPlacer, group: Group, members: list[QueuedPod], units: list[Unit]
 ) -> int:
-    """How many units must leave, by arithmetic."""
+    """A lower bound, by arithmetic, of the number of units that must leave."""
     if group.tree is not None:
         return 0
     needs = placer.needs(group)
@@ -189,7 +191,7 @@ def _at_least(
 
 
 def _are_those(members: list[QueuedPod], missing: list[QueuedPod]) -> bool:
-    """Whether the group is placed only if pods like the missing are: there are no others."""
+    """Whether the members are the missing pods, or all of them are of one class."""
     if len({queued.info.cls for queued in (*members, *missing)}) == 1:
         return True
     return {queued.info.uid for queued in members} == {queued.info.uid for queued in missing}

@@ -1,4 +1,4 @@
-"""Pods of groups that go back to the queue: why, what is done about it, and who is told."""
+"""Pods of groups that go back to the queue: why, what is done about it, and what is reported."""
 
 from typing import Final
 
@@ -54,24 +54,24 @@ class GangRefusals:
         self._known = known
 
     def foreseen(self, group: Group, members: list[QueuedPod]) -> Misfit | None:
-        """How an attempt would end, where that is known without one."""
+        """How an attempt would end, if that is known without one; else None."""
         return None if self._known is None else self._known.find(group, members, self._cycles)
 
     def forget(self) -> None:
-        """Groups or profiles have changed: nothing is known beforehand any longer."""
+        """Forget all known results, because groups or profiles have changed."""
         if self._known is not None:
             self._known.forget()
 
     def pod(self, queued: QueuedPod, why: str) -> None:
-        """One pod may not be tried, whatever its group does."""
+        """Put back one pod that may not be tried, without affecting its group."""
         profile = self._profiles.by_name[queued.info.pod.spec.scheduler_name]
         cycle = self._cycles.begin(queued, profile)
         self._outcome.unschedulable(queued, cycle, profile, unresolvable(why).by(NAME))
 
     def left_over(self, group: Group, whole: Whole[Placement]) -> None:
-        """Pods that a group is whole without.
+        """Put back refused pods without which a group is whole.
 
-        Those of Kubernetes' own groups are tried again at once, and room may be made for them.
+        Those of Kubernetes' own groups are activated at once, so that room may be made for them.
         """
         for queued, cycle, why in whole.refused:
             profile = self._profiles.by_name[cycle.pod.spec.scheduler_name]
@@ -80,9 +80,9 @@ class GangRefusals:
             self._queue.activate(refusal.queued.info.uid for refusal in whole.refused)
 
     def left_out(self, group: Group, members: list[QueuedPod], whole: Whole[Placement]) -> None:
-        """Pods that nobody refused: the PodGroup that they are of is not needed, and not whole.
+        """Put back pods that were not refused, but whose PodGroup does not fit and is not needed.
 
-        They are tried again at once, with those that were refused.
+        They are activated at once.
         """
         seen = {placement.queued.info.uid for placement in whole.placed}
         seen |= {refusal.queued.info.uid for refusal in whole.refused}
@@ -95,7 +95,7 @@ class GangRefusals:
         self._queue.activate(queued.info.uid for queued in left)
 
     def misfit(self, group: Group, members: list[QueuedPod], misfit: Misfit) -> None:
-        """Not enough of a group fits: make room for it if that is possible, or let it back off."""
+        """End an attempt in which too few pods fit: make room for the group, or let it back off."""
         first = members[0] if misfit.blocker is None else misfit.blocker.queued
         foreseen = misfit.preemption is not None
         given_up = [] if foreseen else self._ask_plugins(group, misfit)
@@ -122,9 +122,9 @@ class GangRefusals:
         self._status.unschedulable(group, left, message, group.on_nodes(self._cache.assumed))
 
     def _ask_plugins(self, group: Group, misfit: Misfit) -> list[str]:
-        """Let plugins give up what keeps pods of a group from fitting, and say what they did.
+        """Call `pod_group_post_filter` for each refused pod; the messages of the plugins.
 
-        As kube-scheduler has it, not where a group is packed, or is a tree.
+        As in kube-scheduler, not for a group that is packed, or is a tree.
         """
         if group.tree is not None or topology.wanted_packing(group.object).required:
             return []
@@ -143,7 +143,7 @@ class GangRefusals:
     def failed(
         self, group: Group, popped: QueuedPod, members: list[QueuedPod], error: SchedulingError
     ) -> None:
-        """The attempt at a group ended in an error."""
+        """End an attempt at a group that raised an error."""
         self._lifecycle.back_off(group, retry=True)
         for queued in members:
             if queued is not popped:

@@ -1,8 +1,8 @@
 """Room for groups that would starve without it.
 
-A group that has waited long is kept the room it will have first, one group at a time: the one that
-ranks first of those that have waited long. A group that was bound in part is kept the room of the
-rest, whoever else is kept what.
+1. Of the groups that have waited long, the one of the first rank gets room held: the room that it
+   will have first. Only one group at a time does.
+2. A group that was bound in part gets the room of the rest held, independently of that.
 """
 
 import math
@@ -27,7 +27,7 @@ ROOM_RELEASED = ClusterEvent(Resource.WILDCARD, Action.ALL, "RoomReleased")
 
 
 class Reservations:
-    """Decides who is kept which room."""
+    """Decides which groups get room held, and how much."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Reservations:
         self._starving = ""
 
     def keep(self, group: Group, released: list[Placement]) -> None:
-        """Keep the room that the rest of a group, bound in part, was to have."""
+        """Hold the room of released pods for a group that was bound in part."""
         pods: Counter[str] = Counter()
         rooms: dict[str, Counter[int]] = {}
         for placement in released:
@@ -62,14 +62,14 @@ class Reservations:
         self._rooms.put(Hold(group, held))
 
     def release(self, group: Group) -> None:
-        """Keep nothing for a group any longer; who was kept off may try again."""
+        """Drop the hold of a group, and retry the pods that were kept off."""
         if self._starving == group.key:
             self._starving = ""
         if self._rooms.drop(group.key):
             self._queue.move(ROOM_RELEASED, None, None, self._clock.now())
 
     def review(self, group: Group) -> None:
-        """Release what is kept for a group that cannot use it, or has what it needs."""
+        """Drop the hold of a group that cannot use it, or no longer needs it."""
         if self._rooms.get(group.key) is not None and not self._needs(group):
             self.release(group)
 
@@ -79,10 +79,10 @@ class Reservations:
         return not group.is_whole(group.on_nodes(self._cache.assumed))
 
     def starve(self, group: Group) -> bool:
-        """A group has waited long: keep the room it will have first, if it is its turn.
+        """Hold the room that a group which has waited long will have first, if it is its turn.
 
-        False where it no longer waits, or is kept its room already for having been bound in part.
-        Room is of no use to a group that was refused for another reason than a lack of it.
+        False if the group no longer waits, or has a hold because it was bound in part. No room is
+        held for a group that plugins refused for another reason than a lack of room.
         """
         if not self._needs(group):
             return False
@@ -102,7 +102,7 @@ class Reservations:
         return True
 
     def _room_helps(self, group: Group) -> bool:
-        """Whether all plugins that refused the group may think otherwise if there is room."""
+        """Whether more room may help, for all plugins that refused the group."""
         names = {pod.spec.scheduler_name for pod in group.waiting.values()}
         profiles = [self._profiles.by_name[name] for name in names if name in self._profiles]
         plugins = (p.plugins.get(name) for p in profiles for name in group.refused_by)
@@ -124,7 +124,7 @@ class Reservations:
 
 
 def _end(info: PodInfo, now: float) -> float:
-    """When a pod will have ended, by its own word; infinity where it gives none."""
+    """When a pod will have ended, as it declares; infinite if it declares nothing."""
     if info.pod.is_terminating:
         return now
     seconds = holds.duration(info.pod)

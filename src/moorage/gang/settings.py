@@ -1,4 +1,4 @@
-"""How groups are to be treated, by the GangScheduling of the profiles in force."""
+"""How groups are treated, by the GangScheduling of the profiles in force."""
 
 import math
 
@@ -16,7 +16,7 @@ DEFAULTS = GangScheduling()
 
 
 class GangSettings:
-    """The plugin of each profile that has one; all look at the same groups."""
+    """The GangScheduling of each profile that has one; all of them share the groups."""
 
     def __init__(self, profiles: Profiles, groups: Directory, holds: Holds) -> None:
         self._profiles = profiles
@@ -26,7 +26,7 @@ class GangSettings:
         self.read()
 
     def read(self) -> None:
-        """Look at the profiles in force, and let their plugins look at the groups."""
+        """Read the profiles in force, and give their plugins access to the groups."""
         self._plugins = {}
         for profile in self._profiles:
             profile.shared[NAME] = self._view
@@ -37,15 +37,15 @@ class GangSettings:
 
     @property
     def any(self) -> bool:
-        """Whether groups mean anything to any profile."""
+        """Whether any profile schedules groups."""
         return bool(self._plugins)
 
     def apply_to(self, pod: Pod) -> bool:
-        """Whether a group means anything to the profile of a pod."""
+        """Whether the profile of a pod schedules groups."""
         return pod.spec.scheduler_name in self._plugins
 
     def of(self, group: Group) -> GangScheduling:
-        """How a group is to be treated: as the profile of the first of its pods says."""
+        """The settings for a group: those of the profile of its first pod that has any."""
         pods = (*group.waiting.values(), *group.placed.values())
         named = (self._plugins.get(pod.spec.scheduler_name) for pod in pods)
         return next((plugin for plugin in named if plugin is not None), DEFAULTS)

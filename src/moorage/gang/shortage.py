@@ -23,7 +23,7 @@ NO_LABEL: Final = "No node has the label that it is to be packed by."
 
 
 def explain_misfit(blocker: Refused, missing: Sequence[QueuedPod]) -> str:
-    """Why a pod fits nowhere and, where a resource is short, by how much."""
+    """Why a pod fits nowhere and, if a resource is short, by how much."""
     why = blocker.why
     if isinstance(why, Rejection):
         return why.message
@@ -38,9 +38,9 @@ def explain_misfit(blocker: Refused, missing: Sequence[QueuedPod]) -> str:
 
 
 def lacking(table: NodeTable, wanted: ResourceList, own: Iterable[PodInfo]) -> str:
-    """What a cluster lacks of the resources a group asks for as a whole; nothing where it fits.
+    """What the cluster lacks of a group's `minResources`; empty if it lacks nothing.
 
-    What the group's own pods use counts as there for it.
+    What the group's own pods use counts as free.
     """
     used, parts = _sums(own), []
     for name, text in sorted(wanted.items()):
@@ -58,7 +58,7 @@ def lacking(table: NodeTable, wanted: ResourceList, own: Iterable[PodInfo]) -> s
 
 
 def short_in(table: NodeTable, rows: NDArray[np.intp], pods: Sequence[PodInfo]) -> str:
-    """Which resources some nodes have too little of for all of these pods."""
+    """Which resources the nodes of these rows have too little of for all of these pods."""
     parts = []
     for index, wanted in _sums(pods).items():
         name = table.resources.values[index]
@@ -99,7 +99,7 @@ def _short(blocker: Refused, index: int, asked: int, pods: int, wanted: int) -> 
 
 
 def _free(table: NodeTable, index: int, nodes: Collection[str] | None = None) -> NDArray[np.int64]:
-    """int64 (node): what is left of a resource, on these nodes or on all."""
+    """int64 (node): the free amount of a resource, on these nodes or on all."""
     if index >= len(table.allocatable):
         return np.zeros(0, dtype=np.int64)
     rows = (row for name, row in table.row_of.items() if nodes is None or name in nodes)
@@ -109,12 +109,12 @@ def _free(table: NodeTable, index: int, nodes: Collection[str] | None = None) ->
 
 
 def describe_misfit(group: Group, misfit: Misfit) -> str:
-    """What keeps a group from running, and what of it."""
+    """Why a group does not run: how much of it fits, and why not more."""
     return describe_branch(group.key, misfit)
 
 
 def describe_branch(key: str, misfit: Misfit) -> str:
-    """What keeps a PodGroup, or a CompositePodGroup, from running; by its key."""
+    """The same for the PodGroup or CompositePodGroup of a key."""
     where = f" in {misfit.domain}" if misfit.domain else ""
     composite = hierarchy.names_composite(key)
     what = "groups" if composite else "pods"
@@ -126,7 +126,7 @@ def describe_branch(key: str, misfit: Misfit) -> str:
 
 
 def too_small(choice: Choice, pods: list[PodInfo], table: NodeTable) -> Misfit:
-    """What is to be said if no domain is tried at all."""
+    """The misfit to report if no domain is tried at all."""
     needed = len(pods)
     if not choice.too_small:
         return Misfit(0, needed, explanation=NO_LABEL)

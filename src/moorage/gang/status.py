@@ -1,6 +1,6 @@
 """Events about groups, and the status of their objects; nothing is written twice in a row.
 
-The condition of Kubernetes' own groups tells of attempts only, as kube-scheduler's does.
+As with kube-scheduler, the condition of Kubernetes' own groups is about attempts only.
 """
 
 import math
@@ -26,16 +26,16 @@ from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import ApiServer
 
 REVIEW_SECONDS: Final = 5.0
-"""How long after a review the next may come: pods of a group arrive one by one."""
+"""The least time between two reviews of a group: its pods arrive one by one."""
 OWN_GROUP: Final = "scheduling.k8s.io"
-"""Of Kubernetes' own groups: whether one was scheduled is said once, and not taken back."""
+"""The API group of Kubernetes' own groups: that one was scheduled is never taken back."""
 NO_MINIMUM: Final = (
     "{} is {}: it must be at least 1. Until then the pods of the group are scheduled one by one"
 )
 
 
 class GangStatus:
-    """Says what is new, to whom it may concern."""
+    """Writes events and status of groups, if they say something new."""
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class GangStatus:
         self._reviewed: dict[str, float] = {}
 
     def note(self, uid: str, resource: Resource) -> None:
-        """Remember where a group's object is kept."""
+        """Note the resource of a group's object."""
         self._resources[uid] = resource
 
     def forget(self, uid: str) -> None:
-        """A group's object, or a pod, is gone."""
+        """Forget a group's object, or a pod, that is gone."""
         for kept in (self._resources, self._said, self._written):
             kept.pop(uid, None)
         self._reasons.forget(uid)
@@ -76,7 +76,7 @@ class GangStatus:
         return self._reviewed.get(group.key, -math.inf) + REVIEW_SECONDS
 
     def review(self, group: Group) -> bool:
-        """Say what is wrong with a group as it is now; False where its pods do not say so yet."""
+        """Report what is wrong with a group now; False if its pods' status lacks that yet."""
         found = group.object
         self._reviewed.pop(group.key, None)
         if group.waiting:
@@ -100,7 +100,7 @@ class GangStatus:
         return said
 
     def pod(self, uid: str) -> None:
-        """Say why a pod may not even be attempted."""
+        """Report why a pod may not be attempted."""
         queued = self._queue.find(uid)
         if queued is not None and queued.gated_reason:
             self._reasons.refuse(queued.info.pod, queued.gated_reason)
@@ -108,8 +108,11 @@ class GangStatus:
     def unschedulable(
         self, group: Group, members: list[QueuedPod], message: str, on_nodes: Collection[str]
     ) -> None:
-        """Say why a group was put back, to it and to its pods; `on_nodes` are uids of those that
-        are placed, and of a tree nothing is said of PodGroups that have enough of them."""
+        """Report why a group was put back, in its status and in that of its pods.
+
+        `on_nodes` are the uids of its placed pods. PodGroups of a tree that have enough of them are
+        left out.
+        """
         found = group.object
         if found is None:
             return
@@ -121,18 +124,18 @@ class GangStatus:
         self._reasons.attempted(members, message)
 
     def failed(self, group: Group, members: list[QueuedPod], message: str) -> None:
-        """Say of Kubernetes' own groups that an attempt ended in an error, and to these pods."""
+        """Report to these pods, and on Kubernetes' own groups, that an attempt raised an error."""
         for obj in _pod_groups(group):
             if obj.is_own:
                 self._write(obj, "Pending", "SchedulerError", message)
         self._reasons.attempted(members, message, "SchedulerError")
 
     def left_out(self, members: list[QueuedPod], message: str) -> None:
-        """Say to pods why others of their tree were placed, and they were not."""
+        """Report to pods why others of their tree were placed, and they were not."""
         self._reasons.attempted(members, message)
 
     def one_by_one(self, group: Group, scheduled: int) -> None:
-        """Say of a group whose pods go one by one whether any of them was scheduled."""
+        """Report, for a group whose pods are placed one by one, whether any was scheduled."""
         found = group.object
         if found is None or not found.is_basic or group.minimum >= 1:
             return
@@ -142,7 +145,7 @@ class GangStatus:
             self._write(found, "Pending", "Unschedulable", "no pod of the group fits anywhere yet")
 
     def timed_out(self, group: Group, seconds: float) -> None:
-        """Say that a group should have been scheduled by now."""
+        """Report that a group was not scheduled in time."""
         found = group.object
         if found is not None and group.waiting:
             why = group.refusal() or self._written.get(found.uid, ("", ""))[1]
@@ -152,7 +155,7 @@ class GangStatus:
                 self._write(found, "Pending", "ScheduleTimeout", note)
 
     def scheduled(self, group: Group, bound: Collection[str]) -> None:
-        """Say that a group is whole; `bound` are the uids of its pods that are."""
+        """Report that a group is whole; `bound` are the uids of its bound pods."""
         found = group.object
         if found is None:
             return
@@ -164,7 +167,7 @@ class GangStatus:
         self._write(found, "Scheduled", "Scheduled", note)
 
     def _tree_scheduled(self, root: PodGroup, tree: Branch, bound: Counter[str]) -> None:
-        """Say that enough groups of a tree are whole; and of each PodGroup whether it is."""
+        """Report that enough groups of a tree are whole, and for each PodGroup whether it is."""
         note = f"at least {tree.minimum} groups are bound"
         self._say(root, "Normal", "Scheduled", note)
         for leaf in tree.leaves():
@@ -182,7 +185,7 @@ class GangStatus:
         self._recorder.record(controller, about, type_, reason, "Scheduling", note)
 
     def _write(self, group: PodGroup, phase: str, reason: str, message: str) -> None:
-        """Patch the status, where it would say something new."""
+        """Patch the status, if it says something new."""
         resource = self._resources.get(group.uid)
         if resource is None or self._written.get(group.uid) == (reason, message):
             return
@@ -217,7 +220,7 @@ class GangStatus:
 
 
 def _pod_groups(group: Group) -> list[PodGroup]:
-    """The PodGroups that a group is: itself, or those of its tree."""
+    """The PodGroups of a group: its own object, or those of its tree."""
     if group.tree is not None:
         return [leaf.obj for leaf in group.tree.leaves()]
     return [] if group.object is None else [group.object]
@@ -226,7 +229,7 @@ def _pod_groups(group: Group) -> list[PodGroup]:
 def _condition(
     group: PodGroup, type_: str, reason: str, message: str, now: float
 ) -> dict[str, str | int]:
-    """A condition that is what it was, for another reason, tells since when it has been so."""
+    """A condition; its lastTransitionTime is kept if the group has it with the same status."""
     status = "True" if reason == "Scheduled" else "False"
     told = ((each.type, each.status, each.last_transition_time) for each in group.status.conditions)
     since = next((at for *what, at in told if what == [type_, status]), None)

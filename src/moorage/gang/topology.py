@@ -1,9 +1,10 @@
-"""Topology of a group: the zones or racks it is to be packed in, in the order to try them.
+"""Topology of a group: the zones or racks in which it is packed, in the order to try them.
 
-1. Preferred domains within required ones, then required ones; preferred ones alone, then the whole
-   cluster. Where pods of the group run already, only their domain will do, if it is required.
-2. Of domains that may have room, the one with the least goes first: the best fit leaves the large
-   ones to others.
+1. With a required label: preferred domains within required ones, then required ones. If pods of the
+   group run already, only their domain is tried. With a preferred label alone: preferred domains,
+   then the whole cluster.
+2. Of domains that may have room, the smallest room goes first: the best fit leaves the large ones
+   to others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,14 +26,14 @@ SEVERAL: Final = "more than 1 domain found for pod group: {}"
 
 
 class Packing(NamedTuple):
-    """Node labels whose value all pods of a group must share, or should; empty without one."""
+    """The labels of which all nodes of a group must, or should, have one value; empty for none."""
 
     required: str = ""
     preferred: str = ""
 
 
 def wanted_packing(group: PodGroup | None) -> Packing:
-    """What a group asks for, by annotation or in Kubernetes' own field, which is a requirement."""
+    """The packing that a group asks for: by annotation, or required by Kubernetes' own field."""
     if group is None:
         return Packing()
     required = group.topology_key or group.annotations.get(REQUIRED, "")
@@ -40,22 +41,22 @@ def wanted_packing(group: PodGroup | None) -> Packing:
 
 
 class UnclearDomainError(SchedulingError):
-    """Pods of one of Kubernetes' own groups run in more domains than one, or in none."""
+    """Pods of one of Kubernetes' own groups run in several domains, or outside of any."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(f"cannot determine domain for already scheduled pods: {detail}")
 
 
 def homes(group: Group, cache: Cache) -> dict[str, str]:
-    """The nodes that pods of a group are on, or being bound to, by key of the pod."""
+    """Pod key -> node, for the pods of a group that are on a node or assumed on one."""
     found = group.on_nodes(cache.assumed).items()
     return {pod.key: pod.spec.node_name or cache.node_of(uid) or "" for uid, pod in found}
 
 
 def unclear_domain(group: Group, cache: Cache) -> str:
-    """Why it cannot be told which domain pods are to join; empty where it can, or does not matter.
+    """Why it is unclear which domain pods must join; empty if it is clear, or does not matter.
 
-    Asked of Kubernetes' own groups only: others join those of their pods that have a domain.
+    It matters for Kubernetes' own groups only: pods of others join those that have a domain.
     """
     key = group.object.topology_key if group.object is not None else ""
     seen: dict[str, None] = {}
@@ -72,7 +73,7 @@ def unclear_domain(group: Group, cache: Cache) -> str:
 
 
 def joined_nodes(group: Group, cache: Cache) -> frozenset[str] | None:
-    """The nodes that pods of a group must join because others of it run there; None: any."""
+    """The nodes of the domain in which pods of the group run already; None for any node."""
     key = wanted_packing(group.object).required
     there = set(homes(group, cache).values()) if key else ()
     if not there:
@@ -90,7 +91,7 @@ Ids = NDArray[np.int64]
 
 
 class Domain(NamedTuple):
-    """Nodes that share their values of some labels, and how many pods they may have room for."""
+    """Nodes that share their values of some labels, and how many pods may fit there at most."""
 
     name: str
     rows: NDArray[np.intp]
@@ -98,7 +99,7 @@ class Domain(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The domains to try, and those that are out of the question; `anywhere` comes last."""
+    """The domains to try, and those that are too small; `anywhere`: the cluster is tried last."""
 
     domains: list[Domain]
     too_small: list[Domain]
@@ -124,7 +125,7 @@ def choose_domains(
     needed: int,
     occupied: Iterable[str],
 ) -> Choice:
-    """Where to try a group of which so many pods must fit; `occupied` are nodes it runs on."""
+    """Where to try a group of which `needed` pods must fit; `occupied` are nodes it runs on."""
     if packing == Packing():
         return Choice([], [], anywhere=True)
     rooms = _rooms(table, members)
@@ -147,7 +148,7 @@ def _stages(packing: Packing) -> list[tuple[str, ...]]:
 
 
 def _domains(table: NodeTable, keys: tuple[str, ...], rooms: Ids) -> list[Domain]:
-    """Every domain of some labels; nodes without one of them are in none."""
+    """Every domain of some labels; a node that lacks one of them is in none."""
     columns = [table.label(key) for key in keys]
     ids = np.stack([column.ids[: table.rows] for column in columns])
     inside = table.alive[: table.rows] & (ids != 0).all(axis=0)
@@ -166,7 +167,7 @@ def _domains(table: NodeTable, keys: tuple[str, ...], rooms: Ids) -> list[Domain
 
 
 def _rooms(table: NodeTable, members: Sequence[PodInfo]) -> Ids:
-    """int64 (row): how many of the smallest imaginable member would fit; never too few."""
+    """int64 (row): an upper bound of the members that fit: their smallest requests combined."""
     count = table.rows
     rooms: Ids = (table.allowed_pods - table.pod_count)[:count].copy()
     for index, least in _smallest(members).items():
@@ -179,7 +180,7 @@ def _rooms(table: NodeTable, members: Sequence[PodInfo]) -> Ids:
 
 
 def _smallest(members: Sequence[PodInfo]) -> dict[int, int]:
-    """The least that any member asks of each resource that all of them ask for."""
+    """The smallest request of each resource that all members request."""
     asked = [dict(info.requests) for info in members]
     common = set.intersection(*(set(each) for each in asked)) if asked else set()
     return {index: min(each[index] for each in asked) for index in common}

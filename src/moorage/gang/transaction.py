@@ -1,12 +1,12 @@
 """A gang in one transaction: enough of its pods fit at once, or nothing is held.
 
 1. The pods are tried one after the other, each with those before it in place.
-2. As soon as too few are left for the number needed, the first that was refused is explained, as
-   things stand, and everything is undone in reverse.
-3. Pods beyond the number needed take part if they fit, and are left out if they do not.
+2. As soon as too few are left to reach the number needed, the refusal of the first refused pod is
+   explained with the others still in place, and everything is undone in reverse order.
+3. Pods beyond the number needed are placed if they fit, and left out if they do not.
 
-One synchronous call: nobody sees the table in between, and two gangs can never hold half of what
-the other needs.
+This is one synchronous call: no other code sees the table in between, and two groups can never each
+hold half of what the other needs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,7 @@ class Refused(NamedTuple):
 
     @property
     def plugins(self) -> set[str]:
-        """Who refused it."""
+        """The plugins that refused it."""
         if isinstance(self.why, Rejection):
             return {self.why.plugin}
         diagnosis = self.why.diagnosis
@@ -38,17 +38,18 @@ class Refused(NamedTuple):
 
 
 class Whole(NamedTuple, Generic[P]):
-    """Enough pods are in place; those refused were not needed."""
+    """Enough pods are placed; those refused were not needed."""
 
     placed: list[P]
     refused: list[Refused]
 
 
 class Misfit(NamedTuple):
-    """Too few pods fit, and none is in place.
+    """Too few pods fit, and none is placed.
 
-    `fitting` counts those that did, `needed` those that had to; `blocker` is the first refused.
-    `preemption` is what was found about making room for an equal group, where one was tried.
+    `fitting` is how many did fit, `needed` how many had to. `blocker` is the first refused pod.
+    `preemption` is the message about making room for an equal group, if the result is known from
+    one; else None.
     """
 
     fitting: int
@@ -61,7 +62,7 @@ class Misfit(NamedTuple):
 
 
 class Trying(Protocol[P]):
-    """A way to try pods one after the other: for real, or in imagination."""
+    """A way to try pods one after the other: for real, or on the table only."""
 
     def attempt_one(
         self, queued: QueuedPod, nodes: frozenset[str] | None, claims: set[str]
@@ -81,7 +82,7 @@ def place_together(
     undo: Callable[[P], object],
     explain: Explain,
 ) -> Whole[P] | Misfit:
-    """Place at least `needed` of the pods, or none. What `attempt` raises undoes everything."""
+    """Place at least `needed` of the pods, or none; if `attempt` raises, everything is undone."""
     placed: list[P] = []
     refused: list[Refused] = []
     try:
@@ -128,8 +129,10 @@ def _undo(placed: Iterable[P], undo: Callable[[P], object]) -> None:
 
 
 def in_order(members: Iterable[QueuedPod], table: NodeTable) -> list[QueuedPod]:
-    """The order to try pods in: by priority, then the large ones, which find a place less easily,
-    then by who came first."""
+    """The order in which to try pods: by priority, then large ones first, then by arrival.
+
+    Large pods fit in fewer places.
+    """
     offered = [max(int(amount), 1) for amount in table.allocatable.sum(axis=1)]
 
     def share(queued: QueuedPod) -> float:

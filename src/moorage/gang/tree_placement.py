@@ -1,10 +1,10 @@
 """A tree of groups in one transaction: enough groups of each CompositePodGroup fit, or nothing.
 
-1. A PodGroup fits if enough of its pods do, those that run counted (`moorage.gang.transaction`).
-2. A CompositePodGroup fits if enough of its children do. They are tried one after the other, each
-   with those before it in place; as soon as too few are left, everything is undone.
-3. Whichever of them is to be packed tries one domain after the other, within that of its parent,
-   and takes the one where most of its pods find a place.
+1. A PodGroup fits if enough of its pods fit or run already (`moorage.gang.transaction`).
+2. A CompositePodGroup fits if enough of its children fit. They are tried one after the other, each
+   with those before it in place. As soon as too few are left, everything is undone.
+3. A group of either kind that must be packed tries every domain within its parent's, and takes the
+   one in which most of its pods fit.
 
 Children that do not fit and are not needed hold nothing.
 """
@@ -25,12 +25,12 @@ from moorage.gang.transaction import Misfit, Refused, Trying, Whole
 
 P = TypeVar("P")
 Nodes = frozenset[str] | None
-"""The names of nodes that may be used; None: all."""
+"""The names of nodes that may be used; None for all."""
 NOTHING_NEW = "None of its pods that wait fits."
 
 
 class TreePlacement(Generic[P]):
-    """Tries a tree on the table as it is; `waiting` and `occupied` are by key of the PodGroup."""
+    """Tries a tree on the present table; `waiting` and `occupied` are by PodGroup key."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class TreePlacement(Generic[P]):
         self._trying = trying
 
     def place(self, root: Branch) -> Whole[P] | Misfit:
-        """Place enough of a tree, and at least one pod; or none."""
+        """Place enough pods of a tree, at least one; or none."""
         outcome = self._place(root, None)
         if isinstance(outcome, Misfit) or outcome.placed:
             return outcome
@@ -64,7 +64,7 @@ class TreePlacement(Generic[P]):
         return self._place_in_best(branch, domains)
 
     def _place_in_best(self, branch: Branch, domains: Mapping[str, Nodes]) -> Whole[P] | Misfit:
-        """Where most pods find a place; of equals in the smallest domain."""
+        """Place a branch in the domain in which most pods fit; of equal ones, in the smallest."""
         ranked: list[tuple[int, int, str]] = []
         misfits: list[Misfit] = []
         for name, nodes in domains.items():
@@ -125,9 +125,9 @@ class TreePlacement(Generic[P]):
             self._trying.undo(each)
 
     def _domains(self, branch: Branch, key: str, nodes: Nodes) -> dict[str, Nodes]:
-        """Nodes by value of a label: only the one that pods of the branch run in, if any do.
+        """Nodes by value of a label; if pods of the branch run, only the domain they run in.
 
-        Raise UnclearDomainError where that is not one.
+        UnclearDomainError if they run in several, or outside of any.
         """
         table = self._table
         label = table.label(key)
@@ -146,7 +146,7 @@ class TreePlacement(Generic[P]):
 
 
 def _values(table: NodeTable, key: str, homes: Set[str]) -> list[str]:
-    """The value of a label that the nodes have which pods run on; none where none run."""
+    """The label value of the nodes that pods run on; empty if none run."""
     found: dict[str, None] = {}
     for home in sorted(homes & table.row_of.keys()):
         value = table.node(table.row_of[home]).labels.get(key)
@@ -161,7 +161,7 @@ def _values(table: NodeTable, key: str, homes: Set[str]) -> list[str]:
 def _misfit(
     branch: Branch, fitting: int, failed: list[tuple[Branch, Misfit]], refused: list[Refused]
 ) -> Misfit:
-    """What is to be said of a branch: of the first child that was refused for want of a place."""
+    """The misfit of a branch, explained by the first child that has a blocker."""
     if not failed:
         why = f"It has {len(branch.children)} groups."
         return Misfit(fitting, branch.minimum, None, refused, why)

@@ -1,4 +1,4 @@
-"""Where a group would go if others were not there: tried on the table, reserving nothing."""
+"""Where a group would go if other pods were gone: tried on the table, reserving nothing."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from moorage.scheduler.attempt import Cycles
 
 
 class Tried(NamedTuple):
-    """A pod of the group on a node, for the length of a trial."""
+    """A pod of the group that is counted on a row until the trial ends."""
 
     profile: Profile
     cycle: Cycle
@@ -26,7 +26,7 @@ class Tried(NamedTuple):
 
 
 class Trial:
-    """Tries pods on the table without reserving anything; a `Plan` of where a gang would go."""
+    """Tries pods on the table without reserving anything; a `Plan` of where a group would go."""
 
     def __init__(
         self, cycles: Cycles, profiles: Mapping[str, Profile], by_quota: bool = False
@@ -39,10 +39,10 @@ class Trial:
     def attempt_one(
         self, queued: QueuedPod, nodes: frozenset[str] | None, claims: set[str]
     ) -> Tried | Refused:
-        """Count a pod where it would go."""
+        """Count a pod on the row where it would go."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         cycle = self._cycles.begin(queued, profile)
-        cycle.extenders = NO_EXTENDERS  # a trial, as kube-scheduler's, asks plugins only
+        cycle.extenders = NO_EXTENDERS  # as in kube-scheduler, a trial asks plugins only
         if nodes is not None:
             cycle.state[DOMAIN] = nodes
         cycle.state[IN_ORDER] = True
@@ -57,9 +57,10 @@ class Trial:
         placed.cycle.cache.displace(placed.cycle.incoming)
 
     def still_fits(self, row: int) -> bool:
-        """Whether those of the gang on a row could be there, as things stand now.
+        """Whether the group's pods on a row still pass the filters there, as the table is now.
 
-        Where quotas have a say it matters who comes back anywhere, to any one of the gang.
+        With quotas, a pod that comes back on another row may matter too: if the group has no pod on
+        the row, its first pod is checked.
         """
         here = [imagined for imagined in self.placed if imagined.row == row]
         asked = here or (self.placed[:1] if self._by_quota else [])

@@ -1,10 +1,11 @@
-"""Who must leave so that a gang fits: as few and as unimportant as can be found.
+"""Which pods must leave so that a group fits: as few and as unimportant ones as possible.
 
-1. Whoever may be evicted is lined up, the least important first (`moorage.gang.victim_search`).
-2. They leave from the front until the gang fits: as many as arithmetic says at least, then more.
-3. Those that left come back one by one, the most important first, where the gang still fits.
+1. All units that may be evicted are lined up, the least important first (`line_up`).
+2. They leave from the front of the line until the group fits: first the least number that
+   arithmetic allows, then more.
+3. Those that left come back one by one, the most important first, if the group still fits.
 
-All of it on the live table inside a trial, and all of it undone.
+All of this happens on the live table in a trial, which is rolled back.
 """
 
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -32,7 +33,7 @@ _NAMED_BY_FIELD: Final = "GangScheduling/named by field"
 
 
 class Unit(NamedTuple):
-    """Pods that leave together: one, or the pods of the group of that key."""
+    """Pods that leave together: one pod, or those of the group of that key."""
 
     pods: tuple[PodInfo, ...]
     group: str = ""
@@ -43,8 +44,10 @@ class Unit(NamedTuple):
 
     @property
     def importance(self) -> tuple[int, int, int, float]:
-        """The smaller, the less important: priority, a group of groups before a group before a
-        pod, size, age."""
+        """A sort key, smaller is less important: priority, rank, size, age.
+
+        A composite group ranks above a group, and a group above a pod.
+        """
         age = -min([started(info.pod) for info in self.pods])
         rank = bool(self.group) + hierarchy.names_composite(self.group)
         return self.priority, rank, len(self.pods), age
@@ -59,10 +62,11 @@ def line_up(
     spares: Spares | None,
     evictable: EvictableRule | None = None,
 ) -> list[Unit]:
-    """Everyone that may be evicted for a gang of this priority, the least important first.
+    """All units that may be evicted for a group of this priority, the least important first.
 
-    A rule about who is `evictable` stands in for the priority. Where it names one pod of another
-    namespace's gang, the gang leaves as a whole.
+    Units whose eviction violates a budget come last. An `evictable` rule replaces the comparison of
+    priorities. If it selects only some pods of a unit, the unit may leave only if it is of another
+    namespace.
     """
     others = [unit for unit in _units(cache, groups) if unit.group != own.key]
     if evictable is None:
@@ -116,7 +120,7 @@ def named_group(groups: Directory, info: PodInfo) -> str | None:
 
 
 def unit_of(groups: Directory, pod: Pod) -> str:
-    """The key of the group that a pod can only be disrupted with; empty where it can be alone.
+    """The key of the group that is disrupted together with a pod; empty if the pod can be alone.
 
     In a tree that is the highest group above the pod that is disrupted as a whole.
     """
@@ -131,7 +135,7 @@ def unit_of(groups: Directory, pod: Pod) -> str:
 
 
 def unit_pods(groups: Directory, pod: Pod, assumed: Container[str]) -> dict[str, Pod]:
-    """The pods on nodes, or being bound to one, that can only be disrupted together with a pod."""
+    """The pods, on a node or assumed on one, that are disrupted together with a pod."""
     group, key = groups.of(pod), unit_of(groups, pod)
     if group is None or not key:
         return {}
@@ -149,7 +153,7 @@ def _is_divisible(group: Group) -> bool:
 
 
 def is_divisible(group: PodGroup | None) -> bool:
-    """Whether pods of a group may be disrupted one by one: Kubernetes' own say, and default to."""
+    """Whether pods of a group may be disrupted one by one: the default of Kubernetes' own."""
     if group is None or group.spec.scheduling_policy is None:
         return False
     mode = group.spec.disruption_mode
@@ -163,7 +167,7 @@ def _may_leave(cache: Cache, unit: Unit, spares: Spares | None) -> bool:
 
 
 def some_are_being_bound(cache: Cache, priority: int) -> bool:
-    """Whether pods below a priority are spared only until their binding has ended."""
+    """Whether pods below a priority are assumed: they cannot be evicted until they are bound."""
     on_nodes = (info for pods in cache.table.pods for info in pods.values())
     return bool(cache.assumed) and any(
         info.priority < priority and info.uid in cache.assumed for info in on_nodes
@@ -171,10 +175,10 @@ def some_are_being_bound(cache: Cache, priority: int) -> bool:
 
 
 class Plan(Protocol):
-    """Where a gang would go; made inside a trial, and gone with it."""
+    """Where a group would go; valid only inside the trial in which it was made."""
 
     def still_fits(self, row: int) -> bool:
-        """Whether the pods of the gang on a row could be there, as things stand now."""
+        """Whether the group's pods on a row still pass the filters, as the table is now."""
         ...
 
 
@@ -182,7 +186,7 @@ P = TypeVar("P", bound=Plan)
 
 
 class Found(NamedTuple):
-    """The units that have to leave, the most important first, out of those lined up."""
+    """The units that must leave, the most important first."""
 
     victims: list[Unit]
 
@@ -194,7 +198,7 @@ class Found(NamedTuple):
 def least(
     cache: Cache, needs: Sequence[Need], units: Sequence[Unit], promised: Usage | None = None
 ) -> int:
-    """How many units must leave at least; more than there are where that would not help."""
+    """The least number of units that must leave; `len(units) + 1` if none of that helps."""
     homes = [[(_row(cache, info), info) for info in unit.pods] for unit in units]
     counts = (foresight.walk(cache.table, need, homes, promised) for need in needs)
     return max(counts, default=0)
@@ -203,7 +207,7 @@ def least(
 def search(
     cache: Cache, units: Sequence[Unit], at_least: int, place: Callable[[], P | None]
 ) -> tuple[Found, P] | None:
-    """Find victims among the units; `place` tries the gang, and leaves it in place if it fits."""
+    """Find victims among the units; `place` tries the group, and leaves it in place if it fits."""
     if at_least > len(units):
         return None
     found = _evict(cache, units[:at_least], place)
@@ -216,7 +220,7 @@ def search(
 def _evict(
     cache: Cache, front: Sequence[Unit], place: Callable[[], P | None]
 ) -> tuple[Found, P] | None:
-    """Who of a front of the line may not come back; None where all of it is not enough."""
+    """The units of a front of the line that may not come back; None if the front is too short."""
     with cache.trial():
         homes = {info.uid: _row(cache, info) for unit in front for info in unit.pods}
         remove(cache, front)
@@ -230,9 +234,9 @@ def _evict(
 def _shortest(
     cache: Cache, units: Sequence[Unit], too_few: int, place: Callable[[], P | None]
 ) -> int | None:
-    """The shortest front of the line that is enough, beyond one that is not.
+    """The length of the shortest front of the line that is enough; None if all is not.
 
-    Who is known not to be enough stays away while others are tried on top of them.
+    A front that is known to be too short stays off the table while more units are tried.
     """
     with cache.trial():
         remove(cache, units[:too_few])
@@ -249,7 +253,7 @@ def _shortest(
 def _narrow(
     cache: Cache, units: Sequence[Unit], too_few: int, enough: int, place: Callable[[], P | None]
 ) -> int:
-    """Between a front that is away and not enough, and one that is: the first that is."""
+    """Binary search for the first front that is enough; the one too short is off the table."""
     while enough - too_few > 1:
         middle = (enough + too_few) // 2
         if _enough(cache, units[too_few:middle], place):
@@ -267,7 +271,7 @@ def _enough(cache: Cache, more: Sequence[Unit], place: Callable[[], P | None]) -
 
 
 def remove(cache: Cache, units: Sequence[Unit]) -> None:
-    """Take the pods of units off the table, for the length of a trial."""
+    """Take the pods of units off the table, until the trial ends."""
     for unit in units:
         for info in unit.pods:
             cache.displace(info)

@@ -1,4 +1,4 @@
-"""Checks of what custom plugins answer; each error says what is wrong and how to fix it."""
+"""Checks of custom plugins' answers; each error says what is wrong and how to fix it."""
 
 import math
 import operator
@@ -25,7 +25,7 @@ _INT64: Final = np.iinfo(np.int64)
 
 
 class WrongAnswer(Exception):
-    """An answer that makes no sense; the text says why, and what to do."""
+    """An invalid answer; the text says why, and what to do."""
 
 
 _ALLOWED: Final[dict[str, tuple[tuple[type, ...], str]]] = {
@@ -45,7 +45,7 @@ _SKIPPABLE: Final = frozenset({"PreFilter", "PreScore", "PreBindPreFlight", "Bin
 
 
 def check_answer(point: str, answer: Any) -> None:
-    """An answer that is a value."""
+    """Raise WrongAnswer unless the hooks of this point may give this answer."""
     if answer is None or (answer is SKIP and point in _SKIPPABLE):
         return
     kinds, allowed = _ALLOWED.get(point, ((), "None"))
@@ -111,7 +111,7 @@ def check_score(given: Any, node: Node, normalizes: bool) -> int:
 
 
 def check_scores(out: NDArray[np.int64], names: Any) -> None:
-    """What a vector hook or `normalize` wrote, where it is final."""
+    """Raise WrongAnswer if final scores, of a vector hook or `normalize`, are out of range."""
     wrong = (out < MIN_SCORE) | (out > MAX_SCORE)
     if wrong.any():
         position = int(wrong.argmax())
@@ -121,7 +121,7 @@ def check_scores(out: NDArray[np.int64], names: Any) -> None:
 
 
 def check_codes(out: NDArray[np.int32], names: Any) -> None:
-    """What `filter_all` wrote."""
+    """Raise WrongAnswer if `filter_all` wrote a negative code."""
     wrong = out < 0
     if wrong.any():
         position = int(wrong.argmax())

@@ -1,7 +1,7 @@
 """Guarded wrappers of the async hooks PreBind and Bind: they may await, but not block.
 
-Each stretch between two waits is a guarded call with the deadline of any other hook; the whole
-has `bindDeadline`. That the API server refused something is not the plugin's failure.
+Each stretch between two awaits is a guarded call with the usual deadline; the whole hook has
+`bindDeadline`. An error of the API server does not count as a failure of the plugin.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ CANCELLED: Final = "what it awaits was cancelled: catch that, and raise an ordin
 
 
 def wrap_async_hook(point: str, left_out: Any) -> Wrapper:
-    """A hook that is awaited."""
+    """Wrapper of an async hook; `left_out` is the answer if the plugin is switched off."""
 
     def wrap(guard: Guard, function: Function) -> Function:
         hook = guard.hook(point, BINDING)
@@ -73,7 +73,10 @@ async def _bounded(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any,
 
 
 async def _run(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]) -> Any:
-    """A cancellation that nobody asked for is the plugin's own: of something that it awaited."""
+    """Run the hook; a CancelledError without a request to cancel counts as the plugin's failure.
+
+    Something that the plugin awaited was cancelled then.
+    """
     try:
         return await _stepwise(guard, hook, pod, work)
     except asyncio.CancelledError as error:
@@ -88,7 +91,7 @@ async def _run(guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any
 def _stepwise(
     guard: Guard, hook: Hook, pod: Any, work: Coroutine[Any, Any, Any]
 ) -> Generator[Any, Any, Any]:
-    """Run a coroutine as it would run by itself, each stretch of it guarded."""
+    """Run a coroutine with each stretch between two awaits guarded."""
     resume: Callable[[Any], Any] = work.send
     value: Any = None
     while True:
@@ -107,8 +110,10 @@ def _stepwise(
 def _run_to_next_await(
     resume: Callable[[Any], Any], value: Any
 ) -> tuple[bool, Any, BaseException | None]:
-    """Whether it has ended, what it answered or awaits, and what it raised that is not its fault:
-    that the API server refused, or what it was told itself (it is cancelled, or closed)."""
+    """(whether it has ended, its answer or what it awaits, an exception that is not its fault).
+
+    That is an error of the API server, a cancellation, or the GeneratorExit of closing it.
+    """
     try:
         return False, resume(value), None
     except StopIteration as stop:

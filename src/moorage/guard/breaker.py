@@ -5,8 +5,8 @@
       │                                           └─────a failure──────────┤
       └───────────────────────────the unit on trial passed─────────────────┘
 
-A unit is one attempt, or one call where a hook has no attempt. Units of different strands
-(deciding, queueing, binding) run interleaved; each strand counts its own failures.
+A unit is one attempt, or one call if a hook belongs to no attempt. Units of different strands
+(deciding, queueing, binding) are interleaved; each strand counts its own failures.
 """
 
 import enum
@@ -15,7 +15,7 @@ from typing import Any
 
 
 class State(enum.IntEnum):
-    """The values are those of the metric."""
+    """The state of a breaker; the values are those of the metric."""
 
     CLOSED = 0
     HALF_OPEN = 1
@@ -23,7 +23,7 @@ class State(enum.IntEnum):
 
 
 class Breaker:
-    """Decides whether a plugin is asked. Time is told to it."""
+    """Decides whether a plugin is called. The caller passes the time."""
 
     __slots__ = (
         "_cooldown",
@@ -49,7 +49,7 @@ class Breaker:
         self.last_error = ""
 
     def begin(self, strand: str, unit: Any, now: float) -> bool:
-        """A unit begins, and with it the one before has ended; whether the plugin is asked."""
+        """Begin a unit, which ends the one before; whether the plugin may be called."""
         if self.state is State.OPEN:
             if now < self.until:
                 return False
@@ -65,7 +65,7 @@ class Breaker:
         return True
 
     def fail(self, strand: str, now: float, detail: str) -> bool:
-        """The plugin failed; True where that switches it off."""
+        """Count a failure; True if it switches the plugin off."""
         self.last_error = detail
         if self.state is State.OPEN:
             return False

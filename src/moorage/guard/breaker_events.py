@@ -21,7 +21,7 @@ _NOT_A_PLUGINS = frozenset({contextlib.__file__, importlib.__file__})
 
 
 class SwitchedOff(NamedTuple):
-    """A breaker opened: `detail` says what failed last, `pod` whose attempt it was."""
+    """A breaker opened: `detail` is the last failure, `pod` the pod of that attempt."""
 
     plugin: str
     profile: str
@@ -56,15 +56,15 @@ BreakerListener = Callable[[SwitchedOff | SwitchedOn], None]
 
 
 class PluginSwitchedOff(SchedulingError):
-    """What observers hear when a breaker opens."""
+    """The error that is reported to observers when a breaker opens."""
 
 
 def ignore_breaker_event(change: SwitchedOff | SwitchedOn) -> None:
-    """Nobody wants to know."""
+    """Ignore the event."""
 
 
 def error_text(error: BaseException) -> str:
-    """What was raised, with the line of the plugin's file it came from."""
+    """The exception as text, with the line of the plugin's file that it came from."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return said + error_place(error)
 
@@ -85,15 +85,17 @@ def error_place(error: BaseException) -> str:
 
 
 def is_plugins_own_exit(error: BaseException) -> bool:
-    """Whether a plugin raised what no `except Exception` catches: it tried to end the process, or
-    a library of its does so (a panic in Rust, a timeout of gevent's), rather than Moorage, or a
-    user who pressed Ctrl-C: the command line raises a kind of KeyboardInterrupt of its own.
+    """Whether a plugin raised something that `except Exception` does not catch.
+
+    The plugin, or a library it uses, tried to end the process (or a Rust panic, a gevent timeout).
+    False for exceptions of Moorage, which include Ctrl-C: the command line raises its own subclass
+    of KeyboardInterrupt.
     """
     return not isinstance(error, Exception) and not type(error).__module__.startswith("moorage.")
 
 
 def exit_text(error: BaseException) -> str:
-    """What became of an attempt to end the process, or the task."""
+    """The text about an attempt to end the process, or the task, with a remedy."""
     if isinstance(error, SystemExit | KeyboardInterrupt):
         remedy = "a plugin may not end the process: answer a Rejection, or raise an "
     else:
@@ -102,7 +104,7 @@ def exit_text(error: BaseException) -> str:
 
 
 def switched_off_text(breaker: Breaker) -> str:
-    """Why a plugin is not asked."""
+    """Why a plugin is not called."""
     return (
         f"it is switched off for a while after too many failures, the last at "
         f"{breaker.last_error}; mend it, or set pluginGuard.whenOpen to Ignore or Fallback"

@@ -1,18 +1,19 @@
 """Interrupts plugin calls in the main thread that overrun their deadline.
 
-1. Whoever starts a guarded call puts a `Run` on the stack, and takes it off when the call returns.
-   That is a few assignments: no system call, no lock.
-2. A thread looks at the stack every few milliseconds; where no call began since it last looked,
-   it waits for the next one. A thread that wants to run is woken whenever numpy lets go of the
-   interpreter, which costs both: looking at nothing takes a tenth of what attempts take.
-3. It sends SIGURG to the main thread when the time is over: that ends a `sleep` and a read as well
-   as a loop. (Go's runtime preempts with the same signal; its default is to be ignored.)
-4. The handler runs in the main thread. It raises `Overdue`, unless the interrupted code is
-   Moorage's own, called by the plugin: then the next signal finds a better moment.
+1. A guarded call pushes a `TimedCall` on a stack, and pops it when it returns. That is a few
+   assignments: no system call, no lock.
+2. A thread checks the stack every few milliseconds. If no call began since the last check, it waits
+   for the next one: a runnable thread is woken whenever numpy releases the GIL, so that checking an
+   empty stack would cost a tenth of the time of attempts.
+3. When a deadline has passed, the thread sends SIGURG to the main thread, which interrupts a
+   `sleep` or a read as well as a loop. (Go's runtime preempts with the same signal; its default is
+   to be ignored.)
+4. The handler runs in the main thread and raises `Overdue`, unless the interrupted code is
+   Moorage's own, called by the plugin: then a later signal interrupts the plugin.
 
-`Overdue` is no Exception, so `except Exception` in a plugin does not swallow it; who swallows it
-all the same is interrupted again. In threads other than the main one nothing is interrupted; a
-call that took too long fails when it returns.
+`Overdue` is not an Exception, so `except Exception` in a plugin does not catch it; a plugin that
+catches it all the same is interrupted again. In other threads no call is interrupted: a call that
+took too long fails when it returns.
 """
 
 import signal
@@ -25,19 +26,19 @@ NEVER: Final = float("inf")
 SHORTEST_LOOK: Final = 0.002
 LONGEST_LOOK: Final = 0.05
 LOOKS: Final = 10
-"""How often to look within the shortest deadline."""
+"""The number of checks within the shortest deadline."""
 GRACE_SECONDS: Final = 1.0
-"""How long Moorage's own code, called by a plugin, is let finish."""
+"""How long Moorage's own code, called by a plugin, may take to finish after the deadline."""
 MOORAGE_PACKAGE: Final = "moorage."
 GUARD_PACKAGE: Final = "moorage.guard."
 GUARD_MODULE: Final = "moorage.guard.plugin_guard"
-"""Where a call begins and ends; it takes no time, and is never interrupted."""
+"""The module in which guarded calls begin and end; it is never interrupted."""
 
 now = time.monotonic
 
 
 class TimedCall:
-    """A hook that may run only so long; `module` is where its plugin was defined."""
+    """A call with a deadline (`due`); `module` is the module of the plugin."""
 
     __slots__ = ("due", "module", "outer")
 
@@ -48,7 +49,7 @@ class TimedCall:
 
 
 class Overdue(BaseException):
-    """The time of a run is over. Caught by whoever started that run."""
+    """The deadline of a call has passed; caught by the code that started the call."""
 
     def __init__(self, run: TimedCall) -> None:
         super().__init__("took too long")
@@ -68,7 +69,7 @@ class DeadlineWatchdog:
         """Whether a run began since the thread last looked."""
 
     def expect(self, deadline: float) -> None:
-        """Look often enough for a deadline of so many seconds."""
+        """Check often enough for a deadline of so many seconds."""
         self._look = min(self._look, max(SHORTEST_LOOK, deadline / LOOKS))
 
     def enter(self, run: TimedCall, seconds: float) -> None:
@@ -84,7 +85,7 @@ class DeadlineWatchdog:
             self._wake.set()
 
     def leave(self, run: TimedCall) -> None:
-        """A run has ended, and with it whatever it had begun."""
+        """End a call, and with it all calls that began inside it."""
         self.running = run.outer
         run.due = NEVER
 
@@ -110,7 +111,7 @@ class DeadlineWatchdog:
             time.sleep(self._look)
 
     def _overdue(self, when: float) -> TimedCall | None:
-        """The innermost run whose time is over."""
+        """The innermost call whose deadline has passed."""
         run = self.running
         while run is not None and when < run.due:
             run = run.outer
@@ -139,7 +140,7 @@ def _is_watching(frame: FrameType | None) -> bool:
 
 
 def _is_own(frame: FrameType | None, plugin: str) -> bool:
-    """Whether the code that runs is Moorage's, or was called by it, rather than the plugin's."""
+    """Whether the running code is Moorage's, or was called by Moorage's, not the plugin's."""
     if frame is not None and _module(frame).startswith(MOORAGE_PACKAGE):
         return True
     while frame is not None:
@@ -153,4 +154,4 @@ def _is_own(frame: FrameType | None, plugin: str) -> bool:
 
 
 WATCHDOG: Final = DeadlineWatchdog()
-"""The one of this process: there is one main thread."""
+"""The only watchdog of the process, because there is one main thread."""

@@ -58,7 +58,7 @@ WRAPPERS: dict[str, Wrapper] = {
 
 
 def guarded_class(plugin: type[Plugin], guard: Guard) -> type[Plugin]:
-    """A plugin class that behaves as the given one, and does no harm."""
+    """A subclass of a plugin class whose hooks go through the guard."""
     own = {name: hook for name in WRAPPERS if (hook := implemented_hook(plugin, name)) is not None}
     guard.normalizes = "normalize" in own
     body: dict[str, Any] = {
@@ -76,7 +76,7 @@ def guarded_class(plugin: type[Plugin], guard: Guard) -> type[Plugin]:
 
 
 def implemented_hook(plugin: type[Plugin], name: str) -> Function | None:
-    """The hook, where it is not the one that every plugin has."""
+    """The hook of this name, if the plugin overrides it; else None."""
     hook: Function | None = getattr(plugin, name, None)
     for base in (Plugin, *points.POINTS.values()):
         if hook is getattr(base, name, None):
@@ -96,12 +96,12 @@ def _without_self(hook: Function) -> Function:
 
 
 def is_custom(plugin: type[Plugin]) -> bool:
-    """Whether a plugin is somebody else's."""
+    """Whether a plugin is not one of Moorage's own."""
     return plugin.__module__.partition(".")[0] != "moorage"
 
 
 class Guards:
-    """Wraps plugins of one profile, and knows how they do."""
+    """Wraps the custom plugins of one profile, and keeps their guards."""
 
     def __init__(self, settings: PluginGuard, profile: str) -> None:
         self.settings = settings
@@ -112,14 +112,14 @@ class Guards:
         self._tell: BreakerListener = ignore_breaker_event
 
     def attach(self, now: Now, sleep: Sleep | None = None, tell: Tell | None = None) -> None:
-        """The profile is in force: the time is `now`, `sleep` lets it pass, and `tell` hears when
-        a plugin is switched off or on."""
+        """Set the clock (`now`, `sleep`), and `tell`, which is called when a plugin is switched off
+        or on."""
         self._time = now
         self._pass_time = self._pass_time if sleep is None else sleep
         self._tell = self._tell if tell is None else tell
 
     def wrap(self, plugin: type[Plugin]) -> type[Plugin]:
-        """The class to make the plugin of: one of ours as it is, anyone else's guarded."""
+        """The class to instantiate: a guarded subclass of a custom plugin, others as they are."""
         if not is_custom(plugin):
             return plugin
         name = plugin.plugin_name()
@@ -131,7 +131,7 @@ class Guards:
         return guarded_class(plugin, guard)
 
     def rewrap(self, plugin: Plugin) -> Plugin:
-        """The same for a plugin that is made already."""
+        """A guarded copy of a plugin instance; others as they are."""
         made = self.wrap(type(plugin))
         fields = {name: getattr(plugin, name) for name in plugin.__struct_fields__}
         return plugin if made is type(plugin) else made(**fields)

@@ -1,7 +1,7 @@
 """Guarded wrappers of hooks that are called once per attempt or about one node.
 
-Where the plugin is switched off and that does not fail the attempt, a hook answers what leaves
-the plugin out: `None`, mostly.
+If the plugin is switched off and `whenOpen` does not fail the attempt, a hook gives the answer that
+leaves the plugin out, mostly `None`.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Wrapper = Callable[[Guard, Function], Function]
 
 
 def call_hook(guard: Guard, hook: Hook, function: Function, *args: Any) -> Any:
-    """Call a hook that answers a value: (self, cycle, pod, ...)."""
+    """Call a hook with (self, cycle, pod, ...), and check its answer."""
     for arg in args[2:]:
         if isinstance(arg, KubeObject):
             seal(arg)
@@ -35,7 +35,7 @@ def call_hook(guard: Guard, hook: Hook, function: Function, *args: Any) -> Any:
 
 
 def wrap_hook(point: str, strand: str = DECIDING, left_out: Any = None) -> Wrapper:
-    """A hook that is called within an attempt, or while its pod is bound."""
+    """Wrapper of a hook that is called within an attempt, or while its pod is bound."""
 
     def wrap(guard: Guard, function: Function) -> Function:
         hook = guard.hook(point, strand)
@@ -53,7 +53,7 @@ def wrap_hook(point: str, strand: str = DECIDING, left_out: Any = None) -> Wrapp
 
 
 def wrap_rejection(guard: Guard, function: Function) -> Function:
-    """`rejection`: what a code means is asked even of a plugin that was switched off since."""
+    """`rejection`: called even if the plugin was switched off since it wrote the code."""
     hook = guard.hook("Filter")
 
     def rejection(self: Any, cycle: Any, pod: Any, code: int) -> Any:
@@ -71,7 +71,7 @@ def wrap_rejection(guard: Guard, function: Function) -> Function:
 
 
 def wrap_promise(guard: Guard, function: Function) -> Function:
-    """`admits_all`, `accepts_fewer`: who is switched off promises nothing."""
+    """`admits_all`, `accepts_fewer`: False while the plugin is switched off."""
     hook = guard.hook("Filter")
 
     def promises(self: Any, cycle: Any, pod: Any) -> bool:
@@ -109,13 +109,13 @@ def wrap_score(guard: Guard, function: Function) -> Function:
 
 
 def score_when_off(guard: Guard) -> int:
-    """What every node scores while the plugin is switched off."""
+    """The score of every node while the plugin is switched off."""
     terms = guard.terms
     return terms.fallback_score if terms.when_open is WhenOpen.FALLBACK else 0
 
 
 def wrap_unreserve(guard: Guard, function: Function) -> Function:
-    """`unreserve`: called whatever the breaker says, since something may be booked."""
+    """`unreserve`: called even if the plugin is switched off, because it may have reserved."""
     hook = guard.hook("Unreserve", BINDING)
 
     def unreserve(self: Any, cycle: Any, *args: Any) -> Any:
@@ -139,7 +139,7 @@ def pre_enqueue(guard: Guard, function: Function) -> Function:
 
 
 def wrap_label_keys(guard: Guard, function: Function) -> Function:
-    """A plugin that was not in order may have gone by any label."""
+    """`label_keys`: None, so any label counts, unless the breaker is closed."""
     hook = guard.hook("Sign")
 
     def label_keys(self: Any, cycle: Any) -> Any:
@@ -157,7 +157,7 @@ def wrap_label_keys(guard: Guard, function: Function) -> Function:
 
 
 def wrap_sign(guard: Guard, function: Function) -> Function:
-    """Nothing is kept of what a plugin computed while it was not in order."""
+    """`sign` and the like: None, so nothing is kept, unless the breaker is closed."""
     hook = guard.hook("Sign")
 
     def sign(self: Any, cycle: Any) -> Any:

@@ -1,5 +1,4 @@
-"""How long a plugin may take to load: its import, and its constructor, which no guard stands
-before yet."""
+"""How long a plugin may take to load: its import and its constructor, which have no guard yet."""
 
 import ctypes
 import threading
@@ -19,15 +18,15 @@ class LoadTimeout(Exception):
 
 
 class _ThreadOverdue(BaseException):
-    """Raised in a thread that is not the main one, where no signal reaches."""
+    """Raised in threads other than the main one, which signals do not reach."""
 
 
 @contextmanager
 def load_deadline(seconds: float, module: str = "") -> Iterator[None]:
-    """Interrupt what takes longer; `module` is the plugin's, where known.
+    """Interrupt the block after `seconds`; `module` is the plugin's, if known.
 
-    In the main thread that ends a call that blocks as well as a loop; in others, where plugins are
-    loaded again, only code of Python is interrupted.
+    In the main thread a blocking call is interrupted as well as a loop. In other threads, where
+    plugins are loaded again, only Python code is interrupted.
     """
     in_main = threading.current_thread() is threading.main_thread()
     with _in_main_thread(seconds, module) if in_main else _in_other_thread(seconds):
@@ -58,7 +57,7 @@ def _in_other_thread(seconds: float) -> Iterator[None]:
             yield
         finally:
             watch.leave()
-    except _ThreadOverdue as overdue:  # also where it came just before the end
+    except _ThreadOverdue as overdue:  # also if it arrives just before the end
         watch.leave()
         raise _timeout(seconds, overdue) from overdue
 
@@ -66,9 +65,9 @@ def _in_other_thread(seconds: float) -> Iterator[None]:
 class _ThreadWatch:
     """Interrupts the thread that made it when its time is over, and again if it goes on.
 
-    An interruption that is taken back before it arrives leaves CPython 3.11 a mark that one is
-    under way, for good: every thread looks for it at every call from then on, and under a profiler
-    or tracer does nothing else. So none is taken back: `leave` has the last one arrive.
+    If an asynchronous exception is cleared before it is raised, CPython 3.11 keeps a flag that one
+    is pending for good: every thread checks it at every call from then on, and under a profiler or
+    tracer does nothing else. So none is cleared: `leave` waits until the last one is raised.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -79,11 +78,11 @@ class _ThreadWatch:
         self._sent = False
 
     def begin(self) -> None:
-        """The time runs from here on."""
+        """Start the time."""
         threading.Thread(target=self._watch, name="load-watch", daemon=True).start()
 
     def leave(self) -> None:
-        """The work is over: no interruption arrives from here on."""
+        """End the watch: no interruption arrives after this returns."""
         with self._lock:
             self._done.set()
         if not self._sent:

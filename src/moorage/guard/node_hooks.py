@@ -16,7 +16,7 @@ from moorage.guard.read_only_objects import EMPTY, ReadOnlyDict, seal
 
 
 def filter_each(guard: Guard, function: Function) -> Function:
-    """The scalar `filter` over some nodes."""
+    """A `filter_each` that calls the scalar `filter` for all nodes in one guarded call."""
     hook = guard.hook("Filter")
 
     def run(plugin: Any, cycle: Any, pod: Any, nodes: list[Node]) -> list[Rejection | None]:
@@ -53,7 +53,7 @@ def _may_be_rejection(answer: Any) -> bool:
 
 
 def check_node_answer(point: str, answer: Any, node: Node) -> None:
-    """Raise what is wrong with an answer, with the node it was about."""
+    """Raise WrongAnswer, with the node's name, if an answer is invalid."""
     try:
         answer_checks.check_answer(point, answer)
     except WrongAnswer as wrong:
@@ -61,7 +61,7 @@ def check_node_answer(point: str, answer: Any, node: Node) -> None:
 
 
 def score_each(guard: Guard, function: Function) -> Function:
-    """The scalar `score` over some nodes."""
+    """A `score_each` that calls the scalar `score` for all nodes in one guarded call."""
     hook = guard.hook("Score")
 
     def run(plugin: Any, cycle: Any, pod: Any, nodes: list[Node]) -> list[int]:
@@ -107,7 +107,7 @@ def score_all(guard: Guard, function: Function) -> Function:
 
 
 def normalize(guard: Guard, function: Function) -> Function:
-    """Where all nodes scored alike there is one score to normalise, whichever node it is of."""
+    """`normalize`; if all nodes have the same score, `scores` has one entry for any of them."""
 
     def check(scores: NDArray[Any], nodes: Nodes) -> None:
         answer_checks.check_scores(scores, lambda position: nodes.node(position).name)
@@ -123,7 +123,7 @@ def _vector(
     left_out: Callable[[NDArray[Any]], None] = lambda out: None,
     written: str = "out",
 ) -> Function:
-    """A hook that writes into an array; `left_out` writes where the plugin is switched off."""
+    """Wrapper of a vector hook; `left_out` writes `out` if the plugin is switched off."""
     hook = guard.hook(point)
 
     def run(plugin: Any, cycle: Any, pod: Any, nodes: Nodes, out: NDArray[Any]) -> None:

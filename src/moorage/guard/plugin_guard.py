@@ -49,11 +49,11 @@ class Hook(TimedCall):
 
 
 class LeftOut(Exception):
-    """The plugin is switched off, and what it would have said is left out."""
+    """The plugin is switched off, and its answer is left out."""
 
 
 class Guard:
-    """Stands before one plugin of one profile."""
+    """Guards the hooks of one plugin of one profile."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Guard:
         self.hooks: dict[str, Hook] = {}
         self.failures: Counter[tuple[str, str]] = Counter()
         self.last_failures: dict[str, str] = {}
-        """What went wrong last, by extension point."""
+        """Extension point -> the last failure."""
         self.left_out = 0
         self.normalizes = False
         self._clock = clock
@@ -91,7 +91,7 @@ class Guard:
         return self.breaker.trips
 
     def hook(self, point: str, strand: str = DECIDING) -> Hook:
-        """The record of a hook; made when it is first asked for."""
+        """The record of a hook; made on first use."""
         found = self.hooks.get(point)
         if found is None:
             limit = self.terms.deadline.seconds or NEVER
@@ -99,7 +99,7 @@ class Guard:
         return found
 
     def admit(self, hook: Hook, unit: Any) -> None:
-        """Ask the breaker where a new unit begins. Raises Off, or what an open breaker costs."""
+        """Ask the breaker when a new unit begins; LeftOut or PluginError if it is open."""
         if unit is hook.unit and self.breaker.state is State.CLOSED:
             return
         before = self.breaker.state
@@ -119,9 +119,9 @@ class Guard:
             hook.timed, hook.used = unit, 0.0
 
     def call(self, hook: Hook, pod: Any, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a hook; whatever it raises becomes a PluginError that says what to do about it.
+        """Call a hook; an exception becomes a PluginError that names a remedy.
 
-        A hook that a plugin calls by itself, from the same point, is part of the call under way.
+        A hook that the plugin itself calls, from the same point, is part of the call under way.
         """
         if hook.running:
             return function(*args)

@@ -97,7 +97,7 @@ class _HintWrapper:
 
 
 def wrap_inherit(guard: Guard, function: Function) -> Function:
-    """`inherit`: a plugin that fails to take over begins with nothing; a reload goes on."""
+    """`inherit`: if it fails, the plugin begins without state, and the reload goes on."""
     hook = guard.hook("Inherit", QUEUEING)
 
     def inherit(self: Any, before: Any) -> None:
@@ -108,7 +108,7 @@ def wrap_inherit(guard: Guard, function: Function) -> Function:
 
 
 def concerns(guard: Guard, function: Function) -> Function:
-    """What is asked once, when a profile is built."""
+    """`concerns`, which is called once, when a profile is built."""
     hook = guard.hook("Concerns", QUEUEING)
 
     def checked(self: Any) -> int:
@@ -125,7 +125,10 @@ def concerns(guard: Guard, function: Function) -> Function:
 
 
 class GuardedSortKey:
-    """A plugin's key, or none, beside the time to go by where keys do not help."""
+    """A plugin's sort key, or none, with the pod's timestamp to fall back on.
+
+    Pods with a key come before pods without one.
+    """
 
     __slots__ = ("_guard", "_hook", "keyed", "since", "value")
 
@@ -174,7 +177,7 @@ def sort_key(guard: Guard, function: Function) -> Function:
 
 
 def begin_sort(guard: Guard, function: Function) -> Function:
-    """`begin_sort`: one that fails leaves the queue to be sorted as it is."""
+    """`begin_sort`: if it fails, the queue is sorted all the same."""
     hook = guard.hook("QueueSort", QUEUEING)
 
     def call(self: Any) -> None:

@@ -1,11 +1,11 @@
-"""Makes the API objects that plugins are given read-only.
+"""Makes the API objects that plugins get read-only.
 
-API objects are frozen structs of texts, numbers, tuples and further structs; the only parts that
-could be written are mappings. `seal` puts read-only ones in their place, in the object itself and
-once, when a custom plugin first sees it. The columns of the node table are read-only for everybody.
+API objects are frozen structs of strings, numbers, tuples and further structs; only their mappings
+could be written. `seal` replaces these by read-only ones, in the object itself and once, when a
+custom plugin first gets it. The columns of the node table are read-only for all.
 
-An empty mapping must stay a plain dict, since that is what encoding leaves out. All of them become
-one and the same, and `check_empty` sees whether anything was put into it.
+An empty mapping must stay a plain dict, because encoding leaves those out. So all of them are
+replaced by one shared dict, and `check_empty` detects whether anything was put into it.
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ MUTATION_REMEDY: Final = (
 
 
 class MutationError(TypeError):
-    """Something tried to write to a sealed mapping."""
+    """A plugin tried to write to a sealed mapping."""
 
 
 def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
@@ -28,7 +28,7 @@ def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 class ReadOnlyDict(dict[str, Any]):
-    """A dict that is only read; copies of it are ordinary ones."""
+    """A read-only dict; copies of it are ordinary dicts."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __ior__ = _refuse
@@ -55,7 +55,7 @@ def seal(obj: Any) -> None:
 
 
 def check_empty() -> None:
-    """Raise Changed where something was put into an empty mapping, and take it out again."""
+    """MutationError if something was put into the shared empty mapping, which is cleared again."""
     if EMPTY:
         EMPTY.clear()
         raise MutationError(MUTATION_REMEDY)

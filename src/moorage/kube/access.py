@@ -19,7 +19,7 @@ from moorage.watch.api_errors import Unreachable
 
 
 def impersonation_headers(user: User) -> CIMultiDict[str]:
-    """The Impersonate headers; none where nobody is impersonated."""
+    """The Impersonate headers; empty if no user is impersonated."""
     found: CIMultiDict[str] = CIMultiDict()
     if not user.impersonate:
         return found
@@ -38,7 +38,7 @@ JSON: Final = "application/json"
 
 
 class Access:
-    """The way to an API server, and what to show there."""
+    """How to reach an API server, and with which credentials."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Access:
         self._tls.context(now())
 
     async def proof(self) -> tuple[Credential, ssl.SSLContext | None]:
-        """Who we are, and how to know the server."""
+        """The credential to send, and the TLS context; None without TLS."""
         try:
             credential = await self._credentials.current()
             if not self.secure:
@@ -74,7 +74,7 @@ class Access:
             raise Unreachable(str(error)) from None
 
     def refused(self) -> None:
-        """The server did not know us: get new credentials."""
+        """Get new credentials next time: the server refused these."""
         self._credentials.refused()
 
     def unreachable(self, method: str, path: str, error: Exception) -> Unreachable:
@@ -105,7 +105,7 @@ def _is_url(server: str) -> bool:
     try:
         parts = urlsplit(server)
         return parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half an IPv6 address, a port that is no number
+    except ValueError:  # an incomplete IPv6 address, or a port that is not a number
         return False
 
 

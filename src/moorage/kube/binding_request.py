@@ -26,9 +26,9 @@ from moorage.watch.api_server import Raw
 RETRY_DELAYS: Final = (0.1, 0.4)
 """Seconds before the second try and the third."""
 GET_POD_DELAYS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Seconds between looks; the last one for ever."""
+"""Seconds between reads of the pod; the last one is repeated for ever."""
 UNTOLD: Final = (ServerError, TooManyRequests, Unauthorized, Forbidden)
-"""Answers that do not tell where a pod is, and pass."""
+"""Temporary errors, which do not tell where a pod is."""
 
 PostBinding = Callable[[], Awaitable[object]]
 GetPod = Callable[[], Awaitable[Raw]]
@@ -44,7 +44,7 @@ async def bind_exactly_once(
     sleep: Sleep,
     told: Told = lambda error: None,
 ) -> None:
-    """Assign the pod to the node; return when it is there."""
+    """Bind the pod to the node; return when it is bound."""
     in_doubt = False
     for delay in (*RETRY_DELAYS, None):
         try:

@@ -1,4 +1,4 @@
-"""Requests to one API server: counted, repeated with new credentials where these were refused."""
+"""Requests to one API server: counted, repeated with new credentials if these were refused."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,11 +16,11 @@ from moorage.watch.api_errors import ApiError, Unauthorized
 
 OK, CREATED = 200, 201
 POOL: Final = 64
-"""Requests under way at once; more wait their turn."""
+"""The most requests under way at once; more wait."""
 
 
 class Requests(Protocol):
-    """How requests get to a server; anything but success raises an `ApiError`."""
+    """Sends requests to a server; anything but success raises an `ApiError`."""
 
     async def exchange(
         self,
@@ -32,11 +32,11 @@ class Requests(Protocol):
         *,
         urgent: bool,
     ) -> bytes:
-        """One short request. An urgent one does not wait behind others."""
+        """Send one short request. An urgent one does not wait behind others."""
         ...
 
     async def fetch(self, path: str) -> bytes:
-        """One long answer, compressed on its way."""
+        """GET one long answer, compressed in transit."""
         ...
 
     def stream(self, path: str, silent_seconds: float) -> AbstractAsyncContextManager[ByteStream]:
@@ -44,7 +44,7 @@ class Requests(Protocol):
         ...
 
     def tear_fenced(self) -> None:
-        """The fence is closed: end what is under way behind it."""
+        """End the fenced requests under way, because the fence is closed."""
         ...
 
     async def close(self) -> None:
@@ -55,8 +55,8 @@ class Requests(Protocol):
 class Connection:
     """Every request to the API server of one kubeconfig context.
 
-    Where credentials are refused, the request is made once more with new ones: the server has done
-    nothing yet. What is `fenced` is sent only while the fence is open, where there is one.
+    If credentials are refused, the request is sent once more with new ones: the server has not
+    executed it. A `fenced` request is sent only while the fence, if there is one, is open.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Connection:
 
     @property
     def url(self) -> str:
-        """Where the server is."""
+        """The URL of the server."""
         return self._access.url
 
     async def request(
@@ -85,7 +85,7 @@ class Connection:
         urgent: bool = False,
         fenced: bool = False,
     ) -> bytes:
-        """One short request; anything but success raises an `ApiError`.
+        """Send one short request; anything but success raises an `ApiError`.
 
         An urgent one does not wait behind others.
         """
@@ -120,7 +120,7 @@ class Connection:
         await self._sockets.close()
 
     async def _known(self, method: str, ask: Callable[[], Awaitable[bytes]]) -> bytes:
-        """The answer, counted; with new credentials where the first were refused."""
+        """The answer, counted; asks again with new credentials if the first were refused."""
         renewed = False
         while True:
             began = time.monotonic()

@@ -12,11 +12,11 @@ from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 from moorage.kube.tls import Certificate
 
 REREAD_SECONDS: Final = 60.0
-"""How long a token file is trusted; kubelet renews it long before it expires."""
+"""How long a token is used before its file is read again; kubelet renews it in good time."""
 
 
 class Credential(msgspec.Struct, frozen=True):
-    """What goes with a request: the Authorization header and, from plugins, a certificate."""
+    """What identifies the caller: the Authorization header and, from plugins, a certificate."""
 
     authorization: str = ""
     certificate: Certificate | None = None
@@ -26,11 +26,11 @@ class Credentials(Protocol):
     """Where credentials come from."""
 
     async def current(self) -> Credential:
-        """What to use now."""
+        """The credential to use now."""
         ...
 
     def refused(self) -> None:
-        """The server did not take them: get new ones."""
+        """Get new credentials next time: the server refused these."""
         ...
 
 
@@ -44,7 +44,7 @@ class StaticCredentials:
         return self._credential
 
     def refused(self) -> None:
-        """There are no others."""
+        """Does nothing: there are no others."""
 
 
 class TokenFileCredentials:
@@ -105,7 +105,7 @@ class ExecPluginCredentials:
 
 
 def bearer(token: str, where: tuple[str, str]) -> Credential:
-    """A token as a header, which it must not end."""
+    """A token as an Authorization header; it must not contain a line break."""
     if not (token.isascii() and token.isprintable()):
         raise KubeconfigError(*where, "a token holds printable characters only, and no line break")
     return Credential(f"Bearer {token}")

@@ -20,8 +20,8 @@ _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 class DirectRequests:
     """Bindings, leases and lists each have a pool of `limit` connections: none waits for another.
 
-    An answer has to be there within `seconds`; one that goes on for ever has to begin. Whoever
-    begins to watch will soon have something to write: by then a few connections are open.
+    An answer must be complete within `seconds`; a stream must begin within that time. The first
+    watch also opens a few connections for writes, which will follow soon.
     """
 
     def __init__(self, access: Access, sockets: Sockets, limit: int, seconds: float) -> None:
@@ -60,9 +60,9 @@ class DirectRequests:
         return _success(answer)
 
     async def fetch(self, path: str) -> bytes:
-        """One long answer, compressed on its way.
+        """GET one long answer, compressed in transit.
 
-        It is asked for again where the connection breaks: the server may have closed it meanwhile.
+        If the connection breaks, it is requested once more: the server may have closed an idle one.
         """
         authorization, target = await self._target()
         request = self._long_writer.request("GET", path, None, JSON, authorization)
@@ -93,7 +93,7 @@ class DirectRequests:
             stream.close()
 
     def tear_fenced(self) -> None:
-        """The fence is closed: end what is under way behind it."""
+        """End the fenced requests under way, because the fence is closed."""
         self._pool.tear_fenced()
 
     async def close(self) -> None:
@@ -102,7 +102,7 @@ class DirectRequests:
             pool.close()
 
     async def _target(self) -> tuple[str, Target]:
-        """Who we are, and where to go."""
+        """The Authorization header, and the target to connect to."""
         access = self._access
         credential, context = await access.proof()
         if context is not self._to.context:

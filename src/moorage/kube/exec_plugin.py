@@ -42,7 +42,7 @@ class _ExecCredential(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ExecPlugin:
-    """One plugin; it runs when credentials are needed and none are at hand."""
+    """One plugin; it runs when a credential is needed and none is valid."""
 
     def __init__(self, selected: SelectedContext, exec: Exec, wall: Callable[[], float]) -> None:
         self._selected = selected
@@ -53,7 +53,7 @@ class ExecPlugin:
         self._check()
 
     async def printed(self) -> PluginCredential:
-        """What the plugin printed last, while that is valid."""
+        """The last credential of the plugin while it is valid, else a new one."""
         if self._printed is not None and not self._expired(self._printed):
             return self._printed
         async with self._running:
@@ -112,7 +112,7 @@ class ExecPlugin:
         return out
 
     def _command(self) -> str:
-        """The program: by its path, relative to the kubeconfig, or by name in PATH."""
+        """The program: a path relative to the kubeconfig, or a name in PATH."""
         command = self._exec.command
         if os.sep in command and not os.path.isabs(command):
             return str(Path(self._selected.file).absolute().parent / command)

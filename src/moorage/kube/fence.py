@@ -1,13 +1,13 @@
-"""The fence: a replica whose lease has run out sends nothing that only a leader may send.
+"""The fence: a replica whose lease has expired sends nothing that only a leader may send.
 
-1. It is looked at in the moment before bytes are handed to the socket, after every wait: for a
-   token of the rate limit, for a connection, for TLS, for a server that said "later".
-2. A request under way when the lease ends is torn: its connection is reset, so that what the kernel
-   has not sent yet is never sent.
+1. The fence is checked just before bytes are passed to the socket, after every wait: for the rate
+   limit, for a connection, for TLS, for a server that said "later".
+2. A request under way when the lease ends is torn: its connection is reset, so that bytes which the
+   kernel has not sent yet are never sent.
 
-The lease is counted from when its renewal was asked for, by a clock that nobody sets, so that it
-ends here before any other replica takes it for expired. What has left this machine by then is on
-its way; nobody can call it back.
+The lease is counted from the moment at which its renewal was requested, by a monotonic clock. So it
+ends here before any other replica considers it expired. Bytes that have left this machine by then
+cannot be called back.
 """
 
 import sys
@@ -21,22 +21,22 @@ from moorage.watch.api_resources import RESOURCES, Resource
 FENCED: Final = frozenset(
     RESOURCES[plural] for plural in ("pods", "persistentvolumes", "persistentvolumeclaims")
 )
-"""What decisions are written to. Leases, events, statuses of groups may come from any replica."""
+"""The resources that only a leader writes. Any replica may write leases, events, group status."""
 
 
 def steady_time() -> float:
-    """Seconds on a clock that nobody sets and that goes on while the machine sleeps."""
+    """Seconds on a monotonic clock, which on Linux goes on while the machine sleeps."""
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
 
 
 class LeaseLost(ApiError):
-    """Another replica leads, or may lead by now."""
+    """This replica does not lead: another one does, or may by now."""
 
 
 class LeaseFence:
-    """Open from a renewal of the lease until its duration has passed; the elector moves it."""
+    """Open from a renewal of the lease until its duration has passed; the elector renews it."""
 
     def __init__(self, seconds: float, now: Callable[[], float] = steady_time) -> None:
         self.leading = False
@@ -47,7 +47,7 @@ class LeaseFence:
 
     @property
     def seconds_left(self) -> float:
-        """How long we lead for certain; negative: for how long no more. 0 where we do not."""
+        """How long this replica certainly leads: negative once expired, 0 if it does not lead."""
         return self._renewed_at + self._seconds - self.now() if self.leading else 0.0
 
     def check(self) -> None:
@@ -58,17 +58,17 @@ class LeaseFence:
             raise LeaseLost(f"the lease ran out {-left:.1f} s ago")
 
     def renewed(self, at: float) -> None:
-        """The lease is ours from a request on that was made then."""
+        """Open the fence: the lease was renewed by a request made at this time."""
         self.leading, self._renewed_at = True, at
 
     def close(self) -> None:
-        """The lease is lost, or is about to be released."""
+        """Close the fence: the lease is lost, or is about to be released."""
         self.leading = False
         for closed in self._closed:
             closed()
 
     def on_close(self, closed: Callable[[], None]) -> None:
-        """Have this called when the fence is closed before its time."""
+        """Call `closed` whenever `close` is called."""
         self._closed.append(closed)
 
 

@@ -1,11 +1,11 @@
-"""HTTP/1.1 for requests whose answers end: one after the other on connections that stay open.
+"""HTTP/1.1 for requests with complete answers: one after the other on connections that stay open.
 
-Binding a pod and telling of it are two small requests, and a general client spends four times on
-each of them what this one does. httptools parses, asyncio does TLS; what is left are connections
-that carry one request at a time (`http_pool` keeps them). Whatever goes wrong with one, be it a
-time-out or a cancelled caller, ends the connection, so that no answer meets the wrong question.
+Binding a pod and recording its event are two small requests; a general client takes four times as
+long for each as this one. httptools parses and asyncio does TLS; here are connections that carry
+one request at a time (`http_pool` keeps them). Any failure, a timeout or a cancelled caller
+included, ends the connection, so that no answer is taken for that of another request.
 
-An answer says how long it is, or comes in chunks; one that only its connection ends is refused.
+An answer must have a length or be chunked; one that ends with its connection is refused.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ IDLE_SECONDS: Final = 60.0
 RETRY_AFTER: Final = b"retry-after"
 CONTENT_ENCODING: Final = b"content-encoding"
 _RESET: Final = struct.pack("ii", 1, 0)
-"""SO_LINGER: closing sends nothing more, not even what was written."""
+"""SO_LINGER value: closing sends nothing more, not even bytes that were written."""
 
 
 class Target(NamedTuple):
-    """Where connections lead; those with equal targets are as good as each other."""
+    """What connections lead to; those with equal targets are interchangeable."""
 
     host: str
     port: int
@@ -41,7 +41,7 @@ class Target(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """An HTTP answer; `retry_after` and `encoding` are headers, empty if missing."""
 
     status: int
     body: bytes
@@ -50,14 +50,14 @@ class Answer(NamedTuple):
 
 
 class HttpError(ConnectionError):
-    """The connection broke, or made no sense."""
+    """The connection broke, or what arrived is not HTTP."""
 
 
 P = TypeVar("P", bound=asyncio.Protocol)
 
 
 async def connect(sockets: Sockets, target: Target, make: Callable[[], P]) -> P:
-    """Open a connection; what `make` makes hears what arrives on it."""
+    """Open a connection whose protocol is what `make` returns."""
     async with asyncio.timeout(CONNECT_SECONDS):
         connected = await sockets.connect(target.host, target.port)
         try:
@@ -74,7 +74,7 @@ async def connect(sockets: Sockets, target: Target, make: Callable[[], P]) -> P:
 
 
 class RequestWriter:
-    """Requests to one server as bytes; `base` is the path all others are below."""
+    """Requests to one server as bytes; `base` is prefixed to every path."""
 
     def __init__(self, host: str, base: str, headers: CIMultiDict[str]) -> None:
         self._base = base
@@ -90,7 +90,7 @@ class RequestWriter:
         content_type: str = "",
         authorization: str = "",
     ) -> bytes:
-        """One request, whole."""
+        """One whole request."""
         if authorization != self._authorization:
             self._authorization = authorization
             self._always = self._fixed + _lines({"Authorization": authorization})
@@ -102,7 +102,7 @@ class RequestWriter:
 
 
 def _lines(headers: Mapping[str, str]) -> str:
-    """Headers as they are written. A line break would end one and begin another."""
+    """Headers as text; ValueError if one has a line break, which would begin another header."""
     for name, value in headers.items():
         if any(mark in f"{name}{value}" for mark in "\r\n\0"):
             raise ValueError(f"the header {name} holds a line break")
@@ -110,7 +110,7 @@ def _lines(headers: Mapping[str, str]) -> str:
 
 
 class HttpConnection(asyncio.Protocol):
-    """One connection; an answer that is awaited is due by `deadline`."""
+    """One connection; while an answer is awaited, it is due by `deadline`."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -129,7 +129,7 @@ class HttpConnection(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     async def ask(self, request: bytes, seconds: float, fence: LeaseFence | None) -> Answer:
-        """Write, and wait for the answer; whoever calls sees to it that time runs out."""
+        """Write the request and await the answer; the caller must enforce the deadline."""
         if self._transport is None or self._transport.is_closing():
             raise HttpError("the connection is closed")
         self.fence = fence
@@ -146,23 +146,23 @@ class HttpConnection(asyncio.Protocol):
             self.deadline = math.inf
 
     def is_idle(self, now: float) -> bool:
-        """Whether it was of use to nobody for so long that nobody needs it."""
+        """Whether it has not been used for `IDLE_SECONDS`."""
         return now - self.used >= IDLE_SECONDS
 
     def is_due(self, now: float, next_look: float) -> bool:
-        """Whether the time is up; behind a fence, whether it will be by the next look."""
+        """Whether the deadline has passed; for a fenced request, whether it will by `next_look`."""
         return self.deadline <= (now if self.fence is None else now + next_look)
 
     def time_out(self) -> None:
-        """The answer has not come in time."""
+        """Fail the request: the answer has not come in time."""
         fail = self._fail if self.fence is None else self.tear
         fail(TimeoutError())
 
     def tear(self, error: Exception) -> None:
-        """End the connection, and let nothing leave that has not left yet."""
+        """Reset the connection, so that bytes which were not sent yet never are."""
         if self._transport is not None:
             connected = self._transport.get_extra_info("socket")
-            with contextlib.suppress(OSError):  # it is closed, and nothing leaves any more
+            with contextlib.suppress(OSError):  # it is closed already
                 connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._fail(error)
 
@@ -172,7 +172,7 @@ class HttpConnection(asyncio.Protocol):
             self._transport.abort()
 
     def hand_over(self, to: asyncio.Protocol) -> None:
-        """Let another hear what arrives from now on; to be called while nothing is awaited."""
+        """Give the transport to another protocol; only while no answer is awaited."""
         transport = self._transport
         if transport is None:
             raise HttpError("the connection is closed")
@@ -185,7 +185,7 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None:
-            self.close()  # nobody asked
+            self.close()  # no request is under way
             return
         try:
             self._parser.feed_data(data)
@@ -203,7 +203,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         status = self._parser.get_status_code()
-        if status < 200:  # more is to come
+        if status < 200:  # an interim answer: the final one follows
             return
         retry_after, encoding = (
             self._retry_after.decode("latin-1"),
@@ -223,7 +223,7 @@ class HttpConnection(asyncio.Protocol):
             self._let_go()
 
     def _let_go(self) -> None:
-        """Leave no circle behind: it would keep what TLS reads into, a quarter of a megabyte."""
+        """Break reference cycles, which would keep TLS buffers of 256 KiB alive."""
         self._transport = None
         del self._parser
 

@@ -1,12 +1,13 @@
-"""Connections to API servers that requests take turns on.
+"""A pool of connections to API servers that requests share.
 
-A TLS handshake costs both ends what several requests do, so a burst of requests does not begin with
-as many handshakes: a few connections are opened at once, more where a request has waited for long,
-and a request goes out on whichever is ready first, one of those or one that another request no
-longer needs. Connections that a long burst has opened are closed when nobody has needed them for a
-minute.
+A TLS handshake costs both ends as much as several requests. So a burst of requests does not begin
+with as many handshakes:
 
-A server that cannot be reached is told to everybody who waits for a connection to it.
+1. A few connections are opened at once, and more only if a request has waited for long.
+2. A request uses whichever is ready first: a new connection, or one that another request returns.
+3. Connections that have not been used for a minute are closed.
+
+If a server cannot be reached, all requests that wait for a connection to it fail.
 """
 
 import asyncio
@@ -19,9 +20,9 @@ from moorage.kube.sockets import Sockets
 
 OPENED_AT_ONCE: Final = 8
 PATIENCE_SECONDS: Final = 0.25
-"""How long requests take turns on as many: by then their server is slow, rather than busy."""
+"""How long requests share these few connections: one that waits longer has a slow server."""
 LOOK_SECONDS: Final = 0.5
-"""No more time passes between two looks at what is overdue, nor a tenth of what it may take."""
+"""The most time between two checks for overdue answers; at most a tenth of a request's seconds."""
 
 
 class _Waiter(NamedTuple):
@@ -33,9 +34,9 @@ class _Waiter(NamedTuple):
 
 
 class HttpPool:
-    """At most `limit` requests at once, the rest wait their turn.
+    """At most `limit` requests are under way at once, the others wait.
 
-    No more than `at_once` connections are being opened at any time.
+    At most `at_once` connections are being opened at any time.
     """
 
     def __init__(self, limit: int, sockets: Sockets, at_once: int = OPENED_AT_ONCE) -> None:
@@ -44,7 +45,7 @@ class HttpPool:
         self._sockets = sockets
         self._free: deque[HttpConnection] = deque()
         self._asked: set[HttpConnection] = set()
-        """Connections that somebody has, also before the request is written."""
+        """Connections in use, also before the request is written."""
         self._opening: set[asyncio.Task[None]] = set()
         self._waiting: deque[_Waiter] = deque()
         self._alarm: asyncio.TimerHandle | None = None
@@ -54,9 +55,9 @@ class HttpPool:
     async def ask(
         self, target: Target, request: bytes, seconds: float, fence: LeaseFence | None = None
     ) -> Answer:
-        """One request and its answer, within so many seconds of its turn, or a tenth more.
+        """Send one request; its answer is due `seconds` after it is sent, or a tenth more.
 
-        One with a fence is sent while it is open, and torn before the lease ends.
+        A request with a fence is sent only while the fence is open, and torn before the lease ends.
         """
         connection = self.take(target) or await self._next(target)
         self._asked.add(connection)
@@ -71,17 +72,17 @@ class HttpPool:
             self._give(connection)
 
     def warm_up(self, target: Target) -> None:
-        """Open the first connections before anybody needs them."""
+        """Open the first connections in advance."""
         for _ in range(self._at_once - len(self._free) - len(self._opening)):
             self._open(target)
 
     def tear_fenced(self) -> None:
-        """The fence is closed: end what is under way behind it."""
+        """End the fenced requests under way, because the fence is closed."""
         for connection in [each for each in self._asked if each.fence is not None]:
             connection.tear(HttpError("the lease ended"))
 
     def close(self) -> None:
-        """Close every connection, also those that are free later."""
+        """Close every connection, also those that are returned later."""
         self._closed = True
         for timer in (self._alarm, self._patience):
             if timer is not None:
@@ -94,7 +95,7 @@ class HttpPool:
         self._refuse(HttpError("the connection is closed"))
 
     def take(self, target: Target) -> HttpConnection | None:
-        """The free connection used last that leads there, which is free no more; others wither."""
+        """Take the free connection that was used last, if it fits; close those that do not."""
         now = asyncio.get_running_loop().time()
         while self._free:
             found = self._free.pop()
@@ -104,7 +105,7 @@ class HttpPool:
         return None
 
     async def _next(self, target: Target) -> HttpConnection:
-        """The first connection there that is ready for whoever waits longest."""
+        """Wait for a connection to the target; the longest waiting request gets the next one."""
         if self._closed:
             raise HttpError("the connection is closed")
         loop = asyncio.get_running_loop()
@@ -119,7 +120,7 @@ class HttpPool:
             raise
 
     def _give(self, connection: HttpConnection) -> None:
-        """Let whoever waits longest have a connection, or keep it for the next."""
+        """Give a connection to the longest waiting request, or keep it as free."""
         self._asked.discard(connection)
         waiter = self._first_waiter()
         if self._closed or not connection.is_open:
@@ -142,7 +143,7 @@ class HttpPool:
         return self._waiting[0] if self._waiting else None
 
     def _open_more(self) -> None:
-        """Open what those who wait may have."""
+        """Open connections for waiting requests, as far as the limits allow."""
         waiter = self._first_waiter()
         if waiter is None:
             return
@@ -168,7 +169,7 @@ class HttpPool:
         assert task is not None
         try:
             made = await connect(self._sockets, target, lambda: HttpConnection(target))
-        except Exception as error:  # whoever waits has to hear it, whatever it is
+        except Exception as error:  # all waiting requests must fail with it
             self._opening.discard(task)
             self._refuse(error)
         else:
@@ -177,14 +178,14 @@ class HttpPool:
             self._give(made)
 
     def _refuse(self, error: Exception) -> None:
-        """Tell everybody who waits."""
+        """Fail all waiting requests."""
         while self._waiting:
             turn = self._waiting.popleft().turn
             if not turn.done():
                 turn.set_exception(error)
 
     def _look_after(self, seconds: float) -> None:
-        """A timer for each request would cost as much as writing it."""
+        """Check all deadlines in a while: a timer per request would cost as much as writing it."""
         loop = asyncio.get_running_loop()
         self._alarm = loop.call_later(seconds, self._look, loop, seconds)
 

@@ -1,7 +1,7 @@
 """The HTTP proxy for the API server, chosen by Go's rules for proxy variables.
 
-A cluster's `proxy-url` counts; without one, HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY names the
-host. This machine is always reached directly.
+A cluster's `proxy-url` is used if set; else HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY names the
+host or the host is this machine.
 """
 
 import ipaddress
@@ -83,6 +83,6 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, by one of the names that only it goes by."""
+    """Whether a host is `localhost` or a loopback address."""
     address = _address(host)
     return host == "localhost" or (address is not None and address.is_loopback)

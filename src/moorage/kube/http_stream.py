@@ -1,8 +1,8 @@
 """An HTTP/1.1 answer that is read as it arrives, on a connection of its own: a watch.
 
-The kernel notices a peer that is gone without a word in about half a minute; one that is there and
-silent for longer than a watch may be is given up with a TimeoutError. Whoever reads too slowly
-holds up the server: no more than `HIGH_WATER` bytes and what was under way are kept.
+TCP keepalive detects a dead peer in about half a minute. A peer that is alive but silent for too
+long ends the stream with a TimeoutError. A slow reader holds up the server: once more than
+`HIGH_WATER` bytes are buffered, no more are read from the socket.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT",
 
 
 class ByteStream(Protocol):
-    """An answer under way."""
+    """An answer that is being received."""
 
     async def readany(self) -> bytes:
         """What has arrived since, as soon as there is anything; nothing at its end."""
@@ -29,9 +29,10 @@ class ByteStream(Protocol):
 
 
 class StreamOpener:
-    """Opens streams; one takes over a connection of `lists` that is free, where there is one.
+    """Opens streams; a stream takes over a free connection of `lists` if there is one.
 
-    After the lists of a start there are as many as watches, and each was a TLS handshake.
+    After the lists at start there are as many free connections as watches, which saves TLS
+    handshakes.
     """
 
     def __init__(self, sockets: Sockets, lists: HttpPool, answer_seconds: float) -> None:
@@ -40,7 +41,7 @@ class StreamOpener:
         self._seconds = answer_seconds
 
     async def open(self, target: Target, request: bytes, silent_seconds: float) -> "HttpStream":
-        """An answer that has begun in time; anything but success raises an `ApiError`."""
+        """Open a stream whose answer begins in time; anything but success raises an `ApiError`."""
         stream = HttpStream(silent_seconds)
         free = self._lists.take(target)
         if free is not None:
@@ -145,7 +146,7 @@ class HttpStream(asyncio.Protocol):
         self._fail(HttpError(str(error or "the server closed the connection")))
         self.close()
         self._transport = None
-        del self._parser  # it refers back, and the circle would keep what TLS reads into
+        del self._parser  # a reference cycle, which would keep TLS buffers alive
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if name.lower() == RETRY_AFTER:
@@ -172,13 +173,13 @@ class HttpStream(asyncio.Protocol):
         self._error = self._error or error
         if not self._status.done():
             self._status.set_exception(self._error)
-            self._status.exception()  # nobody looks, where the asker has gone
+            self._status.exception()  # mark it as retrieved: the caller may be gone
         self._wake()
         if self._transport is not None:
             self._transport.abort()
 
     def _look(self) -> None:
-        """A timer for each chunk would cost more than reading it."""
+        """Check for silence; a timer per chunk would cost more than reading the chunk."""
         now = self._loop.time()
         due = (now if self._paused else self._heard) + self._silent_seconds
         if now < due:
@@ -188,7 +189,7 @@ class HttpStream(asyncio.Protocol):
 
 
 def keep_alive(connected: socket.socket) -> None:
-    """Let the kernel notice a peer that is gone without a word, in about half a minute."""
+    """Turn TCP keepalive on, so that a dead peer is detected in about half a minute."""
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in _KEEPALIVE:
         if hasattr(socket, option):

@@ -22,8 +22,8 @@ def load_in_cluster_config(
 ) -> SelectedContext:
     """The service account of this pod; its token is read again as kubelet renews it.
 
-    Lists come as they are: compressing one takes a server as long as writing it, and the network of
-    a cluster carries it in less.
+    Lists are not compressed: compressing one takes the server as long as writing it, and the
+    cluster's network transfers it in less time.
     """
     if not runs_in_pod(environment):
         raise KubeconfigError("in-cluster", HOST, "not set: this process does not run in a pod")

@@ -22,12 +22,12 @@ from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
 
 UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 SELECTORS: Final[Mapping[str, str]] = {PODS.plural: UNFINISHED}
-"""Field selectors of lists and watches: pods that have finished use nothing up."""
+"""Field selectors of lists and watches: pods that have finished use no resources."""
 
 SILENT_SECONDS: Final = 150.0
-"""A server sends a bookmark every minute; one that is silent for longer is taken for dead."""
+"""How long a watch may be silent: a server sends a bookmark about every minute."""
 GRACE_SECONDS: Final = 30.0
-"""How long a watch may go on after the server was asked to end it."""
+"""How long a watch without bookmarks may go on after the time at which the server was to end it."""
 
 _PATCHES: Final[dict[PatchType, str]] = {
     "merge": "application/merge-patch+json",
@@ -38,7 +38,8 @@ _PATCHES: Final[dict[PatchType, str]] = {
 class KubeApiServer:
     """An API server over HTTP.
 
-    `qps` and `burst` pace requests. What only a leader may write goes through `fence`.
+    `qps` and `burst` limit the rate of requests. Writes that only a leader may make are checked
+    against `fence`.
     """
 
     def __init__(
@@ -57,12 +58,12 @@ class KubeApiServer:
 
     @property
     def url(self) -> str:
-        """Where the server is."""
+        """The URL of the server."""
         return self._connection.url
 
     @property
     def requests(self) -> ClientMetrics:
-        """Every request, counted."""
+        """The metrics of requests."""
         return self._connection.requests
 
     async def close(self) -> None:
@@ -77,7 +78,7 @@ class KubeApiServer:
         continue_token: str = "",
         resource_version: str = "",
     ) -> Page:
-        """Objects of all namespaces in order of their keys, at most `limit` (0: all)."""
+        """Objects of all namespaces in order of their keys, at most `limit` (0 for all)."""
         query = self._query(
             resource, limit=limit, **{"continue": continue_token}, resourceVersion=resource_version
         )
@@ -89,7 +90,7 @@ class KubeApiServer:
     async def list_raw(
         self, resource: Resource, *, limit: int = 0, continue_token: str = ""
     ) -> Raw:
-        """One page of a list as the server wrote it, nothing decoded and nothing left out."""
+        """One page of a list with its objects as plain dicts, nothing left out."""
         query = self._query(resource, limit=limit, **{"continue": continue_token})
         await self._sender.turn(resource)
         return _raw_list(await self._connection.fetch(resource.path() + query), resource)
@@ -179,13 +180,13 @@ class KubeApiServer:
         uid: str = "",
         grace_period_seconds: int | None = None,
     ) -> None:
-        """Delete the object, or begin to."""
+        """Delete the object, or begin its graceful deletion."""
         send = self._sender.repeat if uid else self._sender.once
         options = _delete_options(uid, grace_period_seconds)
         await send(resource, "DELETE", resource.path(namespace, name), options)
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        """Assign the pod to the node; a lost answer is looked up."""
+        """Bind the pod to the node; if the answer is lost, the pod is read."""
         path = PODS.path(namespace, name, "binding")
         body = {
             "apiVersion": "v1",
@@ -207,7 +208,7 @@ class KubeApiServer:
         await binding_request.bind_exactly_once(ask, look, uid, node, asyncio.sleep, told)
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
-        """Change the pod's status by a strategic merge patch, if it is still that pod."""
+        """Change the pod's status by a strategic merge patch, if its uid is still `uid`."""
         body = {**patch, "metadata": {"uid": uid}} if uid else patch
         path = PODS.path(namespace, name, "status")
         await self._sender.repeat(PODS, "PATCH", path, body, _PATCHES["strategic"])
@@ -215,7 +216,7 @@ class KubeApiServer:
     async def evict(
         self, namespace: str, name: str, *, uid: str = "", grace_period_seconds: int | None = None
     ) -> None:
-        """Delete the pod if its disruption budget allows."""
+        """Evict the pod, if its disruption budget allows it."""
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",

@@ -1,6 +1,6 @@
 """Reads kubeconfig files and selects a context: its cluster, user and namespace.
 
-Several files are merged as kubectl merges them: of entries with the same name the first one counts.
+Several files are merged as in kubectl: of entries with the same name the first one counts.
 Paths inside a file are relative to that file.
 """
 
@@ -17,7 +17,7 @@ PATH_FIELDS: Final = ("certificate_authority", "client_certificate", "client_key
 
 
 class KubeconfigError(ValueError):
-    """Something a kubeconfig says or lacks: the message names file, place and remedy."""
+    """An error in a kubeconfig: the message names the file, the field and the remedy."""
 
     def __init__(self, file: str, place: str, problem: str) -> None:
         super().__init__(": ".join(part for part in (file, place, problem) if part))
@@ -31,7 +31,7 @@ class _Struct(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class Cluster(_Struct, frozen=True):
-    """Where an API server is, and how to know it."""
+    """The address of an API server, and how to verify it."""
 
     server: str = ""
     certificate_authority: str = ""
@@ -62,7 +62,7 @@ class Exec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class User(_Struct, frozen=True):
-    """How to say who we are."""
+    """How to authenticate."""
 
     client_certificate: str = ""
     client_certificate_data: bytes = b""
@@ -91,7 +91,7 @@ class Context(_Struct, frozen=True):
 
 
 class SelectedContext(msgspec.Struct, frozen=True):
-    """One context of a kubeconfig, followed to its cluster and its user."""
+    """One context of a kubeconfig with its cluster and its user."""
 
     context: str
     cluster_name: str
@@ -116,7 +116,7 @@ class Kubeconfig:
         self.contexts: dict[str, tuple[Context, str]] = {}
 
     def add(self, path: Path) -> None:
-        """Take in one file; what is known already stays."""
+        """Add one file; entries whose names are known already are ignored."""
         file = str(path)
         data = _read(path)
         self.files.append(file)
@@ -146,7 +146,7 @@ class Kubeconfig:
 
 
 def load_kubeconfig(paths: Iterable[str | Path], context: str = "") -> SelectedContext:
-    """Read some files and follow one context."""
+    """Read these files, and select one context."""
     merged = Kubeconfig()
     for path in paths:
         merged.add(Path(path).expanduser())
@@ -180,7 +180,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _line(error: yaml.YAMLError) -> str:
-    """Where the text is broken; what stands there may be a secret."""
+    """The line of a YAML error; its text is left out, because it may be a secret."""
     mark = getattr(error, "problem_mark", None)
     return "" if mark is None else f"line {mark.line + 1}"
 
@@ -229,7 +229,7 @@ def _convert(value: Any, struct: type[Entry], file: str, place: str) -> Entry:
 
 
 def _cleaned(value: Any) -> Any:
-    """Without nulls, and with base64 in one line: neither means anything in a kubeconfig."""
+    """The value without nulls, and with base64 data in one line."""
     if not isinstance(value, dict):
         return value
     return {

@@ -7,12 +7,12 @@
 The semantics and the record are client-go's: a lease has expired when its own duration has passed
 since this replica last saw it change, by this replica's clock. Beyond client-go:
 
-- the elector moves a fence (`moorage.kube.fence`): whoever slept through its lease finds out before
-  it writes, not after;
-- a lease is taken `LAST_SEND_SECONDS` after it has expired, when what its holder sent last has
-  arrived, or never will; also one that was deleted while somebody held it;
-- the holder writes the scheduler names it serves into `SERVES`, so that who waits for a lease whose
-  holder serves none of its own can say that it waits in vain.
+- The elector renews a fence (`moorage.kube.fence`): a process that was suspended while its lease
+  expired notices that before it writes, not after.
+- A lease is taken only `LAST_SEND_SECONDS` after it has expired, when the holder's last requests
+  have arrived or never will. The same holds for a lease that was deleted while it was held.
+- The holder writes the scheduler names that it serves to the annotation `SERVES`. A replica that
+  waits for a holder which serves none of its own names reports that it waits in vain.
 """
 
 import math
@@ -32,13 +32,13 @@ from moorage.watch.api_resources import LEASES
 from moorage.watch.api_server import ApiServer, Raw
 
 JITTER: Final = 1.2
-"""Replicas that wait ask again after one to 2.2 retry periods, so that they do not ask as one."""
+"""Waiting replicas ask again after 1 to 2.2 retry periods, so that they do not all ask at once."""
 
 LAST_SEND_SECONDS: Final = 1.0
-"""What a holder sent with the last of its lease has arrived so much later. See `LeaseFence`."""
+"""How long requests that a holder sent just before its lease expired may take to arrive."""
 
 SERVES: Final = "moorage.io/scheduler-names"
-"""The annotation of a lease that names the profiles of who holds it, with commas between."""
+"""The annotation of a lease with the holder's scheduler names, separated by commas."""
 
 OF_ANOTHER: Final = (
     "Lease {} is held by {}, which schedules for {}: pods of {} wait for as long as it does; give "
@@ -50,9 +50,9 @@ T = TypeVar("T")
 
 
 class ElectionNews(msgspec.Struct, frozen=True):
-    """What happened: this replica began to lead, has stopped to, or met with trouble.
+    """An event of the election: this replica began to lead, stopped leading, or met an error.
 
-    In vain: it waits for a scheduler of other names, which does not do its work meanwhile.
+    "in vain": the holder it waits for has other scheduler names, so it does not schedule our pods.
     """
 
     kind: Literal["leading", "stopped", "trouble", "in vain"]
@@ -63,7 +63,7 @@ Told = Callable[[ElectionNews], None]
 
 
 class LeaseTimes(msgspec.Struct, frozen=True):
-    """Which lease, and how long things take, in seconds."""
+    """The lease's name, and the times of the election in seconds."""
 
     name: str = "moorage"
     namespace: str = "kube-system"
@@ -73,14 +73,14 @@ class LeaseTimes(msgspec.Struct, frozen=True):
 
     @property
     def whole_seconds(self) -> int:
-        """The duration as it is written to the lease: others wait for no less than we hold it."""
+        """The duration written to the lease, rounded up so that others wait long enough."""
         return math.ceil(self.lease_duration)
 
 
 class LeaderElector:
-    """One replica's part in the election. `told` hears what happens.
+    """One replica's part in the election; `told` is called with every event.
 
-    `serves` has the scheduler names whose pods are this replica's while it leads.
+    `serves` returns the scheduler names whose pods this replica schedules while it leads.
     """
 
     def __init__(
@@ -115,12 +115,12 @@ class LeaderElector:
 
     @property
     def holder(self) -> str:
-        """Who was last seen to lead; empty where nobody was."""
+        """The holder that was last seen; empty if there was none."""
         return str(_spec(self._lease).get("holderIdentity") or "")
 
     @property
     def seconds_left(self) -> float:
-        """How long we lead for certain."""
+        """How long this replica certainly leads."""
         return self._fence.seconds_left
 
     async def acquire(self) -> None:
@@ -132,7 +132,7 @@ class LeaderElector:
         self._told(ElectionNews("leading", f"{self.identity} became leader"))
 
     async def hold(self) -> None:
-        """Stay the leader until the lease is released; raises `LeaseLost` when it is lost."""
+        """Renew the lease until it is released; `LeaseLost` when it is lost."""
         deadline = self._renewed_at + self.terms.renew_deadline
         while self.leading:
             await self._clock.sleep(min(self.terms.retry_period, max(0.0, deadline - self._now())))
@@ -167,7 +167,7 @@ class LeaderElector:
         raise LeaseLost(f"leader election lost: {why}")
 
     async def _try(self) -> bool:
-        """Acquire or renew; False: another replica leads, or the server could not be asked."""
+        """Acquire or renew the lease; False if another replica leads, or no answer came."""
         began = self._now()
         try:
             if not await self._acquire_or_renew():
@@ -206,7 +206,7 @@ class LeaderElector:
         return True
 
     def _tell_of_another(self) -> None:
-        """Say so where who leads does nothing for our pods."""
+        """Report it if the holder serves none of our scheduler names."""
         theirs, ours = _served(self._lease), sorted(self._serves())
         if theirs and ours and theirs.isdisjoint(ours):
             lease = f"{self.terms.namespace}/{self.terms.name}"
@@ -219,7 +219,7 @@ class LeaderElector:
         self._lease = lease
 
     def _is_held(self) -> bool:
-        """Whether another replica was seen to lead, and something it sent may still arrive."""
+        """Whether another replica holds the lease, or its last requests may still arrive."""
         if self.holder in ("", self.identity):
             return False
         seconds = float(_spec(self._lease).get("leaseDurationSeconds") or 0)
@@ -246,7 +246,7 @@ class LeaderElector:
         return await self._soon(self._server.update(LEASES, self._signed(changed)))
 
     def _signed(self, lease: Raw) -> Raw:
-        """The lease with the names we serve."""
+        """The lease, annotated with the scheduler names we serve."""
         names = ",".join(sorted(self._serves()))
         if not names:
             return lease
@@ -255,7 +255,7 @@ class LeaderElector:
         return {**lease, "metadata": {**metadata, "annotations": annotations}}
 
     async def _soon(self, asking: Awaitable[T]) -> T:
-        """An answer that comes later than half the renew deadline is none, as in client-go."""
+        """The answer; as in client-go, `Unreachable` after half the renew deadline."""
         try:
             return await within(self._clock, max(1.0, self.terms.renew_deadline / 2), asking)
         except TimeoutError as error:
@@ -266,12 +266,12 @@ class LeaderElector:
 
 
 def identity() -> str:
-    """A name no other replica has: the host's, and a random one."""
+    """A unique name for this replica: the host's name and a random part."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 def _served(lease: Raw) -> set[str]:
-    """The scheduler names of who holds a lease; none where it does not say."""
+    """The scheduler names of a lease's holder; empty if the lease does not name any."""
     annotations = (lease.get("metadata") or {}).get("annotations") or {}
     return set(filter(None, str(annotations.get(SERVES) or "").split(",")))
 

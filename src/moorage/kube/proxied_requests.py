@@ -1,4 +1,4 @@
-"""Requests through an HTTP proxy: aiohttp's part, imported where there is a proxy."""
+"""Requests through an HTTP proxy, by aiohttp; imported only if there is a proxy."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,11 +19,11 @@ from moorage.watch.api_errors import Unreachable
 CHUNK: Final = 1 << 18
 
 FAILED: Final = (aiohttp.ClientError, OSError)
-"""What is raised where no answer came."""
+"""Exceptions that mean that no answer came."""
 
 
 class ProxiedRequests:
-    """Requests that end share `limit` connections, streams have their own."""
+    """Short requests and lists share `limit` connections; each stream has its own."""
 
     def __init__(self, access: Access, sockets: Sockets, limit: int, seconds: float) -> None:
         self._access = access
@@ -42,9 +42,10 @@ class ProxiedRequests:
         *,
         urgent: bool = False,
     ) -> bytes:
-        """One request, whole.
+        """Send one request and read its whole answer.
 
-        Behind a fence its body, without which it means nothing, leaves only while that is open.
+        With a fence, the body is sent only while the fence is open; without it the request has no
+        effect.
         """
         headers = {"Content-Type": content_type} if body is not None else {}
         if self._access.compressed:
@@ -91,7 +92,7 @@ class ProxiedRequests:
             yield _Content(response.content)
 
     def tear_fenced(self) -> None:
-        """Every request looks at the fence by itself."""
+        """Does nothing: every request checks the fence itself."""
 
     async def close(self) -> None:
         """Close every connection."""
@@ -110,7 +111,7 @@ class ProxiedRequests:
         return self._access.unreachable(method, path, cause)
 
     async def _options(self, headers: dict[str, str]) -> dict[str, Any]:
-        """What goes with every request."""
+        """The options of every request."""
         access = self._access
         credential, context = await access.proof()
         if credential.authorization:
@@ -139,7 +140,7 @@ class ProxiedRequests:
 
 
 class _Content:
-    """aiohttp's stream, which breaks as every other."""
+    """aiohttp's stream, with its errors as HttpError."""
 
     def __init__(self, content: aiohttp.StreamReader) -> None:
         self._content = content

@@ -17,7 +17,7 @@ from moorage.watch.api_resources import EVENTS, LEASES, Resource
 class TokenBucket:
     """Lets `burst` requests through at once and `qps` per second after that, in order.
 
-    A `qps` of zero or less lets everything through.
+    A `qps` of zero or less means no limit.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class TokenBucket:
         self._filled = now()
 
     async def take(self) -> float:
-        """Return when it is this request's turn, with the seconds that took."""
+        """Return when a request may be sent; the seconds that it waited."""
         if self._qps <= 0:
             return 0.0
         delay = self.reserve()
@@ -44,7 +44,7 @@ class TokenBucket:
         return delay
 
     def reserve(self) -> float:
-        """Take a token, on credit where there is none, and say how long to wait for it."""
+        """Take a token, on credit if there is none; how many seconds to wait for it."""
         now = self._now()
         self._tokens = min(self._burst, self._tokens + (now - self._filled) * self._qps)
         self._filled = now
@@ -61,8 +61,8 @@ encode_body = msgspec.json.Encoder().encode
 class RequestSender:
     """Sends requests to one API server.
 
-    `qps` and `burst` pace them; events have a bucket of their own, as kube-scheduler's do, and
-    leases wait for nobody.
+    `qps` and `burst` limit their rate. As in kube-scheduler, events have a bucket of their own.
+    Leases are not limited.
     """
 
     def __init__(self, connection: Connection, qps: float, burst: int) -> None:
@@ -74,14 +74,14 @@ class RequestSender:
         }
 
     async def turn(self, resource: Resource, method: str = "GET") -> None:
-        """Return when it is a request's turn."""
+        """Return when the rate limit allows a request."""
         waited = await self._buckets.get(resource.plural, self._bucket).take()
         self._connection.requests.waited(method, waited)
 
     async def repeat(
         self, resource: Resource, method: str, path: str, body: Any = None, content_type: str = JSON
     ) -> bytes:
-        """A request that does the same however often it is made."""
+        """Send an idempotent request; repeat it after server errors."""
         for tried in range(1, TRIES):
             try:
                 return await self.once(resource, method, path, body, content_type)
@@ -92,7 +92,7 @@ class RequestSender:
     async def once(
         self, resource: Resource, method: str, path: str, body: Any = None, content_type: str = JSON
     ) -> bytes:
-        """A request that is made again only where the server says when, having done nothing."""
+        """Send a request; repeat it only if the server answers 429 with a Retry-After."""
         for _ in range(1, TRIES):
             try:
                 return await self.send(resource, method, path, body, content_type)
@@ -105,7 +105,7 @@ class RequestSender:
     async def send(
         self, resource: Resource, method: str, path: str, body: Any = None, content_type: str = JSON
     ) -> bytes:
-        """A request that is made when its turn comes, once."""
+        """Send a request once, when the rate limit allows it."""
         await self.turn(resource, method)
         return await self._connection.request(
             method,

@@ -59,7 +59,7 @@ def decode_page(resource: Resource, body: bytes) -> Page:
 
 
 def decode_watch_event(resource: Resource, decode: Decode, line: bytes) -> WatchEvent | None:
-    """One line of a watch; None where its object cannot be read."""
+    """One line of a watch; None if its object cannot be read."""
     try:
         found = _decode_event(line)
     except UNREADABLE as error:
@@ -85,10 +85,10 @@ def _version_of(resource: Resource, bookmark: msgspec.Raw) -> str:
 
 @cache
 def decoder_for(resource: Resource) -> Decode:
-    """The function that decodes a resource's objects; of a kind nobody reads, only metadata.
+    """The function that decodes a resource's objects; of unknown kinds only the metadata.
 
-    The API server has checked what it stores. What would break us all the same, should it not have
-    been, is checked again: that there is a name, and quantities.
+    The API server has validated what it stores. Only what would break us if it had not is checked
+    again: that there is a name, and that quantities are valid.
     """
     struct = KINDS[resource.kind].struct if resource.kind in KINDS else KubeObject
     fast = msgspec.json.Decoder(struct).decode
@@ -115,5 +115,5 @@ def _each(resource: Resource, decode: Decode, items: list[msgspec.Raw]) -> Itera
 
 
 def _unreadable(resource: Resource, error: DecodeError) -> None:
-    """One object that cannot be read must not hide all others."""
+    """Log an object that cannot be read and leave it out: it must not hide the others."""
     _log.error("an object of %s is left out: %s", resource.plural, error)

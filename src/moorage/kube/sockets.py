@@ -1,9 +1,9 @@
 """Every socket of a client to an API server, tracked until it is closed.
 
-asyncio parts slowly: a connection whose opening is cancelled just as TLS is agreed on says goodbye
-to the server for up to half a minute, is owned by nobody, and is left to the collector when the
-event loop ends. So every socket to an API server is made here. `cut` ends one whoever holds it,
-because a transport that reads the end of its stream closes.
+asyncio closes slowly: a connection whose opening is cancelled just when TLS is established performs
+the TLS shutdown for up to half a minute, has no owner, and is left to the garbage collector when
+the event loop ends. So every socket to an API server is made here. `cut` ends a connection whoever
+owns it, because a transport closes when it reads the end of its stream.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from weakref import WeakSet
 CLOSE_SECONDS: Final = 2.0
 
 AddressInfo = tuple[int, int, int, str, Any]
-"""Family, type, protocol, name, address: what `getaddrinfo` says."""
+"""(family, type, protocol, name, address), as `getaddrinfo` returns them."""
 
 
 class Sockets:
@@ -27,7 +27,7 @@ class Sockets:
         self._closed = False
 
     def make(self, info: AddressInfo) -> socket.socket:
-        """A socket that does not block, not yet connected."""
+        """A non-blocking socket, not connected yet."""
         if self._closed:
             raise ConnectionError("the connection is closed")
         made = socket.socket(*info[:3])
@@ -36,7 +36,7 @@ class Sockets:
         return made
 
     async def connect(self, host: str, port: int) -> socket.socket:
-        """A socket connected to the first address of a host that answers."""
+        """A socket connected to the first address of the host that accepts."""
         found = await _addresses(host, port)
         failed: OSError = ConnectionError(f"{host} has no address")
         for info in found:
@@ -59,7 +59,7 @@ class Sockets:
         return made
 
     async def close(self) -> None:
-        """End every connection, and give those who are opening one a moment to let go of it."""
+        """End every connection; wait a moment for their owners to close the sockets."""
         self._closed = True
         ending = list(self._made)
         for made in ending:
@@ -71,7 +71,7 @@ class Sockets:
 
 
 async def _addresses(host: str, port: int) -> Sequence[AddressInfo]:
-    """Where a host is; only a name has to be looked up, which takes a thread."""
+    """The addresses of a host; only names need a lookup, which takes a thread."""
     with contextlib.suppress(socket.gaierror):
         kind, flags = socket.SOCK_STREAM, socket.AI_NUMERICHOST
         return socket.getaddrinfo(host, port, type=kind, flags=flags)
@@ -79,6 +79,6 @@ async def _addresses(host: str, port: int) -> Sequence[AddressInfo]:
 
 
 def cut(made: socket.socket) -> None:
-    """End a connection, whoever holds it."""
-    with contextlib.suppress(OSError):  # it is not connected, or not any more
+    """End a connection, whoever owns it."""
+    with contextlib.suppress(OSError):  # it is not connected
         made.shutdown(socket.SHUT_RDWR)

@@ -11,7 +11,7 @@ from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 from moorage.tls_trust import trusting
 
 CHECK_SECONDS: Final = 60.0
-"""How often files are looked at for renewed certificates."""
+"""How often certificate files are checked for changes."""
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -32,9 +32,10 @@ class Tls:
         self._checked = float("-inf")
 
     def context(self, now: float, given: Certificate | None = None) -> ssl.SSLContext:
-        """The context to use now; a `given` certificate takes the place of a configured one.
+        """The context to use now; a `given` certificate replaces a configured one.
 
-        Renewed files that cannot be used yet, half written, say, leave the old context in place.
+        If changed files cannot be used yet, for example because they are half written, the old
+        context stays in use.
         """
         fresh = now - self._checked < CHECK_SECONDS and given == self._given
         if self._context is not None and fresh:

@@ -27,14 +27,14 @@ def strategies_by_profile(profiles: Mapping[str, Profile]) -> dict[str, Any]:
 
 
 class Strategies:
-    """Tells of the strategies of a scheduler's profiles."""
+    """Reports the strategies of a scheduler's profiles."""
 
     def __init__(self, profiles: Profiles) -> None:
         self._profiles = profiles
         self._told: dict[tuple[str, str], tuple[int, str]] = {}
 
     def describe(self) -> tuple[Family, ...]:
-        """Nothing: what there is to tell is found out when it is asked for."""
+        """Nothing: the metrics are made at each scrape."""
         return ()
 
     def collect(self) -> Iterator[Family]:
@@ -48,13 +48,13 @@ class Strategies:
         yield gauge(catalogue.STRATEGY_WEIGHT, values)
 
     async def run(self, clock: Clock) -> None:
-        """Say whenever a strategy changes, and why."""
+        """Log each change of a strategy, and why, for ever."""
         while True:
             self.look()
             await clock.sleep(LOOK_SECONDS)
 
     def look(self) -> None:
-        """Say which strategies have changed since the last look."""
+        """Log the strategies that have changed since the last call."""
         for profile, found in _strategies(self._profiles()):
             for namespace, strategy in found.items():
                 decided = strategy.cpu_weight, strategy.goal

@@ -1,8 +1,8 @@
 """Traces of single attempts: each step with its time, verdicts folded, the best scores by plugin.
 
-Attempts that took long to decide are always told, as kube-scheduler's LogIfLong does, with their
-steps; at `-v 5` every attempt is told whole, and below it a sample is. Where spans are exported,
-what was sampled is kept there, too, binding included.
+Attempts that took long to decide are always logged with their steps, as kube-scheduler's LogIfLong
+does. At `-v 5` every attempt is logged in full, and below it a sample. If spans are exported, the
+sampled attempts are exported too, binding included.
 """
 
 import random
@@ -20,7 +20,7 @@ from moorage.observe.step_timings import SLOW_SECONDS, Timer
 
 TRACE_VERBOSITY: Final = 5
 SAMPLED: Final = 0.001
-"""The share of attempts that are traced whole at any verbosity."""
+"""The share of attempts that are traced in full at any verbosity."""
 OPEN_KEPT: Final = 10_000
 PLUGINS_TOLD: Final = 5
 LOGGER_NAME: Final = "traces"
@@ -28,17 +28,17 @@ MESSAGE: Final = "Trace of an attempt"
 
 
 class TraceTerms(NamedTuple):
-    """Which attempts are traced: those slower to decide than that, and a share of all."""
+    """Which attempts are traced: those slower than `slow_seconds`, and a share of all."""
 
     slow_seconds: float = SLOW_SECONDS
     sampled: float = SAMPLED
 
 
 class SpanExporter(Protocol):
-    """Keeps traces elsewhere."""
+    """Exports traces."""
 
     def export(self, attempt: Attempt, timer: Timer, ended: float) -> None:
-        """One attempt, which ended then, as the timer counts."""
+        """Export one attempt; `ended` is a time of the timer's clock."""
 
 
 class _Told(NamedTuple):
@@ -51,7 +51,7 @@ class _Told(NamedTuple):
 
 
 class AttemptTracer:
-    """An observer that times attempts by `metrics`, and tells the log of some of them."""
+    """An observer that times attempts through `metrics`, and logs some of them."""
 
     def __init__(
         self,
@@ -70,12 +70,12 @@ class AttemptTracer:
         self.use(terms)
 
     def use(self, terms: TraceTerms) -> None:
-        """Trace other attempts from now on."""
+        """Use these terms from now on."""
         self._terms = terms
         self._metrics.timings.slow_seconds = terms.slow_seconds
 
     def timer(self, profile: str, pod: str, attempt: str) -> Timer:
-        """An attempt begins: whether it is traced whole is known from the start."""
+        """The timer of an attempt; decides whether the attempt is traced in full."""
         if not self._every and not self._chance() < self._terms.sampled:
             return self._metrics.timer(profile, pod, attempt)
         trace_id = "" if self._exporter is None else secrets.token_hex(16)

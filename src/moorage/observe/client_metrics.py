@@ -1,7 +1,7 @@
 """Requests to the API server, counted under client-go's names.
 
-Dashboards of Kubernetes components ask for `rest_client_*`; the client counts every request here,
-with the time it waited for its turn.
+Dashboards of Kubernetes components read `rest_client_*`. The client counts every request here, with
+the time it waited for the rate limit.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ NO_ANSWER: Final = "<error>"
 
 
 class ClientMetrics:
-    """What became of requests to one host."""
+    """The results and durations of requests to one host."""
 
     def __init__(self, host: str) -> None:
         self._host = host
@@ -24,12 +24,12 @@ class ClientMetrics:
         self._waits = Tallies(catalogue.CLIENT_WAIT.buckets)
 
     def answered(self, method: str, status: int, seconds: float) -> None:
-        """A request has ended; a status of 0: without an answer."""
+        """Count a request that has ended; a `status` of 0 means without an answer."""
         self._requests[str(status) if status else NO_ANSWER, self._host, method] += 1
         self._durations.of(self._host, method).observe(seconds)
 
     def waited(self, method: str, seconds: float) -> None:
-        """A request has waited so long for its turn."""
+        """Count how long a request has waited for the rate limit."""
         self._waits.of(self._host, method).observe(seconds)
 
     def durations(self) -> Tally:
@@ -42,7 +42,7 @@ class ClientMetrics:
 
     @property
     def failed(self) -> int:
-        """How many requests had no answer, or the server's excuses."""
+        """How many requests got no answer, a server error or 429."""
         return sum(
             count
             for (status, *_), count in self._requests.items()
@@ -50,7 +50,7 @@ class ClientMetrics:
         )
 
     def describe(self) -> Iterable[Family]:
-        """Nothing: what there is to tell is found out when it is asked for."""
+        """Nothing: the metrics are made at each scrape."""
         return ()
 
     def collect(self) -> Iterator[Family]:

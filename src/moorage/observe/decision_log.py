@@ -1,7 +1,7 @@
 """The decision log: one line per scheduling attempt and binding.
 
-The id of the attempt stands in the line, in the event about the pod (annotation `moorage/attempt`)
-and in every error that came of it.
+The id of the attempt is in the line, in the event about the pod (annotation `moorage/attempt`) and
+in every error of the attempt.
 """
 
 import logging
@@ -22,7 +22,7 @@ LOGGER_NAME: Final = "decisions"
 
 
 class LogSink(Protocol):
-    """Where the lines go."""
+    """Receives the lines."""
 
     @property
     def verbosity(self) -> int: ...
@@ -35,12 +35,12 @@ class LogSink(Protocol):
 
 
 NO_ANSWER: Final = 0
-"""The status of an error of the API server where there was no answer at all."""
+"""The status of an API error without any answer."""
 UNREACHABLE: Final = "The API server cannot be reached; it is tried again, ever more rarely"
 
 
 class DecisionLog:
-    """An observer. Whether a line is wanted is all that it finds out on the event loop."""
+    """An observer that logs decisions; on the event loop it only checks whether to log a line."""
 
     def __init__(self, sink: LogSink, now: Callable[[], float] = time.monotonic) -> None:
         self._sink = sink
@@ -173,7 +173,7 @@ def _common(attempt: Attempt) -> dict[str, Any]:
 
 
 def _decided_by(record: Attempt | Bound) -> dict[str, Any]:
-    """The configuration that decided, where it is known, and the version of the profile."""
+    """The generation of the configuration and the version of the profile, if known."""
     found: dict[str, Any] = {"generation": record.generation} if record.generation else {}
     return {**found, "version": record.version} if record.version else found
 

@@ -1,8 +1,8 @@
 """Decision records: a compact record of every attempt, in bounded memory, by pod and in order.
 
-A record is a few dozen bytes of msgpack; what many say alike (messages, names of profiles and
-plugins) is kept once. The oldest is overwritten first; of one pod only the last few attempts are
-kept, so that a pod which fails over and over does not push out all others.
+A record is a few dozen bytes of msgpack; texts that many share (messages, names of profiles and
+plugins) are kept once. The oldest record is overwritten first. Of each pod only the last few
+attempts are kept, so that a pod that fails over and over does not displace all others.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ Parts = tuple[tuple[str, int], ...]
 CAPACITY: Final = 20_000
 PER_POD: Final = 5
 TEXTS: Final = 4096
-"""How many different messages are known at once; further ones are kept in the record itself."""
+"""The most shared texts; further ones are kept in the record itself."""
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 _RESULTS: Final = tuple(Result)
 _CODES: Final = {result: code for code, result in enumerate(_RESULTS)}
@@ -32,7 +32,7 @@ _BIND: Final = "Bind"
 
 
 class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One attempt, as `/debug/decisions` shows it; `number` counts all that were ever made."""
+    """One attempt, as `/debug/decisions` shows it; `number` counts all records ever made."""
 
     number: int
     attempt: str
@@ -45,17 +45,17 @@ class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     node: str = ""
     score: int = 0
     scores: dict[str, int] = {}
-    """What each plugin gave the chosen node, weighted."""
+    """Each plugin's weighted score for the chosen node."""
     runners_up: dict[str, dict[str, int]] = {}
-    """The next best nodes, and the same of them; at full speed not of every attempt."""
+    """The next best nodes with their scores; at full speed empty for most attempts."""
     steps: dict[str, float] = {}
     """Milliseconds by extension point, binding included."""
     bound_ms: float = 0.0
-    """From the beginning of the attempt until the API server took the binding."""
+    """Milliseconds from the beginning of the attempt until the API server accepted the binding."""
     feasible: int = 0
     evaluated: int = 0
     message: str = ""
-    """Why no node was chosen: reasons folded, each with its number of nodes."""
+    """Why no node was chosen: each reason with its number of nodes."""
     nominated: str = ""
     victims: int = 0
     generation: int = 0
@@ -63,9 +63,9 @@ class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Outlines(NamedTuple):
-    """The least of some records, as columns, oldest first.
+    """The outline of some records as columns, oldest first.
 
-    In virtual time, which an attempt takes none of, `ms` is that of its steps.
+    In virtual time, in which an attempt takes no time, `ms` is the real time of its steps.
     """
 
     numbers: NDArray[np.int64]
@@ -83,7 +83,7 @@ class Texts:
         self._texts: list[Any] = []
 
     def number(self, text: Any) -> Any:
-        """The text's number; the text itself where no more are kept."""
+        """The text's number; the text itself if the limit is reached."""
         found = self.numbers.get(text)
         if found is not None:
             return found
@@ -98,9 +98,9 @@ class Texts:
 
 
 class DecisionRecords:
-    """An observer that keeps the last attempts; whoever reads them decodes them.
+    """An observer that keeps the last attempts encoded; reading decodes them.
 
-    A record has the number of victims; who they are is in `evictions`, which are few.
+    A record has only the number of victims; `evictions` has the victims themselves.
     """
 
     def __init__(self, capacity: int = CAPACITY, per_pod: int = PER_POD) -> None:
@@ -112,10 +112,10 @@ class DecisionRecords:
         """The number of the record in each slot."""
         self._bound = array("q")
         self._bind = array("q")
-        """Microseconds by slot: of the attempt until it was bound, and of Bind; 0 for none yet."""
+        """Microseconds of Bind by slot; 0 if there is none yet. `_bound`: of the whole attempt."""
         self._times = array("d")
         self._took = array("q")
-        """Microseconds of the attempt; their complement, which is negative, where it failed."""
+        """Microseconds of the attempt; the bitwise complement, which is negative, if it failed."""
         self._nodes = Texts(NODES)
         self._by_pod: dict[int, int | tuple[int, ...]] = {}
         self._texts = Texts(TEXTS)
@@ -176,7 +176,7 @@ class DecisionRecords:
         ]
 
     def bound(self, bound: Bound) -> None:
-        """The pod of the last attempt was bound."""
+        """Add to a pod's last attempt that it was bound."""
         held = self._by_pod.get(hash(bound.pod))
         if held is None:
             return
@@ -188,7 +188,7 @@ class DecisionRecords:
                 break
 
     def evicted(self, evicted: Evicted) -> None:
-        """A pod had to leave for another."""
+        """Keep one eviction."""
         self.evictions.evicted(evicted)
 
     def _slot(self, owner: int) -> int:
@@ -252,11 +252,11 @@ class DecisionRecords:
         yield from self._unchanged(numbers, _in_order(numbers, numbers > number))
 
     def newest(self, after: int, most: int) -> Iterator[DecisionRecord]:
-        """Of the last so many records those after a number, oldest first."""
+        """Of the last `most` records those after a number, oldest first."""
         yield from self.since(max(after, self.count - most))
 
     def outlines(self, number: int) -> Outlines:
-        """Of every record after that number when it was, how long it took and how it ended."""
+        """The time, duration and outcome of every record after that number."""
         numbers = np.array(self._numbers)
         slots = _in_order(numbers, numbers > number)
         took = np.array(self._took)[slots]
@@ -272,13 +272,13 @@ class DecisionRecords:
     def _unchanged(
         self, numbers: NDArray[np.int64], slots: NDArray[np.int64]
     ) -> Iterator[DecisionRecord]:
-        """The records of some slots, but those that were overwritten meanwhile."""
+        """The records of some slots, except those that were overwritten meanwhile."""
         for slot in slots.tolist():
             if self._numbers[slot] == numbers[slot]:
                 yield self._decoded(slot)
 
     async def more(self) -> None:
-        """Return when there are more records than there are now."""
+        """Return when a new record is kept."""
         if self._told is None:
             self._told = asyncio.Event()
         self._told.clear()
@@ -305,13 +305,13 @@ class DecisionRecords:
 
 
 def _in_order(numbers: NDArray[np.int64], taken: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The slots that are taken, by their number; most of them are in order as they are."""
+    """The chosen slots, sorted by their record numbers."""
     slots = np.flatnonzero(taken)
     return slots[np.argsort(numbers[slots], kind="stable")]
 
 
 def _differing(own: Parts, theirs: Parts) -> list[int]:
-    """Where a node has other points than the chosen one: the place of the plugin, and how many."""
+    """Flat (plugin's position, score) pairs, where a node's score differs from the chosen's."""
     found: list[int] = []
     for place, (mine, other) in enumerate(zip(own, theirs, strict=True)):
         if mine != other:

@@ -1,8 +1,8 @@
 """Writes log lines to a stream in a thread of its own.
 
-Putting a line takes a fraction of a microsecond and never waits: neither for a slow reader of the
-stream, nor for the line to be composed. When the reader falls too far behind, new lines are dropped
-and counted, and the log says how many.
+`put` takes a fraction of a microsecond and never waits, neither for a slow reader of the stream nor
+for the line to be formatted. If the reader falls too far behind, new lines are dropped and counted,
+and the log says how many.
 """
 
 import threading
@@ -20,7 +20,7 @@ _Line = tuple[Callable[[Any], str], Any]
 
 
 class LogWriter:
-    """Composes and writes lines, in the order they were put."""
+    """Formats and writes lines, in the order they were put."""
 
     def __init__(self, stream: TextIO, backlog: int = BACKLOG) -> None:
         self.dropped = 0
@@ -35,7 +35,7 @@ class LogWriter:
         self._thread.start()
 
     def put(self, compose: Callable[[Any], str], item: Any) -> None:
-        """Have `compose(item)` written before long."""
+        """Have `compose(item)` called and written by the thread soon."""
         if len(self._lines) >= self._room:
             self.dropped += 1
             return
@@ -70,12 +70,12 @@ class LogWriter:
         try:
             self._stream.write("".join(lines))
             self._stream.flush()
-        except (OSError, ValueError):  # nobody reads any more
+        except (OSError, ValueError):  # the stream is closed
             self.dropped += len(lines)
             self._told = self.dropped
 
     def _compose(self, compose: Callable[[Any], str], item: Any) -> str:
         try:
             return compose(item)
-        except Exception as error:  # a line that cannot be composed must not end the log
+        except Exception as error:  # a line that cannot be formatted must not end the log
             return f"{time.time():.3f} a line of the log could not be composed: {error!r}\n"

@@ -7,7 +7,7 @@
     log.close()
 
 Lines come from Python's own loggers, with fields in `extra={"fields": ...}`, and from `decisions`,
-which take a shorter way. kube's `-v N` becomes a level: V(n) is 20 - n, so INFO is V(0).
+which bypasses them for speed. kube's `-v N` becomes a level: V(n) is 20 - n, so INFO is V(0).
 
 -v 0   what it does: starts, leads, stops; and whatever fails
 -v 2   one line for each decision
@@ -42,25 +42,25 @@ def level(verbosity: int) -> int:
 
 
 def say(at: int, message: str, **fields: Any) -> None:
-    """One message with its fields."""
+    """Log one message with its fields."""
     logging.getLogger(ROOT).log(at, message, extra={FIELDS: fields})
 
 
 class Logs(logging.Handler):
-    """Where all lines go; `verbosity` may be set while running."""
+    """The handler of all lines; `verbosity` may be set while running."""
 
     def __init__(self, verbosity: int, format: Format, stream: TextIO) -> None:
         super().__init__()
         self.render = log_formats.renderer_for(format)
         self.writer = LogWriter(stream)
         self.levels: Mapping[str, LogLevel] = {}
-        """What rules say of verbs, in place of the verbosity."""
+        """Levels by verb, which override the verbosity."""
         self._flag = verbosity
         self.verbosity = verbosity
 
     @property
     def verbosity(self) -> int:
-        """How much is said: kube's -v."""
+        """How much is logged: kube's -v."""
         return self._verbosity
 
     @verbosity.setter
@@ -75,7 +75,7 @@ class Logs(logging.Handler):
         logging.getLogger(ACCESS).setLevel(requests)
 
     def use(self, settings: LoggingSettings) -> None:
-        """Say as much as a configuration asks for; where it is silent, as much as the flag did."""
+        """Apply a configuration's settings; without a verbosity in it, the flag's counts."""
         wanted = self._flag if settings.verbosity is None else settings.verbosity
         self.levels = logging_policy.levels(settings.rules)
         if wanted != self.verbosity:
@@ -83,7 +83,7 @@ class Logs(logging.Handler):
             self.verbosity = wanted
 
     def decisions(self) -> DecisionLog:
-        """An observer that says what was decided."""
+        """An observer that logs decisions."""
         return DecisionLog(self)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -92,11 +92,11 @@ class Logs(logging.Handler):
             self.writer.flush()
 
     def flush(self) -> None:
-        """Write everything said so far."""
+        """Write all lines logged so far."""
         self.writer.flush()
 
     def close(self) -> None:
-        """Write everything; nothing is said from then on."""
+        """Write all lines, and stop logging."""
         logging.getLogger().removeHandler(self)
         for name in (ROOT, ACCESS):
             logging.getLogger(name).setLevel(logging.NOTSET)
@@ -114,7 +114,7 @@ class Logs(logging.Handler):
 
 
 def configure(verbosity: int = 0, format: Format = "text", stream: TextIO | None = None) -> Logs:
-    """Say everything on one stream, standard error unless told otherwise."""
+    """Log everything to one stream, by default standard error."""
     handler = Logs(verbosity, format, sys.stderr if stream is None else stream)
     logging.getLogger().addHandler(handler)
     return handler

@@ -1,8 +1,7 @@
 """Cheap counters and histograms, and their conversion to Prometheus metric families.
 
-Everything is counted on the event loop's thread, so nothing is locked; Prometheus' own client takes
-ten times as long for one observation. What was counted becomes Prometheus metrics when somebody
-looks, not before.
+Everything is counted on the event loop's thread, without locks; Prometheus' own client takes ten
+times as long for one observation. Counts are converted to Prometheus metrics only at a scrape.
 """
 
 from bisect import bisect_left
@@ -21,7 +20,7 @@ else:
     server, and the first pod would wait for it."""
 
 Values = Iterable[tuple[tuple[str, ...], float]]
-"""Numbers by label values."""
+"""(label values, number) pairs."""
 
 
 def gauge(metric: Metric, values: Values) -> Family:
@@ -52,7 +51,7 @@ def unlabelled(value: float) -> Values:
 class Tally:
     """How many values fell into which bucket, and their sum.
 
-    `counts` has one place more than `bounds`: what is greater than the last bound.
+    `counts` has one entry more than `bounds`, for values greater than the last bound.
     """
 
     __slots__ = ("bounds", "counts", "total")
@@ -71,7 +70,7 @@ class Tally:
         return sum(self.counts)
 
     def add(self, other: "Tally") -> None:
-        """Count what another tally of the same bounds has counted."""
+        """Add the counts of another tally with the same bounds."""
         self.counts = [
             mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)
         ]
@@ -87,7 +86,7 @@ class Tally:
 
 
 class Tallies:
-    """One tally for each combination of label values; keep the ones that are needed often."""
+    """One tally for each combination of label values; callers may keep those they use often."""
 
     __slots__ = ("_bounds", "_tallies")
 
@@ -110,7 +109,7 @@ _INFINITE: Final = "+Inf"
 
 
 def histogram(metric: Metric, tallies: Iterable[tuple[tuple[str, ...], Tally]]) -> Family:
-    """What was counted, as Prometheus wants to read it."""
+    """The tallies as a Prometheus histogram."""
     from prometheus_client.core import HistogramMetricFamily
 
     family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)

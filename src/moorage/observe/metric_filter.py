@@ -10,11 +10,11 @@ import yaml
 from moorage.observe.metric_families import Family
 
 UNEXPECTED: Final = "unexpected"
-"""What stands for a label's value that is not allowed, as in kube."""
+"""The value that replaces a label's value that is not allowed, as in kube."""
 
 
 class Collector(Protocol):
-    """Whoever has metrics."""
+    """Collects metrics."""
 
     def collect(self) -> Iterable[Family]: ...
 
@@ -26,7 +26,7 @@ class MetricFilter(msgspec.Struct, frozen=True):
     allowed: Mapping[tuple[str, str], frozenset[str]] = {}
 
     def shown(self, registry: Collector) -> "Collector":
-        """What is left of a registry's metrics."""
+        """A registry's metrics after filtering."""
         return registry if not (self.disabled or self.allowed) else _Shown(self, registry)
 
 
@@ -68,7 +68,7 @@ def _limited(family: Family, allowed: Mapping[str, frozenset[str]]) -> Family:
 def filter_of(
     disabled: Iterable[str], allowed: Iterable[str] = (), manifest: str = ""
 ) -> MetricFilter:
-    """What `--disabled-metrics`, `--allow-metric-labels` and its manifest say."""
+    """The filter of `--disabled-metrics`, `--allow-metric-labels` and its manifest."""
     listed = _manifest_values(manifest) if manifest else {}
     for text in allowed:
         key, equals, values = text.partition("=")
@@ -79,8 +79,11 @@ def filter_of(
 
 
 def _manifest_values(path: str) -> dict[tuple[str, str], frozenset[str]]:
-    """What a file says: values by METRIC,LABEL at its top, which is what kube-scheduler reads, or
-    below `allowListMapping`, which is what its `--help` shows."""
+    """The values of a manifest file by METRIC,LABEL.
+
+    They are at the top level, as kube-scheduler reads them, or below `allowListMapping`, as its
+    `--help` shows them.
+    """
     option = f"--allow-metric-labels-manifest {path}"
     try:
         said = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}

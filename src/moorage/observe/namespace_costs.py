@@ -17,7 +17,7 @@ from moorage.policies.business.price_list import PriceList
 
 
 class NamespaceCosts:
-    """The costs by a profile's CostOptimizationPlugin; nothing where no profile has one.
+    """The costs by the first profile's CostOptimizationPlugin; empty if no profile has one.
 
     The parts of nodes that pods take are kept from scrape to scrape; only pods that came and went
     are looked at, and those of nodes that offer something else than they did.
@@ -35,11 +35,11 @@ class NamespaceCosts:
         self._by: PriceList | None = None
 
     def describe(self) -> tuple[Family, ...]:
-        """Nothing: what there is to tell is found out when it is asked for."""
+        """Nothing: the metrics are made at each scrape."""
         return ()
 
     def collect(self) -> Iterator[Family]:
-        """What namespaces cost now, for Prometheus."""
+        """The present costs, for Prometheus."""
         costs = sorted(self.by_namespace().items())
         yield gauge(catalogue.NAMESPACE_COST, [((name,), cost) for name, cost in costs])
 

@@ -8,19 +8,19 @@ from moorage.observe.records import Attempt, Bound, Compared, Evicted, Reloaded,
 
 
 class Observer(Protocol):
-    """What can be heard. Every method is optional."""
+    """The hooks of an observer. Every method is optional."""
 
     def timer(self, profile: str, pod: str, attempt: str) -> Timer:
-        """An attempt at a pod begins; the timer hears of its steps. The first observer times."""
+        """An attempt begins; the timer receives its steps. Only the first observer is asked."""
 
     def attempted(self, attempt: Attempt) -> None:
         """An attempt ended: the pod was assumed, or put back with its reason."""
 
     def bound(self, bound: Bound) -> None:
-        """The API server has taken the binding."""
+        """The API server has accepted the binding."""
 
     def evicted(self, evicted: Evicted) -> None:
-        """A pod has to leave so that there is room for another."""
+        """A pod is evicted to make room for another."""
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
         """Something went wrong that was not the pod's fault."""
@@ -38,10 +38,10 @@ class Observer(Protocol):
         """A canary was given up."""
 
     def outdated(self, why: str) -> None:
-        """What is known may be old, and is not decided on for now."""
+        """Data may be outdated, and no decisions are made for now."""
 
     def caught_up(self, why: str, seconds: float) -> None:
-        """It is up to date again, after so many seconds."""
+        """Data is up to date again, after so many seconds."""
 
 
 HOOKS: Final = tuple(name for name in vars(Observer) if not name.startswith("_"))
@@ -64,7 +64,7 @@ class Observers:
                 self._hooks[hook].append(method)
 
     def timer(self, profile: str, pod: str = "", attempt: str = "") -> Timer:
-        """What times the attempt that begins."""
+        """The timer of an attempt, from the first observer that provides one."""
         for method in list(self._hooks["timer"]):
             try:
                 timer: Timer = method(profile, pod, attempt)

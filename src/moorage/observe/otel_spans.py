@@ -1,7 +1,7 @@
 """OpenTelemetry export of traced attempts: one span per attempt, one per step (extra `otel`).
 
-Spans are sent by OTLP over HTTP, in batches, from a thread of the SDK's own; a collector that is
-not there costs spans, and never decisions.
+Spans are sent by OTLP over HTTP, in batches, from the SDK's own thread. Without a reachable
+collector spans are lost, and decisions are not affected.
 """
 
 import secrets
@@ -25,7 +25,7 @@ class OtelMissing(Exception):
 
 
 class _Ids:
-    """Gives the next trace the id that log and events have."""
+    """An id generator that gives the next trace the id in the log and in events."""
 
     def __init__(self, others: Any) -> None:
         self.trace = 0
@@ -42,7 +42,7 @@ class _Ids:
 
 
 class OtelSpans:
-    """Exports spans; `wall` less `steady` is what turns the timer's times into the day's."""
+    """Exports spans; `wall` minus `steady` converts the timer's times to wall clock time."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class OtelSpans:
         self._offset = wall() - steady()
 
     def export(self, attempt: Attempt, timer: Timer, ended: float) -> None:
-        """One attempt: the whole, its steps, and the plugins within each step."""
+        """Export spans of one attempt, of its steps, and of the plugins within each step."""
         from opentelemetry import trace
         from opentelemetry.context import Context
 
@@ -93,7 +93,7 @@ class OtelSpans:
         whole.end(self._nanoseconds(ended))
 
     def close(self) -> None:
-        """Send what is left."""
+        """Send the remaining spans."""
         self._provider.shutdown()
 
     def _span(

@@ -5,8 +5,8 @@
     metrics.follow(scheduler)
     body, content_type = metrics.render(request.headers.get("Accept", ""))
 
-`Metrics` is an observer, and hands every attempt a timer. What the scheduler knows anyway (queues,
-cache, events) is read off it when somebody looks. Everything runs on the event loop's thread.
+`Metrics` is an observer, and gives every attempt a timer. The scheduler's own state (queues, cache,
+events) is read at each scrape. Everything runs on the event loop's thread.
 """
 
 import random
@@ -38,9 +38,9 @@ _SLI_LABELS: Final = tuple(str(n) if n < SLI_ATTEMPTS else "15+" for n in range(
 
 
 class Metrics:
-    """Counts what happens, and tells it to Prometheus.
+    """Counts events of a scheduler, and renders all metrics for Prometheus.
 
-    Whoever has more to tell is registered; `lag` may be set to a function that tells the event
+    Further collectors can be registered. `lag` may be set to a function that returns the event
     loop's lag.
     """
 
@@ -84,7 +84,7 @@ class Metrics:
 
     @cached_property
     def registry(self) -> "CollectorRegistry":
-        """The registry that is rendered: its own, unless one was given; made when it is needed."""
+        """The registry that is rendered: its own unless one was given; made on first use."""
         from prometheus_client import CollectorRegistry, ProcessCollector
 
         made = CollectorRegistry() if self._given is None else self._given
@@ -94,13 +94,13 @@ class Metrics:
         return made
 
     def register(self, collector: Collector) -> None:
-        """Have somebody else's metrics shown, too."""
+        """Add another collector's metrics."""
         self._collectors.append(collector)
         if "registry" in vars(self):
             self.registry.register(collector)
 
     def follow(self, source: MetricsSource) -> None:
-        """Read queues, cache and events off this scheduler whenever somebody looks."""
+        """Read queues, cache and events of this scheduler at each scrape."""
         self._source = source
 
     def configured(
@@ -109,7 +109,7 @@ class Metrics:
         digest: str = "",
         canaries: Iterable[tuple[str, str, float]] = (),
     ) -> None:
-        """A configuration is in force, with canaries for so many percent of a profile's pods."""
+        """Note the configuration in force; `canaries` are (profile, version, percent of pods)."""
         self._configuration = (generation, digest)
         self._percents = {(profile, version): percent for profile, version, percent in canaries}
 
@@ -129,7 +129,7 @@ class Metrics:
         detailed: bool = False,
         trace_id: str = "",
     ) -> Timer:
-        """An attempt begins; a `detailed` timer keeps all it hears."""
+        """The timer of an attempt; a `detailed` one keeps verdicts and scores."""
         sampled = self._random() < self._sampled
         return Timer(
             self.timings.of(profile), sampled, attempt, detailed=detailed, trace_id=trace_id
@@ -188,7 +188,7 @@ class Metrics:
         self._percents[labels] = 0.0
 
     def describe(self) -> Iterable[Family]:
-        """Nothing: what there is to tell is found out when it is asked for."""
+        """Nothing: the metrics are made at each scrape."""
         return ()
 
     def collect(self) -> Iterator[Family]:

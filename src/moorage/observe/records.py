@@ -18,11 +18,11 @@ class Result(enum.Enum):
 class Attempt(msgspec.Struct, frozen=True, gc=False):
     """One attempt at one pod, and how it ended.
 
-    `seconds` is the time from popping the pod to its being assumed or given up. An attempt whose
-    binding fails is told twice: as scheduled, and then, under the same id, as what became of it.
-    `trace` is the id of the trace it is kept in, if it is.
-    `plugin` and `point` name the plugin whose exception ended the attempt. `generation` is that of
-    the configuration that decided, `version` that of the profile, while it has several.
+    `seconds` is the time from popping the pod until it was assumed or put back. An attempt whose
+    binding fails is reported twice under the same id: as scheduled, and then with its outcome.
+    `trace` is the id of its trace, if it has one. `plugin` and `point` name the plugin whose
+    exception ended the attempt. `generation` is the generation of the configuration that decided,
+    `version` the version of the profile, if it has several.
     """
 
     id: str
@@ -46,19 +46,19 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     version: str = ""
     trace: str = ""
     scores: tuple[tuple[str, int], ...] = ()
-    """What each plugin gave the chosen node, weighted; nothing where there was no choice."""
+    """Each plugin's weighted score for the chosen node; empty if only one node was feasible."""
     runners_up: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
-    """The next best nodes, and the same of them; not told of every attempt."""
+    """The next best nodes with their scores; empty for most attempts."""
     steps: Sequence[tuple[str, str, float, float]] = ()
-    """Each extension point, how it ended, when it began, and the seconds it took."""
+    """(extension point, status it ended with, time it began, seconds it took)."""
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):
     """A pod was bound.
 
     `seconds` is the time of the whole attempt; `since_added` counts from when the pod was first
-    queued, `since_ready` from when it was first ready to be attempted. `flushed` tells that only
-    the passing of time had brought the pod back.
+    queued, `since_ready` from when it was first ready to be attempted. `flushed`: the attempt was
+    due to the timeout for unschedulable pods, and to no event.
     """
 
     attempt: str
@@ -78,12 +78,12 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
 
 
 class Evicted(msgspec.Struct, frozen=True, gc=False):
-    """A pod had to leave `node`, since `by` needed room.
+    """A pod was evicted from `node`, because `by` needed room.
 
-    `what` is kube's word for the kind of `by`, `room_on` the node where the room is: for a pod
-    that leaves with its group it is another than `node`; where a group makes room it is "cluster".
-    `way` tells how: its deletion or eviction was asked for; it waited for permission and was sent
-    back, in memory; or it was chosen, and nobody tells what came of that.
+    `what` is kube's word for the kind of `by`. `room_on` is the node where the room is: another
+    than `node` for a pod that leaves with its group, and "cluster" if the room is for a group.
+    `way` is how: by deletion, by the Eviction API, or in memory, if it waited at Permit and was
+    sent back; or the pod was only chosen, and its outcome is unknown.
     """
 
     pod: str
@@ -104,10 +104,10 @@ Outcome = Literal["success", "refused", "unchanged"]
 
 
 class Reloaded(msgspec.Struct, frozen=True):
-    """A configuration was read again: it took over, was refused, or says what the one before says.
+    """A configuration was read again: it took over, was refused, or was unchanged.
 
-    `generation` and `digest` are those of the one in force now; `canaries` are its (profile,
-    version, percent). `message` tells what was wrong, `restart` what needs a restart.
+    `generation` and `digest` are those of the configuration in force now; `canaries` are its
+    (profile, version, percent). `message` is the error, `restart` the settings that need a restart.
     """
 
     outcome: Outcome
@@ -121,7 +121,7 @@ class Reloaded(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """A canary was compared with the stable version, for the so-manieth time."""
+    """A canary was compared with the stable version once more."""
 
     profile: str
     version: str
@@ -130,7 +130,7 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 class RolledBack(msgspec.Struct, frozen=True):
-    """A canary was given up."""
+    """A canary was rolled back."""
 
     profile: str
     version: str

@@ -1,9 +1,9 @@
 """A failure that repeats is logged at once, and then less and less often.
 
-1. The first is said.
-2. While it goes on, it is said again after half a minute, then after twice as long each time, up to
-   ten minutes, with the number that were not said.
-3. One that was not seen for two minutes is over: the next is a first again.
+1. The first failure is logged.
+2. While it repeats, it is logged again after half a minute, then after twice as long each time, up
+   to ten minutes, with the number of failures that were not logged.
+3. A failure that was not seen for two minutes is over: the next one counts as a first again.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from typing import Final
 FIRST_QUIET_SECONDS: Final = 30.0
 LONGEST_QUIET_SECONDS: Final = 600.0
 OVER_SECONDS: Final = 120.0
-"""Longer than the longest delay between two tries of a reflector."""
+"""After this time a failure is over; longer than the longest backoff of a reflector."""
 
 
 class _Failure:
@@ -26,14 +26,14 @@ class _Failure:
 
 
 class RepeatedFailures:
-    """Which failures to say."""
+    """Decides which failures to log."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._known: dict[str, _Failure] = {}
 
     def due(self, key: str) -> int | None:
-        """How many like it were not said, where this one is to be said; None where it is not."""
+        """The number of equal failures not logged, if this one must be logged; else None."""
         now = self._now()
         self._known = {k: each for k, each in self._known.items() if now - each.seen < OVER_SECONDS}
         failure = self._known.get(key)

@@ -40,7 +40,7 @@ def guard_families(plugins: Iterable[GuardedPlugin]) -> Iterator[Family]:
 
 
 class Recorder(Protocol):
-    """Whoever sends events."""
+    """The part of an event recorder that metrics read."""
 
     @property
     def sent(self) -> int: ...
@@ -49,7 +49,7 @@ class Recorder(Protocol):
 
 
 class Reflector(Protocol):
-    """Whoever follows a resource."""
+    """The part of a reflector that metrics read."""
 
     @property
     def known(self) -> Sized: ...
@@ -90,12 +90,12 @@ class MetricsSource(Protocol):
     @property
     def reflectors(self) -> Mapping[str, Reflector]: ...
     def families(self) -> Iterable[Family]:
-        """What its features measure."""
+        """The metrics of its features."""
         ...
 
 
 def scheduler_families(source: MetricsSource) -> Iterator[Family]:
-    """Everything that is read off a scheduler."""
+    """All metrics that are read from a scheduler."""
     queue, cache = source.queue, source.cache
     waiting = [((name,), count) for name, count in queue.pending_counts().items()]
     events = [((event,), count) for event, count in queue.in_flight_events().items()]
@@ -122,7 +122,7 @@ _MILLI: Final = {"cpu": 1000.0}
 
 
 def utilisation_families(cache: Cache) -> Iterator[Family]:
-    """How much there is, how much of it is asked for, and how evenly over the nodes."""
+    """Allocatable and requested amounts by resource, and how evenly nodes are used."""
     table = cache.table
     rows = table.alive[: table.rows]
     allocatable, requested, ratios = [], [], []

@@ -1,7 +1,7 @@
 """Durations of each step and plugin of an attempt, and the metrics made of them.
 
-Every attempt is timed step by step; one of ten also plugin by plugin, as kube-scheduler does.
-Counting is written out in `Timer.step`: it runs a dozen times for every pod.
+Every attempt is timed step by step; one of ten also plugin by plugin, as in kube-scheduler. The
+counting is inlined in `Timer.step`, which runs a dozen times for every pod.
 """
 
 from bisect import bisect_left
@@ -18,10 +18,10 @@ from moorage.observe.metric_families import Family, Tallies, Tally, counter, his
 SUCCESS: Final = "Success"
 WAIT_ON_PERMIT: Final = "WaitOnPermit"
 COUNTED: Final = frozenset({"PreFilter", "Filter", "PostFilter", "PreScore", "Score"})
-"""The points where it is counted who was asked."""
+"""The points at which calls of plugins are counted."""
 
 SLOW_SECONDS: Final = 0.1
-"""From when on deciding is slow: kube-scheduler's own measure."""
+"""From this time on a decision is slow, as in kube-scheduler."""
 SLOW_KEPT: Final = 256
 
 _name = itemgetter(0)
@@ -29,7 +29,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class ProfileTimings:
-    """What the timers of one profile's attempts have seen.
+    """The durations and counts of one profile's attempts.
 
     `steps` are by (point, status), `asked` by (point, names of plugins).
     """
@@ -43,7 +43,7 @@ class ProfileTimings:
 
 
 class Timings:
-    """What all timers have seen."""
+    """The durations and counts of all profiles."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
@@ -53,7 +53,7 @@ class Timings:
         self.profiles: dict[str, ProfileTimings] = {}
         self.slow_seconds = SLOW_SECONDS
         self.slow: OrderedDict[str, Timer] = OrderedDict()
-        """Timers of attempts that took longer to decide, by attempt, until somebody takes them."""
+        """Attempt id -> timer of a slow attempt, until the tracer takes it."""
 
     def of(self, profile: str) -> ProfileTimings:
         found = self.profiles.get(profile)
@@ -62,7 +62,7 @@ class Timings:
         return found
 
     def note_slow(self, timer: "Timer") -> None:
-        """Deciding took long."""
+        """Keep the timer of a slow attempt."""
         self.slow[timer.attempt] = timer
         if len(self.slow) > SLOW_KEPT:
             self.slow.popitem(last=False)
@@ -80,8 +80,8 @@ class Timings:
 class Timer:
     """Times one attempt, from deciding to binding.
 
-    `trace` has each step's point, status, beginning and seconds. What a `detailed` one hears of
-    plugins, verdicts and scores is kept, too.
+    `trace` has each step's point, status, beginning and seconds. A `detailed` timer also keeps
+    plugins, verdicts and scores.
     """
 
     __slots__ = (
@@ -126,7 +126,7 @@ class Timer:
         self._running: _Run | None = None
 
     def step(self, point: str, ended: str = SUCCESS) -> None:
-        """A point begins, or none does; `ended` tells how the one before came out."""
+        """A point begins; none if `point` is empty. `ended` is the status of the one before."""
         now = self._now()
         if self._point:
             key, seconds = (self._point, ended), now - self._began
@@ -156,17 +156,17 @@ class Timer:
         return self._one_by_one(plugins) if self.sampled else plugins
 
     def verdicts(self, refusals: Sequence[tuple[str, str, int]]) -> None:
-        """Which plugin refused how many nodes, and why."""
+        """(plugin, reason, number of nodes) of each refusal."""
         self.refusals = refusals
 
     def scores(self, best: Sequence[tuple[str, int, dict[str, int]]]) -> None:
-        """The best nodes, what they scored, and by which plugins."""
+        """(node, total score, weighted score by plugin) of the best nodes."""
         self.best = best
 
     def _one_by_one(self, plugins: Iterable[T]) -> Iterator[T]:
-        """The time between giving a plugin out and being asked for the next is the plugin's.
+        """Yield plugins; the time until the next one is requested is the plugin's.
 
-        Whoever stops asking has had the last word of one plugin: the next step tells what it was.
+        If the caller stops early, the last plugin ended the point: the next step has its status.
         """
         now = self._now
         for plugin in plugins:
@@ -193,7 +193,7 @@ class Timer:
 
 
 class _Run:
-    """A plugin is running, or was the last to."""
+    """The plugin that is running, or ran last."""
 
     __slots__ = ("began", "ended", "plugin")
 
@@ -211,7 +211,7 @@ _Labelled = tuple[tuple[str, ...], Tally]
 
 
 def timing_families(timings: Timings) -> Iterator[Family]:
-    """Every metric that comes of timing attempts."""
+    """All metrics made from timings of attempts."""
     steps = timings.steps()
     bounds = catalogue.POINT_DURATION.buckets
     points = [(labels, tally.coarser(bounds)) for labels, tally in steps]
@@ -228,7 +228,7 @@ def timing_families(timings: Timings) -> Iterator[Family]:
 
 
 def by_step(steps: Iterable[_Labelled]) -> list[_Labelled]:
-    """The steps of deciding, however they came out."""
+    """The durations of the steps of deciding, over all statuses."""
     found = Tallies(catalogue.FINE)
     for (point, _, profile), tally in steps:
         if point in _SCHEDULING_POINTS:
@@ -237,7 +237,7 @@ def by_step(steps: Iterable[_Labelled]) -> list[_Labelled]:
 
 
 def by_plugin(timings: Timings) -> Counter[tuple[str, str, str]]:
-    """How often each plugin was asked, by (plugin, point, profile)."""
+    """How often each plugin was called, by (plugin, point, profile)."""
     found: Counter[tuple[str, str, str]] = Counter()
     for name, profile in timings.profiles.items():
         for (point, plugins), count in profile.asked.items():

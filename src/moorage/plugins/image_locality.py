@@ -47,7 +47,7 @@ def _image_sizes(cycle: Cycle, held: list[tuple[NDArray[np.intp], int]]) -> NDAr
 
 
 def images_of(pod: Pod) -> Iterator[str]:
-    """Every image source of the pod, repeated where it is repeated, under its full name."""
+    """The normalized name of every image of the pod; repeated images are yielded again."""
     spec = pod.spec
     for container in (*spec.init_containers, *spec.containers):
         yield normalized_image_name(container.image)

@@ -38,7 +38,7 @@ PreferredTerms = tuple[tuple[int, NodeTerm], ...]
 
 
 class CompiledAffinity:
-    """What a class of pods asks of nodes, compiled once."""
+    """The node selector and node affinity of a class of pods, compiled once."""
 
     __slots__ = ("error", "labels", "preferred", "required")
 
@@ -151,7 +151,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
 
 
 def named_nodes(pod: Pod) -> NodeNames | Rejection | None:
-    """The nodes that required terms name by metadata.name, if every term does."""
+    """The nodes that required terms select by metadata.name; None unless every term does."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     required = affinity and affinity.required_during_scheduling_ignored_during_execution
     if not required or not required.node_selector_terms:

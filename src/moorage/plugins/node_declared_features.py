@@ -38,7 +38,7 @@ REGISTERED: Final = (
     HOST_NETWORK_USERS,
     BIND_MOUNT_OPTIONS,
 )
-"""The features kube-scheduler knows of, sorted."""
+"""The features that kube-scheduler knows, sorted."""
 
 
 def _restarts_all(spec: PodSpec) -> bool:
@@ -77,8 +77,8 @@ def required_features(pod: Pod) -> frozenset[str]:
 def declared_features(names: tuple[str, ...]) -> frozenset[str]:
     """The registered features among those a node declares.
 
-    Nodes declare them sorted. As in kube-scheduler both lists are walked side by side, so that a
-    name out of order is passed over.
+    Nodes declare them in sorted order. As in kube-scheduler, both lists are merged in one pass, so
+    that a name out of order is skipped.
     """
     found, known = set(), iter(REGISTERED)
     feature = next(known, None)
@@ -92,7 +92,7 @@ def declared_features(names: tuple[str, ...]) -> frozenset[str]:
 
 
 class FeatureSets:
-    """The set of features of each row's node, by number.  ids: int32 (row)."""
+    """The set of declared features of each row's node, by id.  ids: int32 (row)."""
 
     def __init__(self) -> None:
         self.sets: Interner[frozenset[str]] = Interner([frozenset()])

@@ -18,7 +18,7 @@ from moorage.framework.points import Filter, PreFilter
 from moorage.framework.verdicts import SKIP, Rejection, Skip, unschedulable
 
 FEW_ROWS = 64
-"""So many are looked up one by one, however many nodes have the port taken."""
+"""Up to this many rows are looked up one by one, however many nodes use the port."""
 TAKEN = "node(s) didn't have free ports for the requested pod ports"
 
 

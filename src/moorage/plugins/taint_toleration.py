@@ -61,7 +61,7 @@ class TaintToleration(PreFilter, Filter, PreScore, Score, frozen=True):
 
 
 def per_taint_set(nodes: Nodes, rule: Callable[[tuple[Taint, ...]], int]) -> NDArray[np.int64]:
-    """A rule on taints, asked once per distinct set of taints.  int64 (node)."""
+    """The value of `rule` for each node's taints, called once per distinct set.  int64 (node)."""
     sets = nodes.table.taint_sets.values
     answers = np.fromiter((rule(taints) for taints in sets), dtype=np.int64, count=len(sets))
     return answers[nodes.taint_set]

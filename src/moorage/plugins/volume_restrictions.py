@@ -23,7 +23,7 @@ from moorage.plugins.volumes.persistent_volumes import CLAIM, not_found
 
 
 class DiskMount(NamedTuple):
-    """A disk as a pod mounts it: `disk` is its identity, the rest is how it is reached."""
+    """A disk as a pod mounts it: `disk` identifies it, the rest says how it is mounted."""
 
     disk: tuple[str, ...]
     read_only: bool = False
@@ -36,7 +36,7 @@ class DiskMount(NamedTuple):
 
 
 def disk_mounts(pod: Pod) -> tuple[DiskMount, ...]:
-    """The disks that a pod mounts by name, without going through a claim."""
+    """The disks that a pod mounts directly, without a claim."""
     return tuple(mount for volume in pod.spec.volumes for mount in _volume_mounts(volume))
 
 
@@ -57,7 +57,7 @@ def disks_conflict(pod: Pod, other: Pod) -> bool:
 
 
 class VolumeUse(NamedTuple):
-    """What a class of pods uses: claims by name, and disks."""
+    """The claims (by name) and the disks that a class of pods uses."""
 
     claims: tuple[str, ...]
     mounts: tuple[DiskMount, ...]
@@ -79,13 +79,13 @@ def claims_by_name(pod: Pod) -> Iterator[str]:
 
 
 class VolumesInUse:
-    """Claims and disks in use, kept up with the table's pods."""
+    """Claims and disks in use by the table's pods."""
 
     def __init__(self) -> None:
         self.claims: dict[tuple[str, str], int] = {}
-        """(namespace, claim) -> how many volumes of pods are that claim's."""
+        """(namespace, claim) -> number of pod volumes that use it."""
         self.mounts: dict[tuple[str, ...], dict[tuple[int, DiskMount], int]] = {}
-        """disk -> (row, how it is mounted) -> how many times."""
+        """disk -> (row, mount) -> number of such mounts."""
         self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> None:
@@ -132,9 +132,10 @@ _DISK, _CLAIM = 1, 2
 
 
 class ExclusiveClaims:
-    """The pod's claims that are for one pod alone, and how often other pods use them.
+    """The pod's ReadWriteOncePod claims, and how many of them other pods use.
 
-    A trial's pods count by the claim's name, as in kube-scheduler: their namespace is not asked.
+    As in kube-scheduler, the pods of a trial are matched by the claim's name: their namespace is
+    ignored.
     """
 
     def __init__(self, names: frozenset[str], used: int, table: NodeTable) -> None:
@@ -188,7 +189,7 @@ class VolumeRestrictions(PreFilter, Filter, frozen=True):
             out[nodes.positions(np.fromiter(rows, dtype=np.intp, count=len(rows)))] = _DISK
 
     def volumes_sign(self, cycle: Cycle) -> Hashable | None:
-        """Claims for one pod alone go by their names; others are for anybody."""
+        """The names of the pod's ReadWriteOncePod claims; other claims make no difference."""
         names = volume_use(cycle.incoming).claims
         found = [cycle.get(PersistentVolumeClaim, name, cycle.pod.namespace) for name in names]
         claims = [claim for claim in found if claim is not None]
@@ -223,7 +224,7 @@ def _volumes_in_use(cycle: Cycle) -> VolumesInUse:
 
 
 def _awaited_claim(pod: Pod) -> ClaimKey | None:
-    """The claim that a pod waits for, which may also wait for a disk."""
+    """The claim that a pod waits for; None if it may also wait for a disk."""
     return None if disk_mounts(pod) else only_claim(pod)
 
 
@@ -232,7 +233,7 @@ def _claims_of(pod: Pod, _: None) -> set[ClaimKey]:
 
 
 def after_pod_deleted(pod: Pod, deleted: Pod, _: None) -> Hint:
-    """Disks know no namespaces; claims do."""
+    """Queue if the deleted pod used a disk of the pod, or a claim in the pod's namespace."""
     shares_claim = deleted.namespace == pod.namespace and not set(claims_by_name(pod)).isdisjoint(
         claims_by_name(deleted)
     )

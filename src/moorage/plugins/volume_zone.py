@@ -36,14 +36,14 @@ MODE_NOT_SET: Final = 'VolumeBindingMode not set for StorageClass "{}"'
 TOPOLOGY_LABELS: Final = (BETA_ZONE_LABEL, BETA_REGION_LABEL, ZONE_LABEL, REGION_LABEL)
 
 _GA_LABEL: Final = {BETA_ZONE_LABEL: ZONE_LABEL, BETA_REGION_LABEL: REGION_LABEL}
-"""Today's label for each that is out of use; a node may carry it instead."""
+"""The GA label for each beta label; a node may have it instead."""
 
 
 _CONFLICT, _UNKNOWN = 1, 2
 
 
 class Topology(NamedTuple):
-    """A label, and the values with which a node is near a volume."""
+    """A label, and the values that a node may have to be in the zone or region of a volume."""
 
     label: str
     values: frozenset[str]
@@ -95,7 +95,7 @@ class VolumeZone(PreFilter, Filter, frozen=True):
 
 
 def _wanted_topologies(cycle: Cycle) -> tuple[Topology, ...] | Rejection:
-    """What the pod's volumes ask of nodes, found once per attempt."""
+    """What the pod's volumes require of nodes, computed once per attempt."""
     if "VolumeZone" not in cycle.state:
         cycle.state["VolumeZone"] = _find_topologies(cycle)
     found: tuple[Topology, ...] | Rejection = cycle.state["VolumeZone"]
@@ -120,7 +120,7 @@ def _claim_names(pod: Pod) -> Iterator[str]:
 
 
 def _bound_volume(cycle: Cycle, name: str) -> PersistentVolume | Rejection | None:
-    """The volume a claim is bound to; None where the scheduler will see to that."""
+    """The volume a claim is bound to; None if the scheduler is to bind it."""
     if not name:
         return unresolvable(NAMELESS_CLAIM)
     claim = cycle.get(PersistentVolumeClaim, name, cycle.pod.namespace)
@@ -146,7 +146,7 @@ def _unbound(cycle: Cycle, claim: PersistentVolumeClaim) -> Rejection | None:
 
 
 def topologies(volume: PersistentVolume) -> Iterator[Topology]:
-    """What the volume's labels ask of nodes; a label with an empty zone in it asks nothing."""
+    """What the volume's labels require of nodes; a label with an empty zone requires nothing."""
     for label in TOPOLOGY_LABELS:
         text = volume.labels.get(label)
         if text is not None:

@@ -1,10 +1,14 @@
 """A ledger of disruption budgets: what victims in flight have already spent.
 
-Between the eviction of a pod and the word of the disruption controller, a PodDisruptionBudget still
-offers what was just taken from it. Here it is taken at once: the budget as it is believed allows
-one disruption less and lists the pod as disrupted. An entry is struck off when the budget was
-written anew after the victim was seen to be leaving, when the victim turns out to stay, or when
-none of that has happened for too long.
+After the eviction of a pod, a PodDisruptionBudget still allows the same number of disruptions until
+the disruption controller updates it. The ledger spends the disruption at once: the cached budget
+allows one disruption less and lists the pod as disrupted.
+
+An entry is dropped
+
+1. when the budget is updated after the victim was seen to be leaving,
+2. when the victim turns out to stay, or
+3. after `LONGEST_SECONDS`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +31,7 @@ LONGEST_SECONDS: Final = 60.0
 
 
 class Entry:
-    """A victim, by name, what it was taken from, and whether it was seen to be leaving."""
+    """A victim by uid and name, when it was spent, and whether it was seen to be leaving."""
 
     __slots__ = ("leaving", "name", "since", "uid")
 
@@ -39,19 +43,19 @@ class Entry:
 
 
 class BudgetLedger:
-    """Entries by budget; `expired` counts those that were struck off only for their age."""
+    """Entries by budget; `expired` counts those that were dropped only because of their age."""
 
     def __init__(self, cache: Cache, clock: Clock, known: KnownObjects) -> None:
         self._objects = cache.objects
         self._clock = clock
         self._known = known
         self.entries: dict[str, dict[str, Entry]] = {}
-        """By budget, then by the victim's uid."""
+        """Budget key -> victim's uid -> entry."""
         self._alarms = Alarms()
         self.expired = 0
 
     def spend(self, victims: Sequence[Pod]) -> None:
-        """Take victims from every budget that protects them."""
+        """Spend one disruption per victim of every budget that protects it."""
         objects, now = self._objects, self._clock.now()
         for budget in list(objects.all(PodDisruptionBudget)):
             taken = [victim for victim in victims if _protects(budget, victim)]
@@ -63,7 +67,7 @@ class BudgetLedger:
                 self._alarms.set(budget.key, now + LONGEST_SECONDS)
 
     def refund(self, victims: Sequence[Pod]) -> None:
-        """These stay: what was taken for them is given back."""
+        """Give back the disruptions of victims that stay."""
         for key, entries in list(self.entries.items()):
             staying = entries.keys() & {victim.uid for victim in victims}
             for uid in staying:
@@ -72,7 +76,7 @@ class BudgetLedger:
                 self._restate(key)
 
     def tick(self, now: float) -> None:
-        """Strike off what is too old."""
+        """Drop entries that are too old."""
         for key in self._alarms.due(now):
             self._restate(key)
             left = self.entries.get(key, {}).values()
@@ -81,11 +85,11 @@ class BudgetLedger:
                 self._alarms.set(key, oldest + LONGEST_SECONDS)
 
     def next_due(self) -> float | None:
-        """When the next entry is too old."""
+        """When the next entry becomes too old."""
         return self._alarms.next()
 
     def _restate(self, key: str) -> None:
-        """Believe of a budget what was last heard, but for what is spent since."""
+        """Put the budget in the cache as last reported, less the entries that are kept."""
         heard = self._known.get(POD_DISRUPTION_BUDGETS, key)
         entries = self.entries.get(key, {})
         kept = self._keep(key, entries.values())
@@ -93,7 +97,7 @@ class BudgetLedger:
             self._objects.put(_without(heard, kept))
 
     def adjust(self, change: Change) -> Change:
-        """A change as it is to be believed: budgets without what is spent already."""
+        """The change with budgets less what is spent; notes which victims are leaving."""
         sample = change.new if change.new is not None else change.old
         if isinstance(sample, Pod):
             if change.new is None or sample.is_terminating:
@@ -111,7 +115,7 @@ class BudgetLedger:
         return _without(budget, self._keep(budget.key, (e for e in entries if not e.leaving)))
 
     def _keep(self, key: str, entries: Iterable[Entry]) -> list[Entry]:
-        """Keep of a budget's entries these, as far as they are not too old."""
+        """Keep only these entries of a budget, and of them only those that are not too old."""
         now, these = self._clock.now(), list(entries)
         kept = [entry for entry in these if now - entry.since < LONGEST_SECONDS]
         self.expired += len(these) - len(kept)

@@ -1,7 +1,7 @@
 """Candidate nodes for preemption: which are tried, and when enough are found.
 
 1. Only rows refused as Unschedulable: on the others no eviction helps.
-2. The walk over them starts at a random one, so that no node is always the first to suffer.
+2. The walk over them starts at a random row, so that no node is always the first to lose pods.
 3. It ends when there are enough candidates and one of them violates no budget.
 """
 
@@ -23,7 +23,7 @@ from moorage.preemption.victims import NO_VICTIMS, Verdict, Victims
 
 
 def promising(ground: Ground, rows: Rows, explanation: Explanation) -> Rows:
-    """The rows where evictions may help, in the order given; the others are explained."""
+    """The rows where evictions may help, in the order given; refusals of others are recorded."""
     bare = ground.lower.pods[rows] == 0
     explanation.refuse(rows[bare], NO_VICTIMS)
     return _accepted(ground, ground.rules.leading, rows[~bare], explanation)
@@ -32,7 +32,7 @@ def promising(ground: Ground, rows: Rows, explanation: Explanation) -> Rows:
 def _accepted(
     ground: Ground, plugins: Iterable[Filter], rows: Rows, explanation: Explanation
 ) -> Rows:
-    """The rows that nobody refuses once all pods of lower priority are gone."""
+    """The rows that none of the plugins refuses once all pods of lower priority are gone."""
     cycle = ground.cycle
     for plugin in plugins:
         if not len(rows):
@@ -48,7 +48,7 @@ _LATER_CHUNK = 64
 
 
 class Search:
-    """What a walk has found so far, the candidates that violate nothing first."""
+    """What a walk has found so far; candidates that violate no budget come first."""
 
     def __init__(self, cycle: Cycle) -> None:
         self._table = cycle.table
@@ -110,7 +110,7 @@ def _search(cycle: Cycle, rows: Rows, wanted: int) -> Search:
 
 
 def _verdicts(on: Ground, rows: Rows, wanted: int, search: Search) -> Iterator[tuple[int, Verdict]]:
-    """What a dry run says of each row that is not out of the question, in order."""
+    """The verdict of a dry run on each row where evictions may help, in order."""
     if eviction.evictable(on.cycle) is None:
         rows = promising(on, rows, search.explanation)
     if not len(rows):
@@ -129,7 +129,7 @@ def _verdicts(on: Ground, rows: Rows, wanted: int, search: Search) -> Iterator[t
 
 
 def _try_chunk(on: Ground, rows: Rows, at_once: Mask) -> Iterator[tuple[int, Verdict]]:
-    """The verdicts on some rows, in order; a row is tried no sooner than it is asked about."""
+    """The verdicts on some rows, in order; trials run lazily, one row at a time."""
     together = rows[at_once]
     known = dict(zip(together.tolist(), columnwise.dry_run(on, together), strict=True))
     for row in rows.tolist():
@@ -140,7 +140,7 @@ def _try_chunk(on: Ground, rows: Rows, at_once: Mask) -> Iterator[tuple[int, Ver
 
 
 def least_harmful(candidates: Mapping[str, Victims]) -> list[str]:
-    """The nodes that cost least; of several kube-scheduler takes any."""
+    """The nodes with the least cost; of several kube-scheduler takes any."""
     if not candidates:
         return []
     costs = [victims.cost for victims in candidates.values()]

@@ -1,9 +1,10 @@
-"""The victims of many rows at once, where nothing but resources decides who has to leave.
+"""The victims of many rows at once, if only resources decide which pods must leave.
 
-The same steps as a trial, one victim of every row at a time: the most important comes back on all
-rows, the rule about resources says on which of them the pod still fits, then the next one comes.
+The steps are those of a trial, for one victim of every row at a time: the most important victim of
+each row comes back, NodeResourcesFit says on which rows the pod still fits, then the next victims
+follow.
 
-A verdict holds for equal pods until the row changes, unless other pods were promised the row.
+A verdict holds for equal pods until the row changes, unless other pods are nominated to the row.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -28,9 +29,10 @@ Mask = NDArray[np.bool_]
 
 
 class Lineup(NamedTuple):
-    """The victims of a row, who of them a budget protects, and the order to come back in.
+    """The victims of a row, and the order in which they come back; None for the order given.
 
-    `asked` int64 (victim, resource) and `pods` int64 (victim) are what each has on the row.
+    `asked` int64 (victim, resource) and `pods` int64 (victim) are what each uses on the row.
+    `conclude` makes the verdict from the node's name and the positions of the evicted victims.
     """
 
     asked: Amounts
@@ -40,7 +42,7 @@ class Lineup(NamedTuple):
 
 
 def dry_run(ground: Ground, rows: Rows) -> list[Verdict]:
-    """Who must leave each row; equal to a trial of each."""
+    """The verdict on each row; equal to a trial of each."""
     cycle, asked = ground.cycle, rows.tolist()
     budgets = ground.kept.budgets(cycle)
     known = ground.kept.verdicts(_sign(ground))
@@ -55,12 +57,12 @@ def dry_run(ground: Ground, rows: Rows) -> list[Verdict]:
 
 
 def _may_be_summed(ground: Ground, units: list[LocalUnit]) -> bool:
-    """Whether units can be weighed by what they use on a row: not where rules look beyond it."""
+    """Whether sums per row are enough for these units: other filters might read more."""
     return not ground.rules.others and unit_victims.all_below(ground.cycle, units)
 
 
 def _sign(ground: Ground) -> Hashable:
-    """What of the pod a verdict depends on."""
+    """What a verdict depends on of the pod."""
     cycle = ground.cycle
     return cycle.incoming.priority, *(plugin.sign(cycle) for plugin in _resource_rules(ground))
 
@@ -70,7 +72,7 @@ def _resource_rules(ground: Ground) -> list[Filter]:
 
 
 def _crowded(ground: Ground, rows: Rows) -> set[int]:
-    """Rows promised to other pods: that may end without a change of the row."""
+    """Rows that other pods are nominated to: a nomination may end without a change of the row."""
     if ground.promised is None:
         return set()
     return set(rows[ground.promised.pods[rows] > 0].tolist())
@@ -118,7 +120,7 @@ def _line_up_units(ground: Ground, units: list[LocalUnit], budgets: Budgets) -> 
 
 
 def _stack(lineups: list[Lineup]) -> tuple[Amounts, Amounts]:
-    """int64 (victim, resource, row) and int64 (victim, row): who comes back at which step."""
+    """int64 (victim, resource, row) and int64 (victim, row), in the order of coming back."""
     longest = max(len(lineup.asked) for lineup in lineups)
     height = lineups[0].asked.shape[1]
     amounts = np.zeros((longest, height, len(lineups)), dtype=np.int64)
@@ -130,7 +132,7 @@ def _stack(lineups: list[Lineup]) -> tuple[Amounts, Amounts]:
 
 
 def _reprieve(ground: Ground, rows: Rows, amounts: Amounts, pods: Amounts) -> Mask:
-    """bool (victim, row): who has to leave for good."""
+    """bool (victim, row): the victims that are not reprieved."""
     resource_rules = _resource_rules(ground)
     usage = ground.emptied(rows)
     present = pods > 0

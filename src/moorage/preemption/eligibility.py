@@ -21,8 +21,9 @@ _BY_SCHEDULER = "PreemptionByScheduler"
 def refusal(cycle: Cycle, diagnosis: Diagnosis) -> str | None:
     """Why the pod may not preempt, or None.
 
-    A pod whose victims are still leaving its nominated node waits for them, unless that node has
-    become one that no eviction helps. Both are known before the API server has heard of either.
+    A pod whose victims are still leaving its nominated node waits for them, unless no eviction can
+    help on that node any more. Nomination and evictions are read from memory, so they count before
+    the API server reports them.
     """
     if cycle.pod.spec.preemption_policy == "Never":
         return NEVER
@@ -59,7 +60,7 @@ Rows = NDArray[np.intp]
 
 
 class Explanation:
-    """What became of each row that was tried; all others are beyond help."""
+    """The refusal of each row that was tried; on all others preemption is not helpful."""
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
@@ -69,11 +70,11 @@ class Explanation:
         self._codes: list[int] = []
 
     def refuse(self, rows: Rows, rejection: Rejection) -> None:
-        """These rows have one reason in common."""
+        """Record one reason for these rows."""
         self._diagnosis.refuse(rows, np.ones(len(rows), dtype=np.int32), lambda _: rejection)
 
     def refuse_by(self, cycle: Cycle, plugin: Filter, rows: Rows, codes: NDArray[np.int32]) -> None:
-        """A plugin wrote these codes, and knows what they mean."""
+        """Record the codes that a plugin wrote for these rows."""
         self._diagnosis.refuse(rows, codes, lambda code: plugin.rejection(cycle, cycle.pod, code))
 
     def refuse_one(self, row: int, rejection: Rejection) -> None:

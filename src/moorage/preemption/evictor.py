@@ -1,13 +1,11 @@
-"""Making room: victims are marked, deleted and told, without holding up the loop.
+"""The evictor: marks victims, deletes them and records events, without holding up the loop.
 
-1. All victims are marked before the first is deleted: if one cannot be, nobody leaves. And whoever
-   finds a marked pod later can tell that its eviction was begun.
-2. All but one are evicted at once; then the last, so that whoever waits for them can tell
-   by that one whether all are gone or going.
-3. If one cannot be evicted the last is spared: the preemptor will have to choose again.
-4. A victim that waits for permission, or is being made ready, is sent back to the queue, not
-   deleted, unless it is bound by then: it stays a pod like any other. One that is gone already is
-   fine, and nothing is said of it.
+1. All victims are marked with DisruptionTarget before the first is deleted. If one cannot be
+   marked, none is evicted. The mark also tells a later reader that the eviction was begun.
+2. All but one are evicted at once, then the last: once it is gone or going, so are all others.
+3. If one cannot be evicted, the last is spared: the preemptor must choose again.
+4. A victim that waits at Permit, or is in PreBind, is not deleted but sent back to the queue,
+   unless it is bound by then. A victim that is gone already counts as evicted, and gets no event.
 """
 
 import asyncio
@@ -33,10 +31,10 @@ Way = Literal["deletion", "eviction", "memory"]
 
 
 class Order(NamedTuple):
-    """Who wants room, where, and by which way victims are evicted.
+    """The preemptor, the node, and the way in which victims are evicted.
 
-    `what` is kube's word for the preemptor's kind; `by_api` uses the Eviction API, which refuses
-    what a PodDisruptionBudget does not allow.
+    `what` is kube's word for the preemptor's kind. `by_api` uses the Eviction API, which refuses
+    evictions that a PodDisruptionBudget does not allow.
     """
 
     scheduler: str
@@ -47,15 +45,15 @@ class Order(NamedTuple):
 
 
 class Hearing(NamedTuple):
-    """Who is told of the last victim, before it is evicted, and of each that was sent back to the
-    queue, once its node is free of it."""
+    """Callbacks: `last` before the last victim is evicted, `sent_back` after a victim was sent back
+    to the queue and has left its node."""
 
     last: Callable[[Pod], None]
     sent_back: Callable[[Pod], None]
 
 
 class Evictor:
-    """Carries out orders; `counts` has what became of victims, by (way, result)."""
+    """Carries out orders; `counts` has the numbers of victims by (way, result)."""
 
     def __init__(
         self,
@@ -75,7 +73,7 @@ class Evictor:
         self.counts: Counter[tuple[str, str]] = Counter()
 
     async def carry_out(self, order: Order, victims: Sequence[Pod], hear: Hearing) -> bool:
-        """Evict every victim. False where one could not be."""
+        """Evict every victim; False if one could not be evicted."""
         held = {victim.uid for victim in victims if self._is_held(victim)}
         marks = (self._mark(order, victim) for victim in victims if victim.uid not in held)
         if not all(await asyncio.gather(*marks)):
@@ -88,13 +86,13 @@ class Evictor:
         return await self._evict(order, final, held, hear)
 
     def _is_held(self, victim: Pod) -> bool:
-        """Whether a victim is not bound yet: it is sent back, and not marked."""
+        """Whether a victim is not bound yet: it is sent back instead of being marked."""
         return victim.uid in self._waiting or victim.uid in self._preparing
 
     async def _mark(self, order: Order, victim: Pod) -> bool:
-        """Say on a victim that it is one; False where the API server refuses.
+        """Write DisruptionTarget to a victim's status; False if the API server refuses.
 
-        The Eviction API marks by itself.
+        The Eviction API does this itself.
         """
         if order.by_api:
             return True
@@ -110,7 +108,7 @@ class Evictor:
         return True
 
     async def _evict(self, order: Order, victim: Pod, held: Container[str], hear: Hearing) -> bool:
-        """Send back or delete one victim, and say so; False where the API server refuses."""
+        """Send back or delete one victim, and report it; False if the API server refuses."""
         note = f"Preempted by {order.what} {order.preemptor.uid} on node {order.node}"
         way: Way = "eviction" if order.by_api else "deletion"
         if await self._call_back(victim):
@@ -129,7 +127,7 @@ class Evictor:
         return result != "failed"
 
     async def _call_back(self, victim: Pod) -> bool:
-        """Send back a victim that is not bound yet; False where there is no such victim."""
+        """Send back a victim that is not bound yet; False if it is bound or unknown."""
         waiting = self._waiting.get(victim.uid)
         if waiting is None:
             return await self._preparing.call_back(victim.uid)
@@ -154,7 +152,7 @@ class Evictor:
 
 
 def _evicted(order: Order, victim: Pod, way: Way, now: float) -> Evicted:
-    """What observers are told; one that has no node yet was to have the one that is wanted."""
+    """The event for observers; a victim without a node was assumed on the preemptor's node."""
     preemptor = order.preemptor
     return Evicted(
         pod=victim.key,

@@ -1,7 +1,8 @@
-"""What extenders leave of the candidates.
+"""The candidates that extenders leave.
 
-They are asked one after the other, each about what the one before it left. An extender may drop
-nodes and name other victims; each node it keeps must have one, and they must be on that node.
+Extenders are called one after the other, each with the candidates that the one before it left. An
+extender may drop nodes and name other victims. Each node that it keeps must have a victim, and the
+victims must be on that node.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ NOT_THERE = (
 
 
 def remaining(cycle: Cycle, found: Mapping[str, Victims]) -> dict[str, Victims]:
-    """The candidates that every extender agrees to; raises where one that counts fails."""
+    """The candidates that every extender keeps; raises if one that is not ignorable fails."""
     left = dict(found)
     for extender in cycle.extenders:
         if not left:

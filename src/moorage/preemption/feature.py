@@ -1,8 +1,8 @@
-"""Preemption: a pod was nominated to a node, so its victims are evicted, and those it outbid told.
+"""Preemption: evicts the victims of a nominated pod, and clears the nominations it takes over.
 
-While evictions are under way the preemptor is kept out of the queue, and so is whoever would have
-evicted the same pods; if they fail both are tried again a little later. A pod that had to spare
-others is tried again when the first of them may be evicted.
+While evictions are under way the preemptor is kept out of the queue, and so is any pod that would
+evict the same victims. If the evictions fail, both are retried a little later. A pod that had to
+spare others is retried when the first of them may be evicted.
 """
 
 import math
@@ -71,14 +71,14 @@ class Preemption(Feature):
         self.ledger = ledger
         self.guard = guard
         self.leaving: set[str] = set()
-        """Pods that are being evicted, until they are gone or turn out to stay."""
+        """Uids of pods that are being evicted, until they are gone or turn out to stay."""
         self._orders = SharedOrders()
         self._looks = Alarms()
         self._failures: dict[str, int] = {}
         self.reconfigured()
 
     def counts(self) -> PreemptionCounts:
-        """How room was made for pods, and what is still under way."""
+        """The counts for the metrics of preemption."""
         return PreemptionCounts(
             evictions=self._evictor.counts,
             leaving=len(self.leaving),
@@ -93,13 +93,13 @@ class Preemption(Feature):
         return preemption_families(self.counts())
 
     def reconfigured(self) -> None:
-        """Let the profiles in force know who is leaving, and whom to spare."""
+        """Give the profiles in force the set of leaving pods and the rule of spared pods."""
         for profile in self._profiles:
             profile.shared[BEING_EVICTED] = self.leaving
         self._spared.review(self._clock.now())
 
     def adjust(self, change: Change) -> Change:
-        """Budgets are believed without what victims in flight have spent of them."""
+        """Reduce budgets by what victims in flight have spent of them."""
         if self.leaving:
             self._note_gone(change)
         return self.ledger.adjust(change) if self.ledger.entries else change
@@ -110,14 +110,20 @@ class Preemption(Feature):
             self.leaving.discard(sample.uid)
 
     def after(self, change: Change, resource: Resource) -> None:
-        """A pod that came may close a circle; a PriorityClass may say whom to spare."""
+        """Note a new pod, which may close a circle; read PriorityClasses for spared pods."""
         if resource == PRIORITY_CLASSES:
             self._reconsider()
         elif change.old is None and isinstance(change.new, Pod):
             self.guard.arrived(change.new)
 
     def nominated(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
-        """Promise the node, and evict whoever is in the way."""
+        """Nominate the pod to the node, and start to evict its victims.
+
+        1. Nominations that the pod takes over are cleared.
+        2. If all victims are being evicted for other pods, the pod waits for those evictions.
+        3. Else the victims that are not leaving yet are evicted in a task of their own, with the
+           pods that must leave with them.
+        """
         self.promise(cycle, profile, nominated.node)
         for uid in nominated.cleared:
             self._promises.take_back(uid)
@@ -137,13 +143,13 @@ class Preemption(Feature):
         self._start(work, f"preempt/{cycle.pod.key}")
 
     def put_back(self, cycle: Cycle) -> None:
-        """Have a pod tried again when somebody may be evicted who was spared for now."""
+        """Schedule a retry for when the first pod that was spared may be evicted."""
         until = cycle.state.get(SPARED_UNTIL, math.inf)
         if until < math.inf:
             self._looks.set(cycle.pod.uid, until)
 
     def tick(self, now: float) -> None:
-        """Have pods tried that may now preempt, and do what else is due."""
+        """Retry pods that may preempt now, and do what else is due."""
         self._queue.activate(self._looks.due(now), now)
         self._promises.tick(now)
         self.ledger.tick(now)
@@ -157,21 +163,21 @@ class Preemption(Feature):
         return any(isinstance(plugin, DefaultPreemption) for _, plugin in profile.post_filter)
 
     def promise(self, cycle: Cycle, profile: Profile, node: str) -> None:
-        """Promise a node to a pod, or take the promise back where there is no node."""
+        """Nominate a pod to a node, or clear its nomination if the name is empty."""
         self._promises.give(cycle, node, settings_of(profile).nomination_seconds)
 
     def not_leaving(self, victims: Iterable[Pod]) -> list[Pod]:
-        """Those whose eviction has yet to begin."""
+        """The victims whose eviction has not begun."""
         return [v for v in victims if not v.is_terminating and v.uid not in self.leaving]
 
     def begin(self, preemptor: Pod, victims: Sequence[Pod], profile: Profile) -> None:
-        """Put down that these pods are about to be evicted, wherever that counts."""
+        """Record that these pods are about to be evicted: for the loop guard, budgets, features."""
         limit = settings_of(profile).loop_guard
         self._spared.note(preemptor, victims, self._clock.now(), limit)
         self.resume(victims)
 
     def resume(self, victims: Sequence[Pod]) -> None:
-        """The same for pods whose eviction was begun earlier and has not ended."""
+        """The same, except for the loop guard, for pods whose eviction began earlier."""
         self.ledger.spend(victims)
         self.leaving.update(victim.uid for victim in victims)
         for evicting in self._others.evicting:
@@ -180,7 +186,7 @@ class Preemption(Feature):
     async def evict(
         self, preemptor: KubeObject, what: str, victims: Sequence[Pod], profile: Profile
     ) -> bool:
-        """Evict them for something that is no single pod; False: one stays, all count again."""
+        """Evict pods for an object other than a pod; False if one stays: then all count again."""
         by_api = settings_of(profile).eviction_api
         order = Order(profile.scheduler_name, preemptor, "cluster", what, by_api)
         hear = Hearing(lambda victim: None, self._sent_back)
@@ -190,22 +196,22 @@ class Preemption(Feature):
         return done
 
     def _left_alone(self, preemptor: Pod, victims: list[Pod]) -> list[Pod]:
-        """The pods that make no sense without a victim: they leave, too."""
+        """The pods that features want to leave together with the victims."""
         return [pod for leave in self._others.leave_with for pod in leave(preemptor, victims)]
 
     def _spare(self, victims: Sequence[Pod]) -> None:
-        """These could not all be evicted: count them again."""
+        """Count these pods as staying again, because they could not all be evicted."""
         self.leaving.difference_update(victim.uid for victim in victims)
         self.ledger.refund(victims)
         for spared in self._others.spared:
             spared(victims)
 
     def _sent_back(self, victim: Pod) -> None:
-        """A victim waits in the queue again: it leaves nothing, and may be a victim once more."""
+        """A victim is back in the queue: it is leaving no longer, and may be a victim again."""
         self._spare([victim])
 
     def _reconsider(self) -> None:
-        """Who is to be spared may have changed: whoever had to spare others looks again."""
+        """Read anew which pods are spared, and retry the pods that had to spare others."""
         now = self._clock.now()
         self._spared.review(now)
         for uid in self._looks.names():
@@ -231,7 +237,7 @@ class Preemption(Feature):
         self._wake()
 
     def _let_go(self, uid: str, *, again: bool) -> None:
-        """Evictions that a pod waited for have ended; it may have to be tried `again` at once."""
+        """Release a pod whose evictions have ended; activate it if it is gated, or if `again`."""
         for profile in self._profiles:
             running_preemptions(profile).end(uid)
         queued = self._queue.find(uid)
@@ -239,18 +245,18 @@ class Preemption(Feature):
             self._queue.activate([uid], self._clock.now())
 
     def _failed(self, uid: str) -> float:
-        """How many seconds a preemptor has to wait after evictions that failed."""
+        """How many seconds a preemptor must wait after its evictions have failed once more."""
         self._failures[uid] = failures = self._failures.get(uid, 0) + 1
         return RETRY.duration(failures)
 
     def _is_there(self, victim: Pod) -> bool:
-        """Whether a victim is neither gone nor going, as far as we have heard."""
+        """Whether a victim is neither gone nor terminating, as last reported."""
         known = self._known.pod(victim.key)
         return known is not None and known.uid == victim.uid and not known.is_terminating
 
 
 def settings_of(profile: Profile) -> DefaultPreemption:
-    """How a profile preempts; as kube-scheduler does, where it does not say."""
+    """The DefaultPreemption of a profile; the default one if the profile has none."""
     for plugin in profile.plugins.values():
         if isinstance(plugin, DefaultPreemption):
             return plugin

@@ -1,8 +1,8 @@
 """The order in which Go's `sort.Slice` leaves equal elements.
 
-kube-scheduler sorts victims with `sort.Slice`, which is not stable: past twelve elements, pods that
-started in the same second may change places, and the first of them is spared first. To spare the
-same pod, this follows Go's pattern-defeating quicksort comparison by comparison.
+kube-scheduler sorts victims with `sort.Slice`, which is not stable: with more than twelve elements,
+pods that started in the same second may change places, and the first of them is reprieved first. To
+reprieve the same pod, this follows Go's pattern-defeating quicksort comparison by comparison.
 """
 
 from typing import Any, Final, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 INSERTION: Final = 12
-"""Up to this length an insertion sort does it all, and that one is stable."""
+"""Up to this length Go uses an insertion sort only, which is stable."""
 
 _NINTHER: Final = 50
 _SHIFTING: Final = 50
@@ -19,7 +19,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 def order(keys: list[Any]) -> list[int]:
-    """Positions of the keys in the order that `sort.Slice` leaves them in."""
+    """Positions of the keys in the order in which `sort.Slice` leaves them."""
     count = len(keys)
     if count <= INSERTION or len(set(keys)) == count:
         return sorted(range(count), key=keys.__getitem__)
@@ -29,7 +29,7 @@ def order(keys: list[Any]) -> list[int]:
 
 
 class _Run:
-    """One sort: `at[i]` is the original position of what stands at i now."""
+    """One sort: `at[i]` is the original position of the element that is at i now."""
 
     def __init__(self, keys: list[Any]) -> None:
         self.keys = list(keys)
@@ -111,7 +111,7 @@ class _Run:
             self.swap(i, start + (other - length if other >= length else other))
 
     def choose_pivot(self, start: int, end: int) -> tuple[int, int]:
-        """A median, and how many swaps of a sorting network it took to find it."""
+        """The position of a median, and the number of swaps it took to find it."""
         quarter = (end - start) // 4
         spots = [start + quarter, start + 2 * quarter, start + 3 * quarter]
         swaps = 0
@@ -137,7 +137,7 @@ class _Run:
         self.at[start:end] = self.at[start:end][::-1]
 
     def nearly_sorted(self, start: int, end: int) -> bool:
-        """Whether a few shifts are enough to sort; they are made on the way."""
+        """Sort with a few shifts; whether that was enough."""
         i = start + 1
         for _ in range(5):
             while i < end and not self.less(i, i - 1):
@@ -159,7 +159,7 @@ class _Run:
             i += 1
 
     def partition(self, start: int, end: int, pivot: int) -> tuple[int, bool]:
-        """Less than the pivot before it, the others after it; and whether it was so already."""
+        """Put elements less than the pivot before it; its position, and whether nothing moved."""
         self.swap(start, pivot)
         i, j = self.out_of_place(start, start + 1, end - 1)
         untouched = i > j
@@ -177,7 +177,7 @@ class _Run:
         return i, j
 
     def partition_equal(self, start: int, end: int, pivot: int) -> int:
-        """Equal to the pivot first, greater after; nothing here is less."""
+        """Put elements equal to the pivot first, greater ones after; none may be less."""
         self.swap(start, pivot)
         i, j = start + 1, end - 1
         while True:

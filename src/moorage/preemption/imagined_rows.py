@@ -1,4 +1,4 @@
-"""What a search for victims starts from: filters that need no trial, and what nodes hold."""
+"""What a search for victims starts from: filters that need no trial, and the usage of nodes."""
 
 from typing import NamedTuple
 
@@ -17,9 +17,9 @@ Mask = NDArray[np.bool_]
 
 
 class Rules(NamedTuple):
-    """The active filters: those that can be asked about imagined rows, and those that cannot.
+    """The active Filter plugins, by whether they can be asked about imagined rows, without a trial.
 
-    `leading` come before the first that cannot, `later` after it; `others` cannot.
+    `others` cannot. `leading` can, and come before the first of `others`; `later` come after it.
     """
 
     leading: tuple[Filter, ...]
@@ -32,7 +32,7 @@ class Rules(NamedTuple):
 
 
 def rules(cycle: Cycle) -> Rules:
-    """Which filters can be asked about imagined rows."""
+    """The cycle's Filter plugins, by whether they can be asked about imagined rows."""
     leading: list[Filter] = []
     later: list[Filter] = []
     others: list[Filter] = []
@@ -47,9 +47,10 @@ def rules(cycle: Cycle) -> Rules:
 
 
 class Ground(NamedTuple):
-    """The pod's cycle, what is kept, and the sums that concern this pod.
+    """The pod's cycle, the kept state, and the sums that concern this pod.
 
-    `lower` is what pods of lower priority use, `promised` what the pod must leave to others.
+    `lower` is what pods of lower priority use. `promised` is what pods use that are nominated, and
+    that the pod must yield to.
     """
 
     cycle: Cycle
@@ -59,16 +60,16 @@ class Ground(NamedTuple):
     promised: Usage | None
 
     def emptied(self, rows: Rows) -> Usage:
-        """What is in use on some rows once all pods of lower priority are gone."""
+        """The usage of some rows once all pods of lower priority are gone."""
         table = self.cycle.table
         in_use = Usage(table.pod_count[rows], table.requested[:, rows])
         return in_use.minus(self.lower.at(rows))
 
     def without_trial(self, rows: Rows) -> Mask:
-        """bool (row): rows that the imaginable rules alone decide about, whoever leaves.
+        """bool (row): rows about which the imaginable plugins alone decide, whichever pods leave.
 
-        The other rules accept them as they are, and promise to do so with fewer pods. Pods that
-        were promised a row would come there besides.
+        There all `others` accept the row as it is and promise to accept it with fewer pods
+        (`accepts_fewer`). Rows that other pods are nominated to are left out if there are `others`.
         """
         decided = np.ones(len(rows), dtype=bool)
         if not self.rules.others:
@@ -83,7 +84,7 @@ class Ground(NamedTuple):
 
 
 def _accepts_fewer(cycle: Cycle, plugin: Filter, rows: Rows) -> Mask:
-    """bool (row): the rule accepts the row, and would whichever of its pods left."""
+    """bool (row): the plugin accepts the row, and would whichever of its pods left."""
     try:
         with as_plugin_error(plugin.plugin_name(), "Filter"):
             accepted = _accepts(cycle, plugin, rows)

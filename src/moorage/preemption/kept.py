@@ -20,7 +20,7 @@ _SIGNS_KEPT = 16
 
 
 class RankedRow(NamedTuple):
-    """A row's pods below a priority, by importance; `amounts` int64 (pod, resource)."""
+    """A row's pods below a priority, most important first; `amounts` int64 (pod, resource)."""
 
     priority: int
     ranking: Ranking
@@ -28,7 +28,7 @@ class RankedRow(NamedTuple):
 
 
 class Kept:
-    """Sums, orders, budgets and verdicts that outlive an attempt."""
+    """Sums, rankings, budgets and verdicts that outlive an attempt."""
 
     def __init__(self, table: NodeTable) -> None:
         self.table = table
@@ -41,23 +41,23 @@ class Kept:
         self._budgets_version = 0
 
     def catch_up(self) -> None:
-        """Take in what changed since the last look."""
+        """Update everything for the rows that changed since the last call."""
         self._follow_pods()
         self._follow_nodes()
 
     def pass_over(self) -> None:
-        """Leave out of account what was logged since: trials, all of them rolled back."""
+        """Skip what was logged since: trials only, all of which were rolled back."""
         self._pods.skip(self.table.pod_log)
 
     def ranked(self, row: int, priority: int) -> RankedRow:
-        """The pods of a row below a priority."""
+        """The ranked pods of a row below a priority."""
         found, height = self._ranked.get(row), len(self.table.requested)
         if found is None or found.priority != priority or found.amounts.shape[1] != height:
             found = self._ranked[row] = self._rank(row, priority, height)
         return found
 
     def verdicts(self, sign: Hashable) -> dict[int, Verdict]:
-        """Verdicts by row that still hold for pods of this sign; to be added to."""
+        """The verdicts by row that still hold for pods of this sign; the caller adds new ones."""
         found = self._verdicts.pop(sign, None)
         self._verdicts[sign] = found = {} if found is None else found
         if len(self._verdicts) > _SIGNS_KEPT:
@@ -103,7 +103,7 @@ class Kept:
 
 
 def of(cycle: Cycle) -> Kept:
-    """What is kept for this cycle's table, up to date."""
+    """The state kept for this cycle's table, brought up to date."""
     found = cycle.shared.get(KEY)
     if not isinstance(found, Kept) or found.table is not cycle.table:
         found = cycle.shared[KEY] = Kept(cycle.table)

@@ -1,12 +1,13 @@
 """A guard against evictions in a circle.
 
-Two schedulers that each take the other's node, or a controller that fills a node faster than the
-preemptor can use it, evict the same workload's pods again and again. One turn of such a circle is
-an eviction, on behalf of the same owner, of a pod that came after an earlier one of its owner was
-evicted. After so many turns within a window the pair is stopped for as long as the window.
+The pods of a workload may be evicted again and again: by two schedulers that each take the other's
+node, or if a controller fills a node faster than the preemptor can use it.
 
-Who came after is what we saw ourselves: timestamps of the API server are whole seconds of another
-clock, and a circle may turn many times a second.
+1. One turn of a circle is an eviction, for the same preemptor's owner, of a pod that came after an
+   earlier pod of its own owner was evicted.
+2. After `limit` turns within a window, the pair of owners is stopped for one window.
+3. Which pod came later is observed here. The API server's timestamps are whole seconds of another
+   clock, and a circle may turn many times a second.
 """
 
 from collections import Counter, deque
@@ -18,7 +19,7 @@ from moorage.api.pod import Pod
 WINDOW_SECONDS: Final = 600.0
 
 Pair = tuple[str, str]
-"""Owner of the preemptor, owner of the victim."""
+"""(owner of the preemptor, owner of the victim)."""
 
 
 class LoopGuard:
@@ -36,14 +37,14 @@ class LoopGuard:
         self.stopped: Counter[Pair] = Counter()
 
     def arrived(self, pod: Pod) -> None:
-        """A pod was seen for the first time."""
+        """Note a pod that is seen for the first time."""
         if self._newcomers:
             found = self._newcomers.get(owner(pod))
             if found is not None:
                 found.add(pod.uid)
 
     def note(self, preemptor: Pod, victim: Pod, now: float, limit: int) -> bool:
-        """Count an eviction; whether it closes a circle for the `limit`th time."""
+        """Count an eviction; whether it is the `limit`th turn of a circle, which is now stopped."""
         self._prune(now)
         pair = owner(preemptor), owner(victim)
         self._first.setdefault(pair, now)
@@ -68,25 +69,25 @@ class LoopGuard:
         return until is not None and until > now
 
     def is_quiet(self, now: float) -> bool:
-        """Whether nobody is stopped."""
+        """Whether no pair is stopped."""
         self._until = {pair: until for pair, until in self._until.items() if until > now}
         return not self._until
 
     @property
     def pairs(self) -> int:
-        """How many pairs are stopped, as far as anyone has looked."""
+        """The number of pairs stopped, as of the last call of `is_quiet`."""
         return len(self._until)
 
     def stops(self) -> Mapping[Pair, float]:
-        """Until when each pair that was stopped is."""
+        """Pair -> time until which it is stopped."""
         return self._until
 
     def until(self, preemptor: Pod, victim: Pod) -> float:
-        """Until when a pair that is stopped is."""
+        """The time until which a stopped pair is stopped."""
         return self._until[owner(preemptor), owner(victim)]
 
     def _prune(self, now: float) -> None:
-        """Forget pairs that nothing was heard of for a window, once in a window."""
+        """Once per window, forget pairs without an eviction for a window."""
         if now - self._pruned < self.window:
             return
         self._pruned = now
@@ -108,7 +109,7 @@ class LoopGuard:
 
 
 def owner(pod: Pod) -> str:
-    """What a pod belongs to: its controller, or else itself by name."""
+    """The pod's owner: its controller, or the pod itself if it has none."""
     found = pod.owner
     if found is None:
         return f"Pod {pod.key}"

@@ -11,21 +11,21 @@ from moorage.cache.table import NodeTable, PodChange
 from moorage.cycle.promised_rows import Amounts, Usage
 
 MOST_LEVELS: Final = 256
-"""With more priorities than this in use, sums are made afresh each time they are asked for."""
+"""With more priorities than this in use, sums are computed afresh at each call."""
 
 
 class LowerUsage:
-    """Usage by priority, kept up to date pod by pod; of a priority that no pod has, nothing."""
+    """Usage by priority, updated pod by pod; a priority that no pod has takes no memory."""
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
         self._levels: dict[int, Usage] = {}
         self._pods: Counter[int] = Counter()
-        """Pods by priority."""
+        """Priority -> number of pods."""
         self.rebuild()
 
     def below(self, priority: int) -> Usage:
-        """What all pods of lower priority use."""
+        """The usage of all pods of lower priority."""
         if not self._is_kept:
             return fresh(self._table, priority)
         total = Usage.none(self._table)
@@ -35,7 +35,7 @@ class LowerUsage:
         return total
 
     def apply(self, changes: Sequence[PodChange]) -> None:
-        """Follow pods that came and went."""
+        """Update the sums for pods that came and went."""
         was_kept = self._is_kept
         self._count(changes)
         if self._shape != self._table.requested.shape or self._is_kept > was_kept:
@@ -82,7 +82,7 @@ class LowerUsage:
 
 
 def fresh(table: NodeTable, priority: int) -> Usage:
-    """The same from the pods themselves."""
+    """The same, computed from the pods."""
     usage = Usage.none(table)
     for row, pods in enumerate(table.pods):
         for info in pods.values():
@@ -101,7 +101,7 @@ def _groups(table: NodeTable) -> dict[tuple[int, tuple[tuple[int, int], ...]], l
 
 
 def amounts_of(infos: list[PodInfo], height: int) -> Amounts:
-    """What each pod asks for: int64 (pod, resource)."""
+    """The requests of each pod: int64 (pod, resource)."""
     amounts = np.zeros((len(infos), height), dtype=np.int64)
     for position, info in enumerate(infos):
         for resource, amount in info.requests:

@@ -11,8 +11,8 @@ from moorage.observe.metric_families import Family, counter, gauge, unlabelled
 class PreemptionCounts(msgspec.Struct, frozen=True):
     """What a scheduler has done to make room, and what is under way.
 
-    `evictions` by (way, result); `disruptions_spent` are those that budgets do not show yet, and
-    `disruptions_expired` those that they never showed.
+    `evictions` are by (way, result). `disruptions_spent` counts disruptions that budgets do not
+    show yet, and `disruptions_expired` those that they did not show in time.
     """
 
     evictions: Mapping[tuple[str, str], int]
@@ -25,7 +25,7 @@ class PreemptionCounts(msgspec.Struct, frozen=True):
 
 
 def preemption_families(counts: PreemptionCounts) -> Iterator[Family]:
-    """The metrics of it."""
+    """The metrics of preemption."""
     yield counter(catalogue.EVICTIONS, counts.evictions.items())
     yield gauge(catalogue.VICTIMS_LEAVING, unlabelled(counts.leaving))
     yield counter(catalogue.LOOPS_CUT, unlabelled(counts.loops_cut))

@@ -2,10 +2,10 @@
 
 1. A pod that may not preempt, or whose victims are still leaving, does nothing.
 2. On each node where evictions may help, the fewest and least important victims are found.
-3. The node where that hurts least is nominated, and its victims are named.
+3. The node where that costs least is nominated, and its victims are named.
 
-Nothing is evicted here: the answer carries the victims, and the scheduler's edge evicts them while
-other pods are attempted. Until it is done, the pod is kept out of the queue.
+No pod is evicted here: the answer names the victims, and the preemption feature evicts them while
+other pods are attempted. Until that is done, the pod is kept out of the queue.
 """
 
 from collections.abc import Mapping
@@ -31,11 +31,11 @@ from moorage.preemption.victims import Victims
 
 NO_CANDIDATE = "no candidate node for preemption"
 RUNNING: Final = "DefaultPreemption/running"
-"""Where `cycle.shared` has the preemptions that are being carried out."""
+"""Key in `cycle.shared` of the `RunningPreemptions`."""
 
 
 class Outcome(NamedTuple):
-    """All that preemption could do for a pod, and the nodes it would choose from."""
+    """What preemption could do for a pod: candidates, and those of them with the least cost."""
 
     eligible: bool
     candidates: dict[str, Victims]
@@ -43,12 +43,12 @@ class Outcome(NamedTuple):
 
 
 class DefaultPreemption(PostFilter, PreEnqueue, frozen=True):
-    """Beside kube-scheduler's arguments, what it does not have.
+    """kube-scheduler's arguments, and these of Moorage's own:
 
-    `evictionAPI`: victims are evicted, not deleted, so that budgets have the last word.
-    `minimumRuntimeSeconds`: pods that have not run for so long are spared. `nominationSeconds`: a
-    node that has not come free after so long is given up; 0: never. `loopGuard`: after so many
-    evictions in a circle the circle is cut; 0: never.
+    `evictionAPI`: use the Eviction API instead of deletion, so that budgets have the last word.
+    `minimumRuntimeSeconds`: spare pods that have not run for this long. `nominationSeconds`: give a
+    nomination up if the node has not come free after this long; 0 for never. `loopGuard`: stop a
+    circle of evictions after this many turns; 0 for never.
     """
 
     same_for_equal_pods = True
@@ -78,7 +78,7 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True):
         return nominate(cycle, search.found) if search.found else _nothing_found(search)
 
     def search(self, cycle: Cycle, diagnosis: Diagnosis) -> Search:
-        """Candidates, as many as the arguments ask for."""
+        """Search for as many candidates as the arguments ask for."""
         percentage, absolute = (
             self.min_candidate_nodes_percentage,
             self.min_candidate_nodes_absolute,
@@ -94,25 +94,25 @@ class DefaultPreemption(PostFilter, PreEnqueue, frozen=True):
         )
 
     def _may_let_go(self, sample: Pod, old: Any, new: Any) -> Hint:
-        """Of pods that are held one goes on with its last victim; others' deletion is no news."""
+        """Queue only if the deleted pod is the last victim that some preemptor waits for."""
         running: RunningPreemptions | None = self.handle.shared.get(RUNNING)
         ends = running is not None and isinstance(old, Pod) and running.is_last(old.uid)
         return Hint.QUEUE if ends else Hint.SKIP
 
 
 def running_preemptions(profile: Profile) -> RunningPreemptions:
-    """The preemptions for pods of a profile that are being carried out."""
+    """The running preemptions of a profile's pods; made on first use."""
     found: RunningPreemptions = profile.shared.setdefault(RUNNING, RunningPreemptions())
     return found
 
 
 def leave_it_to_the_others(pod: Pod, old: Any, new: Any) -> Hint:
-    """The plugins that refused the pod know whether the eviction helped."""
+    """Always skip: the plugins that refused the pod know whether the eviction helped."""
     return Hint.SKIP
 
 
 def evaluate(cycle: Cycle, diagnosis: Diagnosis, everything: bool = True) -> Outcome:
-    """What preemption could do: on all nodes, or on as many as the plugin looks at by default."""
+    """What preemption could do: on all nodes, or on as many as the plugin searches by default."""
     if eligibility.refusal(cycle, diagnosis) is not None:
         return Outcome(False, {}, [])
     look = candidates.find_all if everything else DefaultPreemption().search
@@ -123,7 +123,7 @@ def evaluate(cycle: Cycle, diagnosis: Diagnosis, everything: bool = True) -> Out
 
 
 def nominate(cycle: Cycle, found: Mapping[str, Victims]) -> Nominated | Rejection:
-    """Choose among candidates, wherever they come from; extenders have a say in it."""
+    """Choose one of the candidates that extenders leave, and nominate the pod to it."""
     if cycle.extenders:
         try:
             found = extender_candidates.remaining(cycle, found)
@@ -142,7 +142,7 @@ def nominate(cycle: Cycle, found: Mapping[str, Victims]) -> Nominated | Rejectio
 
 
 def _with_most_leaving(cycle: Cycle, found: Mapping[str, Victims], tied: list[str]) -> list[str]:
-    """Of nodes that cost the same, those where the fewest leave who would stay otherwise.
+    """Of nodes with equal cost, those with the fewest victims that are not leaving already.
 
     kube-scheduler takes any.
     """
@@ -155,9 +155,9 @@ def _with_most_leaving(cycle: Cycle, found: Mapping[str, Victims], tied: list[st
 
 
 def _outbid(cycle: Cycle, node: str, victims: tuple[Pod, ...]) -> tuple[str, ...]:
-    """Pods of lower priority that were promised the node and now lose it.
+    """Uids of pods of lower priority that are nominated to the node and lose that nomination.
 
-    Where every victim is leaving already nothing is taken from anyone.
+    None do if every victim is terminating already.
     """
     if all(victim.is_terminating for victim in victims):
         return ()
@@ -171,7 +171,7 @@ def _failed(message: str) -> Rejection:
 
 
 def _nothing_found(search: Search) -> Nominated | Rejection:
-    """Without any node that helps, a nomination of old is withdrawn."""
+    """The answer if no node helps: an error, or the withdrawal of an earlier nomination."""
     errors = list(dict.fromkeys(search.errors))
     if errors:
         return _failed(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")

@@ -1,4 +1,4 @@
-"""Promises: which node a pod was promised, and until when that may take to come true."""
+"""Promises: which node a pod is nominated to, and by when the node must have come free."""
 
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
@@ -13,7 +13,7 @@ GIVEN_UP = "the node {} promised to the pod {:g} s ago did not come free: it wil
 
 
 class Promises:
-    """Nominates pods to nodes; `given_up` counts the promises that did not come true in time."""
+    """Nominates pods to nodes; `given_up` counts the nodes that did not come free in time."""
 
     def __init__(
         self,
@@ -33,8 +33,10 @@ class Promises:
         self.given_up = 0
 
     def give(self, cycle: Cycle, node: str, seconds: float) -> None:
-        """Promise a node to a pod, for so many seconds at most (0: for ever), or take the promise
-        back where there is no node."""
+        """Nominate a pod to a node for at most `seconds` (0 for no limit).
+
+        An empty `node` clears the nomination.
+        """
         pod = cycle.pod
         self._cache.nominations.put(cycle.incoming, node)
         if pod.status.nominated_node_name != node:
@@ -46,7 +48,7 @@ class Promises:
             self._alarms.set(pod.uid, self._clock.now() + seconds)
 
     def take_back(self, uid: str) -> None:
-        """Take back a promise; the pod looks elsewhere, at once."""
+        """Withdraw a nomination, and activate the pod: it is attempted anew at once."""
         self._cache.nominations.remove(uid)
         self._alarms.clear(uid)
         self._given.pop(uid, None)
@@ -56,7 +58,7 @@ class Promises:
             self._queue.activate([uid], self._clock.now())
 
     def tick(self, now: float) -> None:
-        """Take back promises that did not come true."""
+        """Withdraw nominations to nodes that did not come free in time."""
         for uid in self._alarms.due(now):
             pod, node, seconds = self._given.pop(uid)
             queued = self._queue.find(uid)
@@ -69,5 +71,5 @@ class Promises:
                     taken_back(pod)
 
     def next_due(self) -> float | None:
-        """When the next promise is to have come true."""
+        """When the next nomination expires."""
         return self._alarms.next()

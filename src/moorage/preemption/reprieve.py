@@ -1,11 +1,12 @@
-"""Finds the victims on one node by trial: all leave, and those who can are reprieved.
+"""Finds the victims on one node by trial: all leave, and those that can stay are reprieved.
 
-1. Every pod of lower priority leaves. Where the pod is refused even then, the row does not help.
-2. One by one they come back, most important first and those that a budget protects before all
-   others; whoever makes the row refuse the pod again leaves for good. Pods of a group that is
-   disrupted as a whole leave and come back together, wherever they are.
+1. Every pod of lower priority leaves. If the incoming pod is refused even then, the row does not
+   help.
+2. The pods come back one by one: first those whose eviction violates a budget, then the others, the
+   most important first. A pod with which the incoming pod is refused again is a victim.
+3. Pods of a group that is disrupted as a whole leave and come back together, on whatever nodes.
 
-All of it on the live table, and all of it undone.
+All of this happens on the live table, in a trial that is rolled back.
 """
 
 from itertools import chain
@@ -21,9 +22,9 @@ from moorage.preemption.victims import NO_VICTIMS, Ranking, Verdict, verdict
 
 
 def dry_run(cycle: Cycle, row: int, budgets: Budgets) -> Verdict:
-    """Who must leave a row so that nobody refuses the pod there.
+    """The pods that must leave a row so that no plugin refuses the incoming pod there.
 
-    A rule that fails costs this row only, as with kube-scheduler.
+    As in kube-scheduler, a plugin that raises costs this row only.
     """
     try:
         return _dry_run(cycle, row, budgets)
@@ -71,8 +72,10 @@ def _dry_run_of_units(cycle: Cycle, row: int, units: list[LocalUnit], budgets: B
 
 
 def _may_stay(cycle: Cycle, row: int, pods: Placed) -> bool:
-    """Whether the pod still fits on a row with these back where they were; where a rule fails over
-    that, it does not."""
+    """Put these pods back on their rows; whether the incoming pod still fits on `row`.
+
+    If it does not, or a plugin raises, they are taken off again.
+    """
     for where, info in pods:
         cycle.place(where, info)
     try:
@@ -92,9 +95,9 @@ def reprieve_order(violating: list[bool]) -> list[int]:
 
 
 def conclude(node: str, ranking: Ranking, violating: list[bool], evicted: list[int]) -> Verdict:
-    """The verdict on a row, given who may not come back.
+    """The verdict on a row, given the positions of the evicted pods.
 
-    Where budgets split the victims in two groups, the evicted must be put in order again.
+    If budgets split the candidates in two groups, the evicted must be put in order again.
     """
     if any(violating) and not all(violating):
         evicted = ranking.in_order(evicted)

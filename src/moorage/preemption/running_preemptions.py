@@ -1,12 +1,12 @@
 """Preemptions that were decided and whose victims are still being evicted.
 
-The edge evicts while other pods are attempted. Until it is done the preemptor is kept out of the
-queue, or it would be attempted again and choose more victims:
+Victims are evicted while other pods are attempted. Until that is done the preemptor is kept out of
+the queue, or it would be attempted again and choose more victims:
 
     (unknown) --begin--> EVICTING --last--> WAITING FOR ONE --end--> (unknown)
 
-The queue may hear of the last victim's deletion before the edge hears that its own call returned.
-So the preemptor is let go as soon as that victim is gone or going, and not only at the end.
+The event of the last victim's deletion may arrive before the call that deleted it returns. So the
+preemptor is released as soon as that victim is gone or terminating, and not only at the end.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ WAITING = "waiting for the preemption for this pod to be finished"
 
 
 class RunningPreemptions:
-    """Who is waiting for which evictions, by the preemptor's uid."""
+    """The preemptors that wait for evictions, by uid."""
 
     __slots__ = ("_awaited", "_last", "_pending")
 
@@ -26,18 +26,18 @@ class RunningPreemptions:
         self._awaited: Counter[str] = Counter()
 
     def begin(self, preemptor: str) -> None:
-        """Evictions have begun: the preemptor is held."""
+        """Hold a preemptor: its evictions have begun."""
         self._pending[preemptor] = _always
 
     def last(self, preemptor: str, victim: str, still_there: Callable[[], bool]) -> None:
-        """Only one eviction is left: the preemptor is held while that victim is there."""
+        """Only one eviction is left: hold the preemptor only while `still_there` returns True."""
         if preemptor in self._pending:
             self._pending[preemptor] = still_there
             self._last[preemptor] = victim
             self._awaited[victim] += 1
 
     def end(self, preemptor: str) -> None:
-        """All evictions are done, or given up."""
+        """Release a preemptor: all its evictions are done, or given up."""
         self._pending.pop(preemptor, None)
         victim = self._last.pop(preemptor, None)
         if victim is not None:
@@ -46,7 +46,7 @@ class RunningPreemptions:
                 del self._awaited[victim]
 
     def is_last(self, victim: str) -> bool:
-        """Whether a preemptor is let go when this pod is gone."""
+        """Whether some preemptor is released when this pod is gone."""
         return victim in self._awaited
 
     def holds(self, preemptor: str) -> bool:

@@ -1,15 +1,15 @@
-"""Pods whose victims leave for another pod already: they wait for that pod's evictions to end.
+"""Pods whose victims are already being evicted for another pod: they wait for those evictions.
 
-    nobody's --begin--> evicted for a pod --join--> and others wait with it --end--> nobody's
+    free --begin--> evicted for a pod --join--> other pods wait too --end--> free
 
-Without that they would be attempted again with every victim that goes.
+Otherwise they would be attempted again whenever one of the victims is gone.
 """
 
 from collections import defaultdict
 
 
 class SharedOrders:
-    """For whom pods are being evicted, and who else waits for that, by uid."""
+    """For which pods victims are being evicted, and which other pods wait for that, by uid."""
 
     __slots__ = ("_evicted_for", "_victims", "_waiting", "_waits_for")
 
@@ -17,16 +17,16 @@ class SharedOrders:
         self._evicted_for: dict[str, str] = {}
         self._victims: dict[str, list[str]] = {}
         self._waiting: defaultdict[str, list[str]] = defaultdict(list)
-        """Who waits for the evictions for a pod."""
+        """Preemptor -> pods that wait for its evictions."""
         self._waits_for: dict[str, set[str]] = {}
 
     def begin(self, preemptor: str, victims: list[str]) -> None:
-        """Victims are about to be evicted for a pod."""
+        """Record that victims are about to be evicted for a pod."""
         self._victims[preemptor] = victims
         self._evicted_for.update(dict.fromkeys(victims, preemptor))
 
     def join(self, preemptor: str, victims: list[str]) -> bool:
-        """Have a pod wait while any of its victims is being evicted; whether one is."""
+        """Let a pod wait while any of its victims is being evicted; whether one is."""
         found = {self._evicted_for[uid] for uid in victims if uid in self._evicted_for}
         if found:
             self._waits_for[preemptor] = found
@@ -35,7 +35,7 @@ class SharedOrders:
         return bool(found)
 
     def end(self, preemptor: str) -> list[str]:
-        """The evictions for a pod have ended, one way or the other: those that wait no more."""
+        """End the evictions for a pod; the pods that no longer wait for any."""
         for victim in self._victims.pop(preemptor, ()):
             if self._evicted_for.get(victim) == preemptor:
                 del self._evicted_for[victim]

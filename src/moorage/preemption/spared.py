@@ -1,8 +1,8 @@
-"""Who may not be evicted though its priority is lower: the young, and victims of a circle.
+"""Pods that may not be evicted though their priority is lower: young ones, victims of a circle.
 
-How long a pod must have run before it may be preempted is said by an annotation of its
-PriorityClass, or else by the preemptor's profile. Whoever had to spare somebody is told until when,
-so that it can look again then.
+An annotation of a pod's PriorityClass says how long the pod must have run before it may be
+preempted; else the preemptor's profile says so. A preemptor that had to spare pods notes when the
+first of them may be evicted, so that it is retried then.
 """
 
 import math
@@ -21,7 +21,7 @@ from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.report import Reporter
 
 SPARED_UNTIL: Final = "DefaultPreemption/spared-until"
-"""Where `cycle.state` has when the first of those who were spared may be evicted."""
+"""Key in `cycle.state` of the time when the first of the spared pods may be evicted."""
 MINIMUM_RUNTIME: Final = "moorage.io/minimum-runtime-seconds"
 CIRCLE: Final = (
     "pods of {} have evicted pods of {} {} times within {:g} s, and these came back each time: "
@@ -30,7 +30,7 @@ CIRCLE: Final = (
 
 
 class SparedPods:
-    """Tells the preemption of every profile whom to spare, while there is anyone to spare."""
+    """Gives every profile the rule that spares pods, while there may be pods to spare."""
 
     def __init__(
         self, cache: Cache, profiles: Profiles, reporter: Reporter, guard: LoopGuard
@@ -43,7 +43,7 @@ class SparedPods:
         self._by_class: dict[str, float] = {}
 
     def review(self, now: float) -> None:
-        """Let every profile know whether there is anyone to spare."""
+        """Set or clear the rule in every profile."""
         self._read_classes()
         stopped = not self._guard.is_quiet(now)
         for profile in self._profiles:
@@ -53,7 +53,7 @@ class SparedPods:
                     profile.shared[SPARES] = self._rule(plugin) if asked else None
 
     def note(self, pod: Pod, victims: Iterable[Pod], now: float, limit: int) -> None:
-        """Count evictions; a circle that is closed `limit` times is cut and told."""
+        """Count evictions; a circle that has turned `limit` times is stopped and reported."""
         for victim in victims:
             if self._guard.note(pod, victim, now, limit):
                 window = self._guard.window
@@ -77,7 +77,7 @@ class SparedPods:
 
 
 class Rule:
-    """Whether a cycle's pod has to spare another."""
+    """Whether a cycle's pod must spare another."""
 
     def __init__(self, guard: LoopGuard, by_class: dict[str, float], default: float) -> None:
         self.guard = guard
@@ -92,7 +92,7 @@ class Rule:
         return True
 
     def _until(self, cycle: Cycle, pod: Pod) -> float:
-        """From when on the pod may be evicted, as far as it is known."""
+        """When the pod may be evicted, as far as it is known; infinite if it has not started."""
         until = -math.inf
         if self.guard.is_stopped(cycle.pod, pod, cycle.now):
             until = self.guard.until(cycle.pod, pod)

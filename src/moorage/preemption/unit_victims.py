@@ -1,7 +1,7 @@
-"""Victims where some pods leave together or not at all: groups that are disrupted as a whole.
+"""Victims if some pods leave together or not at all: groups that are disrupted as a whole.
 
-A unit counts with all of its pods, also those on other nodes: in what it is worth, against budgets
-and in what a node costs. It comes back as a whole, too.
+A unit counts with all of its pods, also those on other nodes: in its rank, against budgets, and in
+a node's cost. It is reprieved as a whole, too.
 """
 
 import math
@@ -21,19 +21,19 @@ from moorage.preemption.victims import DryRunError, Verdict, Victims
 
 
 class RankedUnits(NamedTuple):
-    """Units, the most important first, and how many of the pods of each a budget protects."""
+    """Units, the most important first, and how many evictions of each violate a budget."""
 
     units: list[LocalUnit]
     violations: list[int]
 
     @property
     def order(self) -> list[int]:
-        """Who comes back first: those that a budget protects, then the others."""
+        """Positions in the order of coming back: units that violate a budget come first."""
         violated = [place for place, count in enumerate(self.violations) if count]
         return violated + [place for place, count in enumerate(self.violations) if not count]
 
     def conclude(self, node: str, evicted: list[int]) -> Verdict:
-        """The verdict on a row, given who may not come back."""
+        """The verdict on a row, given the positions of the evicted units."""
         if not evicted:
             return DryRunError(node)
         gone = sorted(evicted)
@@ -42,7 +42,7 @@ class RankedUnits(NamedTuple):
 
 
 def rank(units: list[LocalUnit], budgets: Budgets) -> RankedUnits:
-    """Put units in order that stand as they came to their node."""
+    """Rank units, which must be given in the order in which they came to the node."""
     keys = [_key(here.unit, arrival) for arrival, here in enumerate(units)]
     ranked = [units[place] for place in go_sort.order(keys)]
     if not budgets:
@@ -52,14 +52,14 @@ def rank(units: list[LocalUnit], budgets: Budgets) -> RankedUnits:
 
 
 def _key(unit: Unit, arrival: int) -> tuple[float, ...]:
-    """The smaller, the more important; equal for units that `sort.Slice` may exchange."""
+    """A sort key: smaller is more important; equal for units that `sort.Slice` may exchange."""
     start = unit.started
     last = arrival if start == math.inf else 0
     return -unit.priority, -unit.rank, -len(unit.pods), start, last
 
 
 def all_below(cycle: Cycle, units: list[LocalUnit]) -> bool:
-    """Whether exactly the pods of lower priority would leave a row with the units that may."""
+    """Whether the units that may leave hold exactly the pods of lower priority on a row."""
     priority = cycle.incoming.priority
     for unit, pods in units:
         leaves = eviction.may_leave(cycle, unit)
@@ -70,7 +70,7 @@ def all_below(cycle: Cycle, units: list[LocalUnit]) -> bool:
 
 
 def amounts(ranked: RankedUnits, height: int) -> tuple[Amounts, NDArray[np.int64]]:
-    """int64 (unit, resource) and int64 (unit): what each has on a row, and how many pods."""
+    """int64 (unit, resource) and int64 (unit): requests and number of each unit's pods on a row."""
     sums = np.zeros((len(ranked.units), height), dtype=np.int64)
     for place, (_, pods) in enumerate(ranked.units):
         for info in pods:
@@ -80,11 +80,11 @@ def amounts(ranked: RankedUnits, height: int) -> tuple[Amounts, NDArray[np.int64
 
 
 Placed = list[tuple[int, PodInfo]]
-"""Pods, and the rows they are on."""
+"""(row, pod) pairs."""
 
 
 def placed(cycle: Cycle, unit: Unit) -> Placed:
-    """The pods of a unit, as far as their nodes are known."""
+    """The pods of a unit with their rows; pods on unknown nodes are left out."""
     row_of, node_of = cycle.table.row_of, cycle.cache.node_of
     rows = ((row_of.get(node_of(info.uid) or ""), info) for info in unit.pods)
     return [(row, info) for row, info in rows if row is not None]

@@ -1,4 +1,4 @@
-"""The pods that would have to leave one node, and how much that hurts."""
+"""The pods that must leave one node, and what that costs."""
 
 import math
 from collections.abc import Iterable
@@ -14,19 +14,19 @@ Key = tuple[int, float, int]
 
 
 class Ranking(NamedTuple):
-    """Pods that may have to go, the most important first, and by what that was told."""
+    """Potential victims, the most important first, and their sort keys."""
 
     infos: list[PodInfo]
     keys: list[Key]
 
     def in_order(self, positions: list[int]) -> list[int]:
-        """Some of the positions, sorted anew."""
+        """Sort some of the positions anew, as Go would."""
         order = go_sort.order([self.keys[position] for position in positions])
         return [positions[place] for place in order]
 
 
 def rank(pods: Iterable[PodInfo]) -> Ranking:
-    """Put pods in order that stand as they came to their node."""
+    """Rank pods, which must be given in the order in which they came to the node."""
     infos = list(pods)
     keys = [_key(info, arrival) for arrival, info in enumerate(infos)]
     order = go_sort.order(keys)
@@ -34,7 +34,7 @@ def rank(pods: Iterable[PodInfo]) -> Ranking:
 
 
 def _key(info: PodInfo, arrival: int) -> Key:
-    """The smaller, the more important; equal for pods that `sort.Slice` may exchange."""
+    """A sort key: smaller is more important; equal for pods that `sort.Slice` may exchange."""
     start = info.pod.status.start_time
     if start is None:
         return -info.priority, math.inf, arrival
@@ -49,7 +49,7 @@ _ABOVE_ZERO = 2**31
 
 
 class Victims:
-    """Who would be evicted, the most important first, and how many against a budget's will."""
+    """The pods to evict, the most important first, and how many evictions violate a budget."""
 
     __slots__ = ("_cost", "pods", "violations")
 
@@ -60,11 +60,13 @@ class Victims:
 
     @property
     def cost(self) -> Cost:
-        """The less, the better: what tells one node from another, in this order.
+        """What nodes are compared by; less is better. In this order:
 
-        Evictions against a budget's will; the priority of the most important victim; the sum of
-        priorities, each raised above zero so that more victims never cost less; the number of
-        victims; and how long the oldest of the highest priority has been running.
+        1. the number of evictions that violate a budget,
+        2. the priority of the most important victim,
+        3. the sum of priorities, each raised above zero so that more victims never cost less,
+        4. the number of victims,
+        5. the earliest start of a victim of the highest priority, negated: later is better.
         """
         if self._cost is None:
             priorities = [pod.priority for pod in self.pods]
@@ -87,14 +89,14 @@ class Victims:
 
 
 class DryRunError(Exception):
-    """A dry run that cannot be right: the node would take the pod without any eviction."""
+    """A dry run whose result is impossible: the pod would fit without any eviction."""
 
     def __init__(self, node: str) -> None:
         super().__init__(f'expected at least one victim pod on node "{node}"')
 
 
 Verdict = Victims | Rejection | Exception
-"""What a dry run says of a row: who must go, why that would not help, or what went wrong."""
+"""The result of a dry run on a row: the victims, the refusal if none help, or an error."""
 
 
 def verdict(node: str, evicted: list[PodInfo], violations: int) -> Verdict:

@@ -1,10 +1,10 @@
 """Backoff: how long a pod waits after a failed attempt.
 
 1. The first failure costs `initial` seconds, each further one twice as much, up to `maximum`.
-   Refusals count over the pod's life; errors count as long as they follow each other, and then
-   they alone.
-2. Ends of backoff are cut to whole windows of one second, so that pods that become ready within
-   the same second are ordered by priority. A pod backs off until its window is past.
+   After an error, the errors since the last refusal are counted; after a refusal, all refusals
+   of the pod's life.
+2. The end of a backoff is rounded down to a window of one second, so that pods that become ready
+   within the same second are ordered by priority. A pod backs off until its window is over.
 3. A `maximum` of 0 switches backoff off.
 """
 
@@ -33,7 +33,10 @@ class Backoff(msgspec.Struct, frozen=True):
         return min(self.initial * float(1 << min(failures - 1, _DOUBLINGS)), self.maximum)
 
     def until(self, pod: QueuedPod) -> float:
-        """The window in which the pod's backoff ends; long past for a pod that need not wait."""
+        """The start of the window in which the backoff ends; `NEVER` for a pod that need not wait.
+
+        The result is kept in `pod.backoff_until`; reset that to None when the pod fails again.
+        """
         if pod.backoff_until is None:
             pod.backoff_until = self._until(pod)
         return pod.backoff_until

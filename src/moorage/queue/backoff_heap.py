@@ -1,9 +1,11 @@
-"""Pods that back off, by the end of their backoff; and who of them is worth a retry before that.
+"""Pods that back off, by the end of their backoff; and which are worth a retry before that.
 
-When nothing is active, the first pod that backs off is tried early. One that is known to be refused
-again as things stand is passed over: it is set aside with all that the same refusal concerns, and
-comes up when its backoff ends, or when something has changed. While the first that is left rests,
-nobody is tried early: none that is less urgent passes it.
+1. When no pod is active, the first pod that backs off is tried early.
+2. A pod that is known to be refused again is passed over (`spares`). It is set aside in a heap of
+   its own for each refusal, and is tried when its backoff ends or when `spares` no longer names a
+   refusal for it.
+3. While the first of the remaining pods rests (`rests`), no pod is tried early: a less urgent pod
+   must not overtake it.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -15,11 +17,11 @@ from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.heap import Heap
 
 Spares = Callable[[QueuedPod], Hashable | None]
-"""Which refusal tells that an early retry of a pod is of no use; None where it may be."""
+"""The refusal that makes an early retry of a pod useless; None if the retry may succeed."""
 
 
 Rests = Callable[[QueuedPod], bool]
-"""Whether an early retry of a pod is put off for a moment."""
+"""Whether an early retry of a pod is postponed for a moment."""
 
 
 def spares_nobody(pod: QueuedPod) -> None:
@@ -31,7 +33,7 @@ def nobody_rests(pod: QueuedPod) -> bool:
 
 
 class BackoffHeap:
-    """A heap of pods, those that are set aside included; only `pop` passes over these."""
+    """A heap of pods. It includes those set aside; only `pop` and `is_worth_a_retry` skip them."""
 
     __slots__ = ("_aside", "_heap", "_set_aside", "rests", "spares")
 
@@ -41,7 +43,7 @@ class BackoffHeap:
         self._heap = Heap()
         self._aside: dict[Hashable, Heap] = {}
         self._set_aside: dict[str, Hashable] = {}
-        """By uid, the refusal that a pod was set aside for."""
+        """Pod uid -> the refusal for which the pod was set aside."""
 
     def push(self, key: Any, pod: QueuedPod) -> None:
         self._heap.push(key, pod)
@@ -51,7 +53,7 @@ class BackoffHeap:
         return self._pop_from(self._worth_a_retry())
 
     def is_worth_a_retry(self) -> bool:
-        """Whether `pop` would find somebody."""
+        """Whether `pop` would return a pod."""
         return self._worth_a_retry() is not None
 
     def has_set_aside(self, pod: QueuedPod) -> bool:
@@ -67,7 +69,7 @@ class BackoffHeap:
         return self._pop_from(_earliest(self._heaps()))
 
     def discard(self, pod: QueuedPod) -> None:
-        """Take out a pod that is in here, wherever it stands."""
+        """Remove a pod that is in here, whatever its position."""
         why = self._set_aside.get(pod.info.uid)
         (self._heap if why is None else self._aside[why]).discard(pod)
         self._left(pod)
@@ -112,6 +114,6 @@ class BackoffHeap:
 
 
 def _earliest(heaps: Iterable[Heap]) -> Heap | None:
-    """The heap that has the very first pod; None where all are empty."""
+    """The heap whose first pod comes first of all; None if all are empty."""
     found = ((place, heap) for heap in heaps if (place := heap.first_place()) is not None)
     return min(found, key=itemgetter(0), default=(None, None))[1]

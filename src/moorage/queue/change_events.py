@@ -1,9 +1,9 @@
 """Cluster events made from the change of an object, as in kube-scheduler.
 
-`of` tells what other pods are to hear, in the arguments of `SchedulingQueue.move`; `target_pod`
-what a waiting pod is to hear of its own update, which `SchedulingQueue.update` asks by itself.
-Other pods hear nothing of the update or the deletion of a pod that waits, unless it gives up a
-node it was nominated for: see `gives_up_nomination`.
+`events_of_change` gives the events for other pods: pass them to `SchedulingQueue.move`.
+`events_of_pod_update` gives the events for a waiting pod's own update; `SchedulingQueue.update`
+calls it itself. The update or deletion of a waiting pod is no event for other pods, unless the pod
+gives up the node it was nominated to: see `gives_up_nomination`.
 """
 
 from collections.abc import Callable, Mapping
@@ -49,11 +49,11 @@ RESOURCES: Final[Mapping[type, Resource]] = {
     CompositePodGroup: Resource.POD_GROUP,
     ElasticQuota: Resource.ELASTIC_QUOTA,
 }
-"""The kinds, other than pods, whose changes are events; of the others no plugin hears."""
+"""The kinds, other than pods, whose changes are events. Changes of other kinds make none."""
 
 
 def events_of_change(old: KubeObject | None, new: KubeObject | None) -> Events:
-    """What other pods are to hear of a change; `old` is None when added, `new` when deleted."""
+    """The events that a change makes for other pods; `old` is None if added, `new` if deleted."""
     either = new if new is not None else old
     if isinstance(either, Pod):
         return _pod(_as_pod(old), _as_pod(new))
@@ -67,22 +67,22 @@ def events_of_change(old: KubeObject | None, new: KubeObject | None) -> Events:
 
 
 def events_of_pod_update(old: Pod, new: Pod) -> Events:
-    """What a pod that waits is to hear of its own update."""
+    """The events that a waiting pod's own update makes for that pod."""
     return _pod_update(Resource.TARGET_POD, old, new)
 
 
 def gives_up_nomination(old: Pod, new: Pod | None) -> bool:
-    """Whether a waiting pod leaves the node it was nominated for.
+    """Whether a waiting pod leaves the node it was nominated to.
 
-    Pods of no higher priority counted it as being there: to them, and only to them, it is an
-    ASSIGNED_POD_DELETE (`only=at_most(old.priority)`).
+    Pods of the same or lower priority counted it as if it ran there. For them, and only for them,
+    the caller must report an ASSIGNED_POD_DELETE (`only=has_priority_at_most(old.priority)`).
     """
     nominated = old.status.nominated_node_name
     return bool(nominated) and (new is None or nominated != new.status.nominated_node_name)
 
 
 def has_priority_at_most(priority: int) -> Callable[[Pod], bool]:
-    """Choose pods of no higher priority."""
+    """A filter for pods of this priority or lower."""
     return lambda pod: pod.priority <= priority
 
 
@@ -164,7 +164,7 @@ def _scaling(old: Pod, new: Pod) -> tuple[bool, bool]:
 
 
 def _sizes(pod: Pod) -> tuple[object, ...]:
-    """All that the sum of requests is made of."""
+    """Everything that the sum of a pod's requests depends on."""
     spec, status = pod.spec, pod.status
     asked = (spec.containers, spec.init_containers, spec.overhead, spec.resources)
     granted = (status.container_statuses, status.init_container_statuses)

@@ -1,7 +1,7 @@
-"""A heap of queued pods, smallest key first; equal keys in the order they were pushed.
+"""A heap of queued pods, smallest key first; equal keys in the order of their sequence.
 
-Taking a pod out of the middle costs nothing at once: its entry is left behind and skipped when it
-comes up, and the heap is rebuilt when more than half of it is such leftovers.
+Removing a pod from the middle is O(1): its entry stays behind and is skipped when it reaches the
+top. The heap is rebuilt when more than half of its entries, and some slack, are such leftovers.
 """
 
 import heapq
@@ -15,7 +15,7 @@ _SLACK = 64
 
 
 class Heap:
-    """Pods by (key, sequence). An entry counts while the pod still has the entry's sequence."""
+    """Pods by (key, sequence). An entry is live while `pod.sequence` equals its sequence."""
 
     __slots__ = ("_entries", "_live")
 
@@ -24,7 +24,7 @@ class Heap:
         self._live = 0
 
     def push(self, key: Any, pod: QueuedPod) -> None:
-        """Let a pod in under the sequence it has been given for this place."""
+        """Add a pod under `pod.sequence`, which the caller must have set for this entry."""
         heapq.heappush(self._entries, (key, pod.sequence, pod))
         self._live += 1
 
@@ -50,18 +50,18 @@ class Heap:
         return None
 
     def first_place(self) -> tuple[Any, int] | None:
-        """The key and the sequence of that pod."""
+        """The key and the sequence of the first pod."""
         return None if self.first() is None else self._entries[0][:2]
 
     def hand_over_first(self, to: "Heap") -> None:
-        """Let that pod stand in another heap, in the same place."""
+        """Move the first pod to another heap, under the same key and sequence."""
         if self.first() is not None:
             heapq.heappush(to._entries, heapq.heappop(self._entries))
             self._live -= 1
             to._live += 1
 
     def discard(self, pod: QueuedPod) -> None:
-        """Take out a pod that is in here, wherever it stands."""
+        """Remove a pod that is in here, whatever its position."""
         pod.sequence = 0
         self._live -= 1
         if not self._live:
@@ -71,7 +71,7 @@ class Heap:
             heapq.heapify(self._entries)
 
     def in_order(self) -> list[QueuedPod]:
-        """The pods in here, as `pop` would take them one after the other."""
+        """The pods in here, in the order in which `pop` would return them."""
         return [pod for _, sequence, pod in sorted(self._entries) if sequence == pod.sequence]
 
     def __len__(self) -> int:

@@ -1,9 +1,9 @@
 """Pods in flight (being scheduled), and the events that came in the meantime.
 
-A pod that is being attempted cannot be moved by an event; yet the event may be just what the
-attempt was lacking. So events are kept while any pod is in flight, and each pod looks at those
-that came after its own departure when it comes back. An event is dropped once every pod that was
-in flight when it came has landed.
+An event cannot move a pod while it is being attempted, although it may undo what makes the attempt
+fail. So events are kept while any pod is in flight. A pod that comes back is checked against the
+events that came after its departure. An event is dropped once every pod that was in flight when it
+came has landed.
 """
 
 from collections import Counter, OrderedDict, deque
@@ -15,7 +15,7 @@ from moorage.framework.events import ClusterEvent
 
 
 class InFlightEvent(NamedTuple):
-    """An event that came while pods were in flight; with a `target` it concerns that pod only."""
+    """An event that came while pods were in flight; a `target` limits it to the pod of that uid."""
 
     event: ClusterEvent
     old: Any
@@ -34,23 +34,23 @@ class InFlightPods:
         self._dropped = 0
 
     def depart(self, uid: str) -> None:
-        """From here on events matter to this pod."""
+        """Put a pod in flight: events recorded from now on are kept for it."""
         self._departed[uid] = self._dropped + len(self._events)
 
     def record(self, missed: InFlightEvent) -> bool:
-        """Keep an event for those in flight, or for the one it is meant for."""
+        """Keep an event if a pod in flight may need it; say whether it was kept."""
         concerned = self._departed if missed.target is None else missed.target in self._departed
         if concerned:
             self._events.append(missed)
         return bool(concerned)
 
     def missed(self, uid: str) -> list[InFlightEvent]:
-        """The events that came since a pod in flight departed, and concern it."""
+        """The events since a pod in flight departed that concern every pod or this one."""
         since = islice(self._events, self._departed[uid] - self._dropped, None)
         return [missed for missed in since if missed.target is None or missed.target == uid]
 
     def land(self, uid: str) -> None:
-        """The pod is no longer in flight; events that nobody missed any more are dropped."""
+        """End a pod's flight, and drop the events that no other pod in flight still needs."""
         del self._departed[uid]
         if not self._events:
             return
@@ -69,7 +69,7 @@ class InFlightPods:
         return self._departed.keys()
 
     def validate(self) -> None:
-        """Raise AssertionError where events are kept for nobody, or missing for somebody."""
+        """Raise AssertionError if events are kept for no pod, or one that is needed is lost."""
         end = self._dropped + len(self._events)
         starts = list(self._departed.values())
         assert starts == sorted(starts), "pods in flight are out of order"

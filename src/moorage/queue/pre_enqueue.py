@@ -21,7 +21,7 @@ class PreEnqueuePlugins:
         self.replace(plugins)
 
     def replace(self, plugins: Mapping[str, Sequence[PreEnqueueEntry]]) -> None:
-        """Ask these plugins from now on."""
+        """Use these plugins from now on."""
         self._plugins = {scheduler: tuple(entries) for scheduler, entries in plugins.items()}
 
     def serves(self, scheduler: str) -> bool:
@@ -29,7 +29,7 @@ class PreEnqueuePlugins:
         return scheduler in self._plugins
 
     def check_profile(self, pod: Pod) -> None:
-        """Raise QueueError when no profile is responsible for the pod."""
+        """Raise QueueError if no profile has the pod's schedulerName."""
         if pod.spec.scheduler_name not in self._plugins:
             names = ", ".join(sorted(self._plugins))
             raise QueueError(
@@ -38,10 +38,10 @@ class PreEnqueuePlugins:
             )
 
     def refuse(self, queued: QueuedPod) -> bool:
-        """Ask every plugin, the one that gated the pod last time first, until one refuses.
+        """Ask the plugins until one refuses; the one that gated the pod last time goes first.
 
-        A refusal is written into the pod: it counts as refused by that plugin. A plugin that
-        raises is reported, and refuses.
+        A refusal is stored in the pod (`gated_by`, `gated_reason`), and the plugin is added to
+        those that refused it. A plugin that raises is reported, and counts as refusing.
         """
         pod = queued.info.pod
         for name, plugin in self._ordered(pod, queued.gated_by):
@@ -54,7 +54,7 @@ class PreEnqueuePlugins:
         return False
 
     def still_refuses(self, queued: QueuedPod) -> bool:
-        """Whether the plugin that gates a pod has not changed its mind; its reason may have."""
+        """Whether the plugin that gates a pod still does; `gated_reason` is brought up to date."""
         pod = queued.info.pod
         for name, plugin in self._plugins[pod.spec.scheduler_name]:
             if name == queued.gated_by:

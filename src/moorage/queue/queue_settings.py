@@ -1,13 +1,14 @@
-"""Settings of the queue, and what becomes of waiting pods when they change.
+"""Settings of the queue, and what happens to waiting pods when they change.
 
-1. Pods of a scheduler that is gone are let go. One in flight is forgotten when it comes back.
-2. Pods that are ready, or back off, are asked by the gates again, and ordered anew.
-3. Pods that the plugins of a changed profile had refused or gated are tried again, after their
-   backoff: what refused them may be gone.
-4. Pods in flight are decided by what they left with. Should that refuse them, the change was
-   an event that they have missed.
+1. Pods whose schedulerName no longer has a profile are dropped. One in flight is dropped when it
+   comes back.
+2. Pods that are active or back off are passed to the PreEnqueue plugins again, and ordered anew.
+3. Pods that the plugins of a changed profile refused or gated are tried again after their backoff:
+   the plugin that refused them may be gone.
+4. Pods in flight are decided with the old settings. If those refuse them, the change counts as an
+   event that came in the meantime, so they are tried again.
 
-No pod loses its history: attempts, failures and the time it came stay.
+Pods keep their history: attempts, failures and the time they entered the queue.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -26,7 +27,7 @@ _WAITING_FOR_EVENTS = frozenset({State.UNSCHEDULABLE, State.GATED})
 
 
 class QueueSettings(NamedTuple):
-    """What a queue goes by: the QueueSort plugin, the gates and hints of each scheduler name."""
+    """QueueSort key and backoff of a queue; PreEnqueue plugins and hints of each scheduler name."""
 
     sort_key: SortKey
     pre_enqueue: Mapping[str, Sequence[PreEnqueueEntry]]
@@ -44,11 +45,11 @@ def apply_settings(
     gates: PreEnqueuePlugins,
     hints: QueueingHints,
 ) -> None:
-    """Go by other settings; `changed` are the schedulers whose plugins are not the same.
+    """Apply new settings; `changed` are the scheduler names whose plugins differ.
 
-    What the new order raises is raised before anything is changed.
+    If the new sort key raises, it does so before anything has changed.
     """
-    sorted(map(settings.sort_key, places.pods.values()))  # an order that is none fails here
+    sorted(map(settings.sort_key, places.pods.values()))  # keys that do not compare raise here
     gates.replace(settings.pre_enqueue)
     hints.replace(settings.hints)
     places.go_by(settings.sort_key, settings.backoff)
@@ -70,7 +71,7 @@ def apply_settings(
 
 
 def _in_order(places: SubQueues) -> list[QueuedPod]:
-    """Every pod, in the order in which they came where they are."""
+    """Every pod, in the order in which it came to its present sub-queue."""
     return sorted(places.pods.values(), key=lambda pod: pod.sequence)
 
 

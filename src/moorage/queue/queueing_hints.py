@@ -4,11 +4,11 @@
    the event.
 2. One `QUEUE` is enough: the pod is retried after its backoff, or at once when the plugin had
    answered Pending.
-3. A hint that raises counts as `QUEUE`: better one attempt in vain than a pod forgotten.
+3. A hint that raises counts as `QUEUE`: a futile attempt is better than a forgotten pod.
 4. A wildcard event needs no hint. One that carries a pod concerns that pod alone.
-5. Where a plugin had changed the pod for its attempt, hints are asked about the pod as changed.
-   What it would change it to after an update of the pod is not known: that is worth an attempt.
-6. Pods that are alike share an answer where the hint promises to read no more of them.
+5. If a plugin changed the pod for its attempt, hints are asked about the pod as changed. After an
+   update of the pod it is unknown what the plugin would make of it, so the pod is retried.
+6. Similar pods share one answer if the hint declares that it reads nothing in which they differ.
 """
 
 import enum
@@ -35,22 +35,22 @@ RegisteredHints = Mapping[str, Mapping[str, Sequence[EventHint]]]
 
 
 class PluginHints(NamedTuple):
-    """The hints of one plugin for one event: all, and by how many pods share an answer."""
+    """The hints of one plugin for one event: all, and grouped by which pods share an answer."""
 
     all: tuple[EventHint, ...]
     per_event: tuple[EventHint, ...]
     per_spec: tuple[EventHint, ...]
     per_class: tuple[EventHint, ...]
-    """Those that share the answer by class, for some pods if not for all."""
+    """Hints whose answer pods of a class share, for some pods if not for all."""
     asks_each: bool
-    """Whether only the pods themselves tell."""
+    """Whether some hint shares no answer, so that it must be asked about each pod."""
     depends: bool
-    """Whether it depends on the pod by what an answer is shared."""
+    """Whether it depends on the pod which other pods share its answer."""
     brought: tuple[Brought, ...]
-    """Of each hint, which keys a change brings; empty where not all of them can tell."""
+    """Each hint's function from a change to the keys it brings; empty if any hint has none."""
 
     def shared_for(self, sample: Pod) -> tuple[Sequence[EventHint], Sequence[EventHint]]:
-        """The hints whose answer such pods share by spec, and by class."""
+        """The hints whose answer is shared by spec, and by class, for pods like this sample."""
         if not self.depends:
             return self.per_spec, self.per_class
         by_spec = [each for each in self.per_spec if _shares_by_spec(each, sample)]
@@ -58,7 +58,7 @@ class PluginHints(NamedTuple):
 
     @classmethod
     def of(cls, hints: tuple[EventHint, ...]) -> "PluginHints":
-        """The hints, sorted."""
+        """Group the hints."""
         rest = [each for each in hints if not each.per_event]
         asked_each = [each for each in rest if not _is_shared(each)]
         return cls(
@@ -74,7 +74,7 @@ class PluginHints(NamedTuple):
         )
 
     def keys(self, old: Any, new: Any) -> set[Hashable] | None:
-        """The keys that a change brings; None where it may help anybody."""
+        """The keys that a change brings; None if it may help any pod."""
         if not self.brought:
             return None
         found: set[Hashable] = set()
@@ -84,7 +84,7 @@ class PluginHints(NamedTuple):
                 if keys is None:
                     return None
                 found.update(keys)
-            except Exception:  # a promise saves questions, and must not cost an event
+            except Exception:  # the keys only save calls; without them every pod is asked about
                 return None
         return found
 
@@ -94,13 +94,13 @@ def _is_shared(entry: EventHint) -> bool:
 
 
 def _shares_by_spec(entry: EventHint, pod: Pod) -> bool:
-    """Whether such pods share an answer; a function that cannot tell has promised nothing."""
+    """Whether pods like this one share an answer by spec; False if `per_spec` raises."""
     promised = entry.per_spec
     if isinstance(promised, bool):
         return promised
     try:
         return promised(pod)
-    except Exception:  # a promise saves questions, and must not cost an event
+    except Exception:  # sharing only saves calls; without it each pod is asked about
         return False
 
 
@@ -109,7 +109,7 @@ HintsByPlugin = dict[str, dict[str, PluginHints]]
 
 
 class QueueEvent(NamedTuple):
-    """An event as the queue hears it: its name, and whose hints are to be asked."""
+    """An event with its name and the hints to ask about it."""
 
     event: ClusterEvent
     name: str
@@ -131,7 +131,7 @@ class QueueingStrategy(enum.Enum):
 
 
 class SharedAnswers:
-    """What hints said to one event, and about whom: pods that are alike are asked about once."""
+    """The hints' answers to one event: a hint is called once for pods that share its answer."""
 
     __slots__ = ("_known", "new", "old")
 
@@ -141,20 +141,23 @@ class SharedAnswers:
         self._known: dict[tuple[int, Hashable], bool] = {}
 
     def may_wake(self, entry: EventHint, who: Hashable, sample: Pod) -> bool:
-        """Whether any of those who share the answer may be moved; a Skip is not remembered."""
+        """Whether the hint may move any pod of the group `who`; only a Queue is remembered.
+
+        `sample` is a pod of the group. A hint that raises counts as True.
+        """
         question = entry.class_hint or entry.hint
         if question is None:
             return True
         try:
             may = question(sample, self.old, self.new) is Hint.QUEUE
-        except Exception:  # whoever asks for the single pod will report it
+        except Exception:  # `weigh` asks again about the single pod, and reports the error
             return True
         if may:
             self._known[id(entry), who] = True
         return may
 
     def says_queue(self, entry: EventHint, queued: QueuedPod) -> bool:
-        """The answer for one pod."""
+        """Whether the hint answers Queue for one pod; without a hint function it always does."""
         hint = entry.hint
         if hint is None:
             return True
@@ -184,12 +187,12 @@ class QueueingHints:
         self.asked: Counter[tuple[str, str, str]] = Counter()
 
     def replace(self, registered: RegisteredHints) -> None:
-        """Ask these plugins from now on."""
+        """Use these plugins' hints from now on."""
         self._registered = registered
         self._heard: dict[ClusterEvent, QueueEvent] = {}
 
     def hear(self, event: ClusterEvent) -> QueueEvent:
-        """Whom an event concerns; worked out once per event."""
+        """The hints that an event concerns; computed once per event."""
         heard = self._heard.get(event)
         if heard is None:
             wanted = self._match(event)
@@ -197,7 +200,10 @@ class QueueingHints:
         return heard
 
     def awaited(self, refuser: Refuser, pod: Pod) -> Hashable | None:
-        """The key that a pod waits for, by the plugin that refused it; None: anything may help."""
+        """The key that a pod waits for, by the plugin that refused it; None if anything may help.
+
+        A key is used only if all keyed hints of the plugin agree on the function that makes it.
+        """
         scheduler, plugin = refuser
         registered = self._registered.get(scheduler, {}).get(plugin, ())
         functions = [each.keyed.awaited for each in registered if each.keyed is not None]
@@ -206,14 +212,14 @@ class QueueingHints:
         try:
             key = functions[0](pod)
             hash(key)
-        except Exception:  # a promise saves questions, and must not cost an event
+        except Exception:  # the key only saves calls; without it any event may wake the pod
             return None
         return key
 
     def may_wake(
         self, hints: PluginHints, specs: PodsBySpec, answers: SharedAnswers
     ) -> Iterator[dict[str, QueuedPod]]:
-        """Of the pods that one plugin refused those that an event may move, class by class."""
+        """Of the pods that one plugin refused, those that an event may move, class by class."""
         if not specs:
             return
         wakes_all = hints.asks_each
@@ -241,7 +247,7 @@ class QueueingHints:
     def weigh(
         self, queued: QueuedPod, heard: QueueEvent, answers: SharedAnswers
     ) -> QueueingStrategy:
-        """What an event is worth to a refused pod."""
+        """What to do with a refused pod after an event."""
         refused_by, pending = queued.refused_by, queued.pending_plugins
         if not refused_by:
             return QueueingStrategy.AFTER_BACKOFF

@@ -26,7 +26,7 @@ BACKING_OFF: Final = frozenset({State.BACKOFF, State.ERROR_BACKOFF})
 
 
 class Requeuer:
-    """Moves pods out of the pool, and keeps for pods in flight what they would have missed."""
+    """Moves pods out of the pool on events, and records the events for pods in flight."""
 
     __slots__ = ("_flights", "_hints", "_places")
 
@@ -38,7 +38,10 @@ class Requeuer:
     def by_event(
         self, event: ClusterEvent, old: Any, new: Any, now: float, only: PodFilter | None
     ) -> int:
-        """Retry the pods an event is worth it for; say how many that was."""
+        """Retry the pods for which the hints say so; the number of pods that left the pool.
+
+        `only` excludes pods of the pool, never pods in flight.
+        """
         in_flight = self._flights.uids()
         if not len(self._places.pool) and not in_flight:
             return 0
@@ -59,7 +62,7 @@ class Requeuer:
         return woken
 
     def by_time(self, now: float, looked: float, longest: float) -> None:
-        """Retry pods that, at the time of the look, no event had woken for longer than that."""
+        """Retry pods that, at `looked`, had been in the pool for more than `longest` seconds."""
         stale = self._places.pool.stale(looked, longest)
         heard = self._hints.hear(UNSCHEDULABLE_TIMEOUT)
         step, answers = Step(Trigger.FLUSH, heard.name, now), SharedAnswers(None, None)
@@ -70,7 +73,10 @@ class Requeuer:
             self._flights.record(InFlightEvent(UNSCHEDULABLE_TIMEOUT, None, None))
 
     def by_activation(self, pod: QueuedPod, now: float) -> bool:
-        """Skip hints and backoff; say whether the pod is active now that was not before."""
+        """Retry a pod without hints or backoff; whether it became active.
+
+        A pod in flight gets the event recorded, and is retried if its attempt fails.
+        """
         step = Step(Trigger.ACTIVATE, FORCE_ACTIVATE.name, now)
         if pod.state is State.IN_FLIGHT:
             self._flights.record(InFlightEvent(FORCE_ACTIVATE, None, pod.latest.pod, pod.info.uid))
@@ -81,9 +87,12 @@ class Requeuer:
         return False
 
     def by_update(self, pod: QueuedPod, old: Pod, new: PodInfo, now: float) -> State:
-        """The pod itself has changed: that may be what its plugins were waiting for.
+        """Take over a new version of a pod, and retry it if its plugins' hints say so.
 
-        One that only says something else about itself keeps its place among those that wait.
+        1. In flight: the new version and its events are kept until the pod comes back.
+        2. In a heap: the pod moves to the position of its new key.
+        3. In the pool: the pod is retried if an event is worth it. If its class is unchanged and no
+           event is worth it, it keeps its position in the pool.
         """
         events = change_events.events_of_pod_update(old, new.pod)
         if pod.state is State.IN_FLIGHT:
@@ -103,7 +112,7 @@ class Requeuer:
         return self._try_each(pod, events, old, now)
 
     def weigh_missed(self, pod: QueuedPod) -> QueueingStrategy:
-        """What the events that came during a pod's attempt are worth to it."""
+        """What to do with a pod in flight after the events that came during its attempt."""
         best = QueueingStrategy.SKIP
         if not pod.refused_by:
             return QueueingStrategy.AFTER_BACKOFF
@@ -126,7 +135,7 @@ class Requeuer:
         return self._places.requeue(pod, strategy, step) not in POOLED
 
     def _hears(self, pod: QueuedPod, events: change_events.Events, old: Pod) -> bool:
-        """Whether one of the events is worth anything to a pod of the pool."""
+        """Whether one of the events is worth another attempt at a pod of the pool."""
         answers = SharedAnswers(old, pod.info.pod)
         heard = map(self._hints.hear, events)
         return any(
@@ -147,7 +156,7 @@ class Requeuer:
         return pod.state
 
     def _candidates(self, heard: QueueEvent, answers: SharedAnswers) -> list[QueuedPod]:
-        """Pods of the pool that the event may concern, in the order they came there."""
+        """Pods of the pool that the event may concern, in the order they entered it."""
         pool, aim = self._places.pool, target_uid(heard.event, answers.new)
         if aim is not None:
             pod = pool.get(aim)

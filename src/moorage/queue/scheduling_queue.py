@@ -1,9 +1,9 @@
 """The scheduling queue: kube-scheduler's PriorityQueue as a state machine without a clock.
 
-Calls that take `now` are told the time; the others ask the function the queue was made with. Each
-call returns where the pod went, so that the caller knows whether there is something to pop. The
-queue keeps no nominations: whoever adds, updates or deletes a pod here tells
-`moorage.cache.nominator` too.
+Methods that are not given `now` call the function that the queue was made with. Methods that move
+a pod return its new state, so that the caller knows whether there is something to pop. The queue
+keeps no nominations: a caller that adds, updates or deletes a pod here must tell
+`moorage.cache.nominator` as well.
 """
 
 import math
@@ -36,10 +36,10 @@ _ARRIVAL: Final = UNSCHEDULED_POD_ADD.name
 
 
 class SchedulingQueue:
-    """Who waits, who is next, and what each event is worth to those who wait.
+    """Which pods wait, which is next, and which of them an event moves.
 
-    `sort_key` is the QueueSort plugin's; `pre_enqueue` and `hints` are given per scheduler name,
-    hints as the plugins' `events()` returned them. Plugins that raise are handed to `report`.
+    `sort_key` is the QueueSort plugin's. `pre_enqueue` and `hints` are given per scheduler name,
+    hints as the plugins' `events()` returned them. Errors of plugins are passed to `report`.
     `cycle` counts the pods popped, `incoming` arrivals by (queue, event), `hints_asked` answers
     by (plugin, event, answer).
     """
@@ -70,14 +70,14 @@ class SchedulingQueue:
         self.hints_asked = self._hints.asked
 
     def add(self, info: PodInfo, now: float) -> State:
-        """Let in a pod that is not here: into the active queue, unless it is gated."""
+        """Add a pod that is not here yet: to the active queue, or to the pool if it is gated."""
         return self._enter(info, Trigger.ADD, now)
 
     def pop(self, now: float) -> QueuedPod | None:
-        """Start an attempt: the first active pod or, when none is, the first backing off.
+        """Start an attempt: the first active pod or, if there is none, the first backing off.
 
-        None when neither is there; pods backing off from an error are not disturbed, nor those
-        that are spared (`spare`).
+        None if there is neither. Pods that back off after an error are never popped early, nor
+        are those that `spare` excludes.
         """
         self.tick(now)
         places = self._places
@@ -90,15 +90,18 @@ class SchedulingQueue:
         return self._depart(pod, now)
 
     def spare(self, spares: Spares, rests: Rests = nobody_rests) -> None:
-        """Do not try pods before their backoff ends for which that is known to be of no use, nor
-        anybody while the first of the others rests."""
+        """Set which early retries `pop` leaves out.
+
+        A pod that `spares` names a refusal for is not popped before its backoff ends. While
+        `rests` holds for the first of the other pods, no pod is.
+        """
         self._places.backoff.spares = spares
         self._places.backoff.rests = rests
 
     def take(self, uid: str, now: float) -> QueuedPod | None:
-        """Start an attempt at one pod, out of turn: with others that it is placed together with.
+        """Start an attempt at one pod out of turn, as for the other pods of a pod group.
 
-        None unless the pod is active; `activate` it first where it may have to wait elsewhere.
+        None unless the pod is active: call `activate` first if it may be elsewhere.
         """
         pod = self._places.pods.get(uid)
         if pod is None or pod.state is not State.ACTIVE:
@@ -107,7 +110,7 @@ class SchedulingQueue:
         return self._depart(pod, now)
 
     def done(self, uid: str) -> None:
-        """End an attempt that needs no other: the pod is bound, or about to be, or gone."""
+        """End an attempt that needs no retry: the pod is bound, about to be bound, or gone."""
         pod = self._places.pods.get(uid)
         if pod is None:
             return
@@ -125,10 +128,13 @@ class SchedulingQueue:
     ) -> State:
         """End an attempt that failed: kube-scheduler's AddUnschedulablePodIfNotPresent.
 
-        With plugins that refused it the pod waits for an event, unless one came during the
-        attempt; without any, or after an error, it is retried after its backoff. A pod that was
-        deleted meanwhile is let go. To be called with the pod in flight; or, when binding fails
-        after `done`, with a pod that still exists.
+        1. A pod that plugins refused waits for an event, unless one that helps came during the
+           attempt.
+        2. A pod that no plugin refused, or whose attempt ended in an error, is retried after its
+           backoff.
+        3. A pod that was deleted meanwhile is dropped.
+
+        The pod must be in flight or, if binding failed after `done`, must still exist.
         """
         places, uid = self._places, pod.info.uid
         if places.pods.get(uid, pod) is not pod:
@@ -148,33 +154,34 @@ class SchedulingQueue:
     def move(
         self, event: ClusterEvent, old: Any, new: Any, now: float, only: PodFilter | None = None
     ) -> int:
-        """Retry the pods an event is worth it for; say how many that was.
+        """Retry the pods for which the hints say so; the number of pods that left the pool.
 
-        `only` leaves out pods in the pool; pods in flight hear of the event all the same.
+        `only` limits which pods of the pool are considered. Pods in flight get the event anyway.
         """
         return self._waking.by_event(event, old, new, now, only)
 
     def activate(self, uids: Iterable[str], now: float | None = None) -> int:
-        """Retry pods without asking hints or waiting for backoff; say how many became active.
+        """Retry pods without asking hints or waiting for backoff; the number that became active.
 
-        Gates still hold. A pod in flight is retried, after its backoff, if its attempt fails.
+        PreEnqueue plugins still apply. A pod in flight is retried, after its backoff, if its
+        attempt fails.
         """
         time = self._now() if now is None else now
         known = [self._places.pods[uid] for uid in uids if uid in self._places.pods]
         return sum(self._waking.by_activation(pod, time) for pod in known)
 
     def resort(self) -> None:
-        """Line up the active pods anew, for a QueueSort plugin that goes by more than the pod.
+        """Order the active pods anew, for a QueueSort plugin whose key depends on the cluster too.
 
-        They are asked about in the order in which they stood.
+        Keys are computed in the old order.
         """
         self._places.resort()
 
     def update(self, old: Pod, new: PodInfo, now: float | None = None) -> State:
-        """Take over a new version of a pod; one that is not here is added.
+        """Take over a new version of a pod; add a pod that is not here.
 
-        A pod of the pool moves if its plugins' hints for its own update say so; a pod in flight
-        remembers the update until it comes back.
+        A pod of the pool is retried if its plugins' hints for its own update say so. For a pod in
+        flight the update is kept until it comes back.
         """
         time = self._now() if now is None else now
         pod = self._places.pods.get(new.uid)
@@ -183,7 +190,7 @@ class SchedulingQueue:
         return self._waking.by_update(pod, old, new, time)
 
     def delete(self, uid: str) -> State:
-        """Forget a pod, and say where it was; one in flight is forgotten when it comes back."""
+        """Forget a pod and return its state; a pod in flight is forgotten when it comes back."""
         pod = self._places.pods.get(uid)
         if pod is None:
             return State.OUTSIDE
@@ -197,9 +204,10 @@ class SchedulingQueue:
         return state
 
     def reconfigure(self, settings: QueueSettings, changed: Container[str], now: float) -> None:
-        """Go by other plugins; `changed` are the schedulers whose plugins are not the same.
+        """Use other plugins; `changed` are the scheduler names whose plugins differ.
 
-        Pods of schedulers that are gone are let go; whoever has a new scheduler's is to add them.
+        Pods of scheduler names that are gone are dropped. The caller must add the pods of scheduler
+        names that are new.
         """
         queue_settings.apply_settings(
             settings,
@@ -212,14 +220,14 @@ class SchedulingQueue:
         )
 
     def keep(self, uid: str) -> bool:
-        """Take back that a pod in flight was to be forgotten; whether the pod is in the queue."""
+        """Undo `delete` for a pod in flight; whether the pod is in the queue or in flight."""
         pod = self._places.pods.get(uid)
         if pod is not None:
             pod.deleted = False
         return pod is not None
 
     def tick(self, now: float) -> None:
-        """Let time pass: backoffs end, and pods that waited too long are retried."""
+        """Activate pods whose backoff is over, and retry pods that have waited too long."""
         if len(self._places.backoff) or len(self._places.errors):
             self._places.complete_backoff(now)
         if now >= self._next_flush:
@@ -227,7 +235,7 @@ class SchedulingQueue:
             self._waking.by_time(now, self._next_flush - FLUSH_EVERY, self._longest)
 
     def next_wake(self, now: float) -> float | None:
-        """When there may be something to pop without anyone's doing; None for never."""
+        """When there may be a pod to pop without any further call but `tick`; None for never."""
         places = self._places
         if len(places.active) or places.backoff.is_worth_a_retry():
             return now
@@ -262,7 +270,7 @@ class SchedulingQueue:
         return self._places.pods.get(uid)
 
     def rank(self, pod: QueuedPod) -> Any:
-        """What QueueSort orders a pod by, be it in the queue or imagined there."""
+        """The QueueSort key of a pod, which need not be in the queue."""
         return self._places.rank(pod)
 
     def __iter__(self) -> Iterator[QueuedPod]:
@@ -273,11 +281,11 @@ class SchedulingQueue:
         return len(self._places.pods)
 
     def story(self, uid: str) -> list[TransitionRecord]:
-        """What became of a pod and why, as far back as the log reaches; oldest first."""
+        """A pod's transitions and their reasons, as far back as the log reaches; oldest first."""
         return self._diary.story(uid)
 
     def validate(self) -> None:
-        """Raise AssertionError where the queue contradicts itself."""
+        """Raise AssertionError if the queue is inconsistent."""
         sub_queues.validate_queue(self._places, self._flights)
 
     def _enter(self, info: PodInfo, trigger: Trigger, now: float) -> State:

@@ -1,7 +1,8 @@
 """The sub-queues (active, backoff, unschedulable), the only code that moves pods between them.
 
-Every way into a place asks the gates first, but for pods that passed them on their way into a
-backoff heap. Each arrival is checked against the table, counted, and written down.
+A pod that enters the active queue or the backoff heaps passes the PreEnqueue plugins first; one
+whose backoff is over has passed them already. Each arrival is checked against the table of
+transitions, counted and logged.
 """
 
 import itertools
@@ -36,7 +37,7 @@ _LOOKS_IN_POOL: Final = frozenset({Trigger.UPDATE, Trigger.ACTIVATE})
 
 
 class Step(NamedTuple):
-    """Why a pod changes its place: the trigger, the name of the event behind it, the time."""
+    """Why a pod changes its state: the trigger, the name of the event behind it, the time."""
 
     trigger: Trigger
     event: str
@@ -71,12 +72,12 @@ class SubQueues:
         self._sequence = itertools.count(1)
 
     def go_by(self, sort_key: SortKey, backoff: Backoff) -> None:
-        """Order pods, and let them wait, by these from now on; pods in heaps are to be put anew."""
+        """Use this sort key and this backoff from now on; the caller must requeue pods in heaps."""
         self._sort_key = sort_key
         self.delay = backoff
 
     def requeue(self, pod: QueuedPod, strategy: QueueingStrategy, step: Step) -> State:
-        """Put a pod where the strategy and its backoff say, or into the pool if it is gated."""
+        """Put a pod where the strategy and its backoff require, or in the pool if it is gated."""
         if strategy is QueueingStrategy.SKIP:
             return self._wait(pod, State.UNSCHEDULABLE, step)
         if strategy is QueueingStrategy.AFTER_BACKOFF and self.delay.is_backing_off(pod, step.now):
@@ -84,7 +85,7 @@ class SubQueues:
         return self.activate(pod, step)
 
     def activate(self, pod: QueuedPod, step: Step, *, gates: bool = True) -> State:
-        """Put a pod into the active queue, or into the pool if it is gated."""
+        """Put a pod in the active queue, or in the pool if it is gated."""
         if gates and self._gates.refuse(pod):
             return self._gate(pod, step)
         if pod.first_attempt is None:
@@ -96,7 +97,7 @@ class SubQueues:
         return State.ACTIVE
 
     def leave(self, pod: QueuedPod) -> None:
-        """Take a pod out of its heap or of the pool; it is nowhere until it is put somewhere."""
+        """Take a pod out of its heap or the pool; the caller must put it in another place."""
         heap = self._heap(pod.state)
         if heap is not None:
             heap.discard(pod)
@@ -104,7 +105,7 @@ class SubQueues:
             self.pool.take(pod)
 
     def stays_gated(self, pod: QueuedPod) -> bool:
-        """Whether a pod is gated, and would be again."""
+        """Whether a pod is gated, and its plugin would gate it again."""
         return pod.state is State.GATED and self._gates.still_refuses(pod)
 
     def return_to_pool(self, pod: QueuedPod) -> None:
@@ -113,7 +114,11 @@ class SubQueues:
         self.pool.put(pod)
 
     def replace(self, pod: QueuedPod, new: PodInfo) -> None:
-        """Update a pod in a heap; it gets the place its new key deserves."""
+        """Update a pod in a heap; it moves if its key changes.
+
+        It also moves if it was set aside in the backoff heap and its class changes: it may no
+        longer be refused.
+        """
         heap, before = self._heap(pod.state), self._key(pod)
         is_another = new.cls is not pod.info.cls and self.backoff.has_set_aside(pod)
         pod.info = pod.latest = new
@@ -124,7 +129,7 @@ class SubQueues:
             heap.push(after, pod)
 
     def resort(self) -> None:
-        """Give every active pod the place that its key deserves by now."""
+        """Order the active pods by their present keys."""
         before, self.active = self.active.in_order(), Heap()
         for pod in before:
             self.active.push(self._sort_key(pod), pod)
@@ -140,18 +145,18 @@ class SubQueues:
             self.activate(pod, step, gates=False)
 
     def rank(self, pod: QueuedPod) -> Any:
-        """What QueueSort orders a pod by."""
+        """The QueueSort key of a pod."""
         return self._sort_key(pod)
 
     def _key(self, pod: QueuedPod) -> Any:
-        """What orders a pod in the heap it is in."""
+        """The key of a pod in the heap it is in."""
         if pod.state is State.ACTIVE:
             return self._sort_key(pod)
         until = self.delay.until(pod)
         return (until, self._sort_key(pod)) if pod.state is State.BACKOFF else until
 
     def shift(self, pod: QueuedPod, state: State, step: Step) -> None:
-        """Give a pod its new state, checked and written down."""
+        """Give a pod a new state; check it against the table, and log it."""
         source = pod.state
         if state not in TABLE[source].get(step.trigger, ()):
             raise QueueError(
@@ -200,7 +205,7 @@ class SubQueues:
 
 
 def validate_queue(places: SubQueues, flights: InFlightPods) -> None:
-    """Raise AssertionError naming the first pod or index in which the queue contradicts itself."""
+    """Raise AssertionError naming the first pod or index that is inconsistent."""
     for uid, pod in places.pods.items():
         assert pod.info.uid == uid, f"{pod} is filed under {uid}"
         _check_pod(pod)

@@ -8,7 +8,7 @@ from moorage.framework.queued_pod import QueuedPod, State
 
 
 class TransitionRecord(NamedTuple):
-    """A pod came from one state to another."""
+    """A pod's transition from one state to another."""
 
     time: float
     event: str
@@ -29,7 +29,7 @@ _Row = tuple[str, float, str, State, State, int, frozenset[str], str]
 
 
 class TransitionLog:
-    """A bounded log; the oldest notes are forgotten first."""
+    """A bounded log of transitions; the oldest are dropped first."""
 
     __slots__ = ("_rows", "is_kept")
 
@@ -38,13 +38,13 @@ class TransitionLog:
         self.is_kept = length > 0
 
     def write(self, pod: QueuedPod, event: str, source: State, now: float) -> None:
-        """Put down that a pod came from `source` to where it is now."""
+        """Log that a pod went from `source` to its present state."""
         plugins, reason = pod.refused_by, pod.gated_reason
         row = (pod.info.uid, now, event, source, pod.state, pod.attempts, plugins, reason)
         self._rows.append(row)
 
     def story(self, uid: str) -> list[TransitionRecord]:
-        """Every note about a pod that is still in the log, oldest first."""
+        """Every transition of a pod that is still in the log, oldest first."""
         return [TransitionRecord(*row[1:]) for row in self._rows if row[0] == uid]
 
 
@@ -54,7 +54,7 @@ UNSCHEDULABLE, IN_FLIGHT = State.UNSCHEDULABLE, State.IN_FLIGHT
 
 
 class Trigger(enum.Enum):
-    """What makes a pod change its state: a call of the queue's, or time."""
+    """What makes a pod change its state: a method of the queue, or time."""
 
     ADD = "add"
     POP = "pop"
@@ -137,11 +137,11 @@ TABLE: Final[dict[State, Targets]] = {
 
 
 class QueueError(Exception):
-    """The caller broke the table of legal transitions: a bug of ours, never a user's."""
+    """A caller broke the table of legal transitions: a bug of Moorage, never of a user."""
 
 
 def require(pod: str, state: State, trigger: Trigger) -> None:
-    """Raise QueueError unless a pod in this state may meet this trigger."""
+    """Raise QueueError unless the trigger is legal for a pod in this state."""
     if trigger not in TABLE[state]:
         raise QueueError(f"pod {pod} is {state.value}: {trigger.value} is not legal there")
 

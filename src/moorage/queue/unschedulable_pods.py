@@ -1,11 +1,10 @@
 """Unschedulable and gated pods, which wait for an event, by the plugins that refused them.
 
-Pods are indexed by who refused them, so that an event costs nothing for pods whose plugins do not
-care for it, and within that by spec and by class, so that pods that are alike can share one answer.
-A gated pod is indexed under the plugin that gates it: nobody else can let it go.
-
-Where a plugin tells by which key pods of a spec can be helped, an event that brings other keys
-costs nothing for them either.
+1. Pods are indexed by the plugins that refused them: an event costs nothing for pods whose plugins
+   did not register for it. A gated pod is indexed under the plugin that gates it only.
+2. Within that they are indexed by spec and by class, so that similar pods can share one answer.
+3. A plugin may name the key that pods of a spec wait for. An event that brings other keys costs
+   nothing for those pods.
 """
 
 import math
@@ -24,7 +23,7 @@ PodsBySpec = dict[Hashable, PodsByClass]
 
 
 Awaited = Callable[[Refuser, Pod], Hashable | None]
-"""The key that a pod waits for, by the plugin that refused it; None where anything may help."""
+"""The key that a pod waits for, by the plugin that refused it; None if anything may help."""
 
 
 def awaits_anything(refuser: Refuser, pod: Pod) -> None:
@@ -32,11 +31,10 @@ def awaits_anything(refuser: Refuser, pod: Pod) -> None:
 
 
 class UnschedulablePods:
-    """Pods by uid, and by who refused them.
+    """Pods by uid, and by the plugins that refused them.
 
-    What of a pod decides where it is indexed (info, refusing plugins) may change only while the
-    pod is outside. `oldest` is no later than the last time any pod in here was attempted or
-    flushed.
+    A pod's info and refusing plugins decide where it is indexed: the caller must take the pod out
+    before it changes them. `oldest` is a lower bound of `last_seen` over the pods in here.
     """
 
     __slots__ = ("_awaited", "_keys", "_refused", "_specs", "gated", "oldest", "unschedulable")
@@ -48,18 +46,21 @@ class UnschedulablePods:
         self.oldest = math.inf
         self._refused: dict[Refuser, PodsBySpec] = {}
         self._keys: dict[tuple[Refuser, Hashable], Hashable | None] = {}
-        """What pods of a spec that was refused wait for."""
+        """(refuser, spec) -> the key that these pods wait for."""
         self._specs: dict[tuple[Refuser, Hashable | None], dict[Hashable, None]] = {}
-        """The same the other way round."""
+        """(refuser, key) -> the specs whose pods wait for it."""
 
     @property
     def refused(self) -> Mapping[Refuser, PodsBySpec]:
-        """The pods by who refused them, then by spec, then by class."""
+        """The pods by refusing plugin, then by spec, then by class."""
         return self._refused
 
     def concerned(self, refuser: Refuser, keys: Collection[Hashable] | None) -> PodsBySpec:
-        """Of the pods that a plugin refused those that a change may help which brings these keys;
-        None: anybody."""
+        """Of the pods that a plugin refused, those that a change with these keys may help.
+
+        `keys` is None if the change may help any pod. Pods that wait for no key are always
+        included.
+        """
         specs = self._refused[refuser]
         if keys is None:
             return specs
@@ -70,7 +71,7 @@ class UnschedulablePods:
         return found
 
     def put(self, pod: QueuedPod) -> None:
-        """Let in a pod whose state says which half of the pool it belongs to."""
+        """Add a pod to the half of the pool (gated or unschedulable) that its state names."""
         self._half(pod)[pod.info.uid] = pod
         spec, cls, uid = alike(pod), pod.info.cls, pod.info.uid
         for refuser in refusers(pod):
@@ -83,7 +84,7 @@ class UnschedulablePods:
         self.oldest = min(self.oldest, last_seen(pod))
 
     def take(self, pod: QueuedPod) -> None:
-        """Let out a pod that is in here."""
+        """Remove a pod that is in here."""
         del self._half(pod)[pod.info.uid]
         spec, cls, uid = alike(pod), pod.info.cls, pod.info.uid
         for refuser in refusers(pod):
@@ -107,7 +108,7 @@ class UnschedulablePods:
             del self._specs[refuser, key]
 
     def validate(self) -> None:
-        """Raise AssertionError where the two ways to look keys up contradict each other."""
+        """Raise AssertionError if the two indexes of keys contradict each other."""
         refused = {(refuser, spec) for refuser, specs in self._refused.items() for spec in specs}
         assert self._keys.keys() == refused, "specs are not indexed by what they wait for"
         by_key = {
@@ -116,7 +117,7 @@ class UnschedulablePods:
         assert by_key == self._keys, "keys are not indexed by the specs that wait for them"
 
     def stale(self, now: float, longest: float) -> list[QueuedPod]:
-        """Pods neither attempted nor flushed for longer than that; `oldest` is made exact."""
+        """Pods not attempted or flushed for more than `longest` seconds; makes `oldest` exact."""
         if now - self.oldest <= longest:
             return []
         oldest, found = math.inf, []
@@ -144,7 +145,7 @@ class UnschedulablePods:
 
 
 def refusers(pod: QueuedPod) -> list[Refuser]:
-    """Under which keys a pod of the pool is indexed."""
+    """The refusers under which a pod of the pool is indexed."""
     scheduler = pod.info.pod.spec.scheduler_name
     if pod.gated_by:
         return [(scheduler, pod.gated_by)]
@@ -152,9 +153,9 @@ def refusers(pod: QueuedPod) -> list[Refuser]:
 
 
 def alike(pod: QueuedPod) -> Hashable:
-    """Equal for pods that plugins see alike but for their labels.
+    """A key that is equal for pods that plugins cannot tell apart except by their labels.
 
-    One that a plugin had changed for its attempt is like no other.
+    A pod that a plugin changed for its attempt shares its key with no other.
     """
     return pod.info.cls.like_spec if pod.seen_as is None else pod.info.uid
 

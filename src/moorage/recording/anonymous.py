@@ -1,9 +1,9 @@
 """A recording with names, labels, namespaces and images replaced, and every decision the same.
 
-1. All entries are read once, to know every name there is.
-2. They are read again, replaced, and played back as they are written. Each attempt is made anew on
-   what was replaced; it must choose the same node with the same points, or refuse as many nodes
-   by the same plugins, or the recording is not written.
+1. All entries are read once, to collect every name.
+2. They are read again, their names are replaced, and they are played back while they are written.
+   Each attempt is repeated on the replaced objects. It must choose the same node with the same
+   points, or the same plugins must refuse as many nodes; otherwise the recording is not written.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ WOULD_DIFFER = (
 
 
 def anonymous_entries(folder: Path) -> Iterator[Entry]:
-    """The entries of a recording, without what tells whose it is."""
+    """The entries of a recording, with every name replaced."""
     names = Pseudonyms(_configured_names(Recording(folder).entries()))
     for entry in Recording(folder).entries():
         _replaced(entry, names)
@@ -76,14 +76,14 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _checked(entry: Attempt, made: Made, names: Pseudonyms) -> Attempt:
-    """The attempt as it comes out without names."""
+    """The attempt, with its outcome on the anonymous objects."""
     if _shape(entry.outcome, names) != _shape(made.outcome, None):
         raise InputError([WOULD_DIFFER.format(entry.id, type(entry.outcome).__name__.lower())])
     return msgspec.structs.replace(made.entry, outcome=made.outcome)
 
 
 def _shape(outcome: Outcome, names: Pseudonyms | None) -> Any:
-    """What must be the same: everything but words."""
+    """The part of an outcome that must be the same: everything but messages."""
 
     def name(text: str) -> str:
         return text if names is None else names.name(text)

@@ -1,7 +1,7 @@
 """Objects with names, labels, namespaces and images replaced, annotations and messages dropped.
 
-What fields mean is told by what they are called: a handful hold labels, a handful amounts, some are
-words of Kubernetes' own; every other text is taken for a name.
+The name of a field tells what it holds: some fields hold labels, some hold amounts, and some hold
+constants of Kubernetes. Every other text is taken for a name.
 """
 
 import datetime
@@ -32,7 +32,7 @@ AMOUNTS: Final = frozenset(
         "used",
     }
 )
-"""What is kept as it is: resources and devices are known by name."""
+"""Fields that are kept: resources and devices must keep their names."""
 WORDS: Final = frozenset(
     {
         "apiVersion",
@@ -58,7 +58,7 @@ KEYS: Final = frozenset({"topologyKey", "matchLabelKeys", "mismatchLabelKeys", "
 IMAGES: Final = frozenset({"image", "names"})
 MACHINE: Final = "providerID"
 DRIVERS: Final = frozenset({"driver", "provisioner", "attacher"})
-"""Drivers are known by name, wherever they are named."""
+"""Fields with the name of a driver, which is kept wherever it occurs."""
 DROPPED: Final = frozenset({"message", "generateName", "addresses", "podIP", "podIPs", "hostIPs"})
 DECIDING: Final = (
     "moorage.io",
@@ -70,7 +70,7 @@ DECIDING: Final = (
     "resource.kubernetes.io",
     "storage.alpha.kubernetes.io",
 )
-"""Annotations of these domains decide, and are kept, their values replaced."""
+"""Annotations of these domains affect decisions: they are kept, with their values replaced."""
 _WORD: Final = re.compile(r"[A-Z][A-Za-z]*")
 _AMOUNT: Final = re.compile(r"[0-9.]+(m|k|[KMGTPE]i?)?")
 
@@ -78,14 +78,14 @@ K = TypeVar("K", bound=KubeObject)
 
 
 def anonymous(obj: K, names: Pseudonyms) -> K:
-    """The object without what tells whose it is."""
+    """The object with its names replaced."""
     plain = msgspec.to_builtins(obj, builtin_types=(datetime.datetime,))
     changed = _walk(plain, "", names)
     return msgspec.convert(changed, type(obj), builtin_types=(datetime.datetime,))
 
 
 def plain_value(value: Any, names: Pseudonyms) -> Any:
-    """State of features: names wherever there is text, in lists, keys and values."""
+    """State of features with every text replaced, in lists, keys and values."""
     if isinstance(value, dict):
         return {names.key(k): plain_value(v, names) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -1,8 +1,8 @@
-"""What is believed at a moment, as entries: the beginning of another recording.
+"""The state at a moment, as entries: the beginning of another recording.
 
-Rows, the order in which nodes came and the order in which they are walked are as they were, so that
-draws among equals mean the same nodes: rows are taken by placeholders first, and freed so that each
-node gets its own.
+Rows, the order in which nodes were added and the order in which they are searched are restored, so
+that draws among equal nodes select the same ones. For this, placeholders take the rows first; they
+are freed in such an order that each node gets its own row.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from moorage.recording.redaction import LEFT_OUT, without_secrets
 
 
 class Believed(Protocol):
-    """Who knows what is believed."""
+    """The state that a checkpoint is taken of."""
 
     @property
     def cache(self) -> Cache: ...
@@ -35,20 +35,20 @@ class Believed(Protocol):
     def profiles(self) -> Mapping[str, Profile]: ...
     @property
     def noted(self) -> Mapping[tuple[str, str], Any]:
-        """State of features, by what it is and by profile."""
+        """State of features, by its name and profile."""
         ...
 
     def seen(self) -> Iterator[Pod]:
-        """Every pod that is known of, whether it has a node or waits."""
+        """Every known pod, whether it has a node or is pending."""
         ...
 
     def reserved_by(self, info: PodInfo) -> tuple[Profile, float] | None:
-        """Whose Reserve plugins were asked about a pod that is assumed, and when."""
+        """The profile whose Reserve plugins reserved an assumed pod, and when."""
         ...
 
 
 def checkpoint(believed: Believed) -> Iterator[AnyEntry]:
-    """Everything that decisions from now on depend on; not to be asked for inside a trial."""
+    """Everything that later decisions depend on; must not be called inside a trial."""
     yield entries.Began(believed.now)
     if believed.configured is not None:
         yield believed.configured
@@ -122,6 +122,6 @@ def _nominations(cache: Cache) -> Iterator[AnyEntry]:
 
 
 def profile_key(profile: Profile) -> str:
-    """The name of a profile, and of its version where there are several."""
+    """The name of a profile, with its version if it has one."""
     name = profile.resolved.scheduler_name
     return f"{name}@{profile.version}" if profile.version else name

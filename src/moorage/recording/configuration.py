@@ -1,4 +1,4 @@
-"""A configuration with its plugins, as it is recorded, and made again for a replay."""
+"""A configuration with its plugins, as it is recorded, and built again for a replay."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -49,8 +49,11 @@ def configured(
 def recorded_profiles(
     given: Configured, plugins: Sequence[str] | None = None
 ) -> dict[str, Profile]:
-    """The profiles of a recorded configuration, by `profile_key`; InputError where a plugin is
-    nowhere to be found. Other `plugins` may take the place of those that were named."""
+    """The profiles of a recorded configuration, by `profile_key`.
+
+    `plugins` replace the recorded `--plugin` arguments. Raises an InputError if a plugin is not
+    found.
+    """
     known = plugin_files.load_plugins(given.plugins if plugins is None else plugins)
     return _profiles_of(load_text(given.text, known), known)
 
@@ -61,7 +64,7 @@ def load_text(text: str, known: Mapping[str, type[Plugin]]) -> ConfigBundle:
 
 
 def _profiles_of(found: ConfigBundle, known: Mapping[str, type[Plugin]]) -> dict[str, Profile]:
-    """Every profile and canary; nobody waits for late plugins, since time stands still."""
+    """Every profile and canary, without plugin deadlines, because time stands still in a replay."""
     guard = _patient(found.loaded.moorage.plugin_guard)
     moorage = msgspec.structs.replace(found.loaded.moorage, plugin_guard=guard)
     loaded = msgspec.structs.replace(found.loaded, moorage=moorage)
@@ -75,7 +78,7 @@ def _profiles_of(found: ConfigBundle, known: Mapping[str, type[Plugin]]) -> dict
 
 
 def _patient(guard: PluginGuard) -> PluginGuard:
-    """The same terms without deadlines: a laptop may be slower than the machine it was."""
+    """The same guard without deadlines: this machine may be slower than the recorded one."""
     never = Duration(0)
     some = tuple(msgspec.structs.replace(each, deadline=None) for each in guard.plugins)
     return msgspec.structs.replace(guard, deadline=never, plugins=some)

@@ -1,7 +1,7 @@
-"""The minutes around an incident, from a long recording: a recording of its own, smaller.
+"""The minutes around an incident, cut from a long recording into a smaller one.
 
-It is played back up to its first moment without being compared; what is believed then is the
-beginning, and what follows is copied up to the last moment.
+The recording is played back to the first moment of the span, without comparing outcomes. The state
+at that moment is the beginning of the new recording; the entries up to the last moment are copied.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Span(NamedTuple):
 
 
 def span_around(folder: Path, attempt: str, seconds: float) -> Span:
-    """So many seconds before and after an attempt; InputError where there is no such attempt."""
+    """`seconds` before and after an attempt; raises an InputError if there is no such attempt."""
     count = 0
     for entry in Recording(folder).entries():
         if isinstance(entry, Attempt):
@@ -36,7 +36,7 @@ def span_around(folder: Path, attempt: str, seconds: float) -> Span:
 
 
 def cut_entries(folder: Path, span: Span) -> Iterator[Entry]:
-    """The entries of a recording that begins and ends with the span."""
+    """The entries of a new recording that covers the span."""
     replay = Replay(recorded_profiles, lambda made: None)
     entries = Recording(folder).entries()
     first = _played_to(replay, entries, span)

@@ -1,7 +1,7 @@
-"""The first attempt that comes out otherwise: which plugin, and what differs.
+"""The first attempt with another outcome: which plugin, and what differs.
 
-Points are told by plugin for the node that was chosen then, and verdicts by plugin for those that
-were refused. Where neither tells plugins apart, those whose code has changed are named.
+For the node that was chosen in the recording, points are compared by plugin; for refused nodes,
+verdicts are. If neither identifies a plugin, those whose code has changed are named.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ PREEMPTION = "PostFilter"
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """What a plugin said then, and what it says here."""
+    """The result of a plugin in the recording, and its result here."""
 
     plugin: str
     then: str
@@ -32,7 +32,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Divergence(msgspec.Struct, frozen=True):
-    """An attempt that comes out otherwise."""
+    """An attempt whose outcome differs from the recorded one."""
 
     attempt: str
     pod: str
@@ -45,12 +45,12 @@ class Divergence(msgspec.Struct, frozen=True):
 
     @property
     def plugins(self) -> tuple[str, ...]:
-        """Who is to be looked at: whoever spoke otherwise, or else whoever was changed."""
+        """The suspects: the plugins with different results, or else those with changed code."""
         return tuple(dict.fromkeys(each.plugin for each in (self.differences or self.changed)))
 
 
 def divergence_of(made: Made, then: Configured, here: tuple[PluginCode, ...]) -> Divergence:
-    """What is known of an attempt that came out otherwise."""
+    """Compare an attempt that came out differently with the recorded one."""
     entry = made.entry
     return Divergence(
         entry.id,
@@ -71,7 +71,7 @@ def _code(code: PluginCode | None) -> str:
 
 
 def words(outcome: Outcome) -> str:
-    """How an attempt came out, in a line."""
+    """The outcome of an attempt, in one line."""
     match outcome:
         case Placed(node, score, feasible, evaluated):
             return f"{node} with {score} points, of {feasible} feasible among {evaluated}"
@@ -118,7 +118,7 @@ def _points(points: int | None) -> str:
 
 
 def _of_node(made: Made, then: Placed) -> list[Difference]:
-    """Another node was chosen, or none: what is said here of the one that was."""
+    """If another node was chosen, or none: the results here for the recorded node."""
     refused = _refusal(made, then.node)
     if refused is not None:
         said = f"{then.node} refused: {refused.message}"
@@ -159,7 +159,7 @@ def _refusal(made: Made, node: str) -> Rejection | None:
 
 
 def _parts(made: Made, node: str) -> dict[str, int] | None:
-    """What each plugin gives a node here, weighted."""
+    """The weighted score of each plugin for a node, here."""
     try:
         decided = attempt.run(made.profile, _again(made), keep_scores=True)
     except SchedulingError:
@@ -174,7 +174,7 @@ def _parts(made: Made, node: str) -> dict[str, int] | None:
 
 
 def _of_verdicts(made: Made, then: Refused | None = None) -> list[Difference]:
-    """Who refuses how many nodes here; compared with then, where that is known."""
+    """How many nodes each plugin refuses here, compared with the recording if it is known."""
     if then is None:
         return []
     cycle = _again(made)

@@ -1,15 +1,16 @@
-"""What a recording is made of: entries, one after the other, each an array with a number first.
+"""The entries of a recording: each is an array that begins with the number of its type.
 
 Version 2. Objects are written as the API server has them, without defaults, once for each version
-that was heard; whatever follows refers to them by uid, key or name. Numbers are never used again.
+that was received. Later entries refer to them by uid, key or name. The number of a removed type is
+never used again.
 
-    what was heard and believed   PodSeen PodPut PodGone NodePut NodeGone ObjectPut ObjectGone
-    what was decided and booked   Attempt Assumed Forgotten Nominated Denominated Resting Rested
+    objects in the cache          PodSeen PodPut PodGone NodePut NodeGone ObjectPut ObjectGone
+    decisions and bookings        Attempt Assumed Forgotten Nominated Denominated Resting Rested
                                   ClaimAssumed ClaimSettled
-    what was only tried           TrialBegun TrialEnded Imagined Removed
-    what decisions go by          Began Configured Noted Clock Arranged Reserved Snapshot
+    trials                        TrialBegun TrialEnded Imagined Removed
+    other inputs of decisions     Began Configured Noted Clock Arranged Reserved Snapshot
 
-Version 1 has no Snapshot, and is read as it ever was.
+Version 1 has no Snapshot; it can still be read.
 """
 
 from typing import Any, Final
@@ -20,12 +21,12 @@ from moorage.api.node import Node
 from moorage.api.pod import Pod
 
 FORMAT: Final = 2
-"""The version of the format. A reader refuses what is newer."""
+"""The version of the format. A reader refuses newer ones."""
 
 Parts = tuple[tuple[str, int], ...]
 """Points by plugin."""
 Verdict = tuple[str, str, int]
-"""Who refused, why, and how many nodes."""
+"""The plugin that refused, why, and how many nodes."""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -33,7 +34,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class PodSeen(Entry, frozen=True, tag=1):
-    """A pod as it was heard of; later entries mean this version by its uid."""
+    """A version of a pod; later entries with its uid refer to this version."""
 
     pod: Pod
 
@@ -57,7 +58,7 @@ class NodeGone(Entry, frozen=True, tag=5):
 
 
 class ObjectPut(Entry, frozen=True, tag=6):
-    """Any other object; `raw` is it in MessagePack."""
+    """Any other object; `raw` is the object in MessagePack."""
 
     kind: str
     raw: msgspec.Raw
@@ -69,14 +70,14 @@ class ObjectGone(Entry, frozen=True, tag=7):
 
 
 class Assumed(Entry, frozen=True, tag=8):
-    """A pod is counted on a node before anybody confirmed it; Reserve plugins have been asked."""
+    """A pod is assumed on a node, before its binding; Reserve plugins have been called."""
 
     uid: str
     node: str
 
 
 class Forgotten(Entry, frozen=True, tag=9):
-    """The assumption is taken back; Reserve plugins were told."""
+    """An assumed pod is forgotten; Unreserve has been called."""
 
     uid: str
 
@@ -91,7 +92,7 @@ class Denominated(Entry, frozen=True, tag=11):
 
 
 class Resting(Entry, frozen=True, tag=12):
-    """A node is left alone until then."""
+    """No pod is placed on the node until then."""
 
     node: str
     until: float
@@ -102,7 +103,7 @@ class Rested(Entry, frozen=True, tag=13):
 
 
 class TrialBegun(Entry, frozen=True, tag=14):
-    """Whatever follows is undone at the end of the trial; trials nest."""
+    """All following changes are undone at the end of the trial; trials nest."""
 
 
 class TrialEnded(Entry, frozen=True, tag=15):
@@ -110,20 +111,20 @@ class TrialEnded(Entry, frozen=True, tag=15):
 
 
 class Imagined(Entry, frozen=True, tag=16):
-    """For the length of a trial a pod is counted on a node."""
+    """Within a trial, a pod is counted on a node."""
 
     uid: str
     node: str
 
 
 class Removed(Entry, frozen=True, tag=17):
-    """For the length of a trial a pod is not counted."""
+    """Within a trial, a pod is not counted."""
 
     uid: str
 
 
 class PluginCode(msgspec.Struct, frozen=True, array_like=True):
-    """Where a plugin's code is, and what it hashes to."""
+    """The file of a plugin's code, and its hash."""
 
     name: str
     digest: str
@@ -146,7 +147,7 @@ class Configured(Entry, frozen=True, tag=18):
 
 
 class Noted(Entry, frozen=True, tag=19):
-    """Something decisions go by that is neither node, pod nor object; in force until noted anew."""
+    """An input of decisions that is no node, pod or object; valid until it is noted again."""
 
     what: str
     profile: str
@@ -154,21 +155,21 @@ class Noted(Entry, frozen=True, tag=19):
 
 
 class Clock(Entry, frozen=True, tag=20):
-    """Seconds since the epoch; attempts tell their own."""
+    """The time, in seconds since the epoch; an Attempt has its own."""
 
     now: float
 
 
 class Arranged(Entry, frozen=True, tag=21):
-    """In which order nodes are walked, and where each profile goes on: at the beginning of a
-    recording that was cut."""
+    """At the beginning of a cut recording: the search order of nodes, and where each profile's
+    next search starts."""
 
     order: tuple[str, ...]
     next_start: tuple[tuple[str, int], ...] = ()
 
 
 class ClaimAssumed(Entry, frozen=True, tag=23):
-    """A ResourceClaim is believed as an API call has answered it, before the watch shows it."""
+    """A ResourceClaim is assumed as an API call has returned it, before the watch shows it."""
 
     raw: msgspec.Raw
     is_new: bool = False
@@ -182,14 +183,14 @@ class ClaimSettled(Entry, frozen=True, tag=24):
 
 
 class Began(Entry, frozen=True, tag=25):
-    """A process began to record: whatever was believed before is not believed any more."""
+    """A process began to record: all earlier state is void."""
 
     now: float
     command: str = ""
 
 
 class Reserved(Entry, frozen=True, tag=26):
-    """A pod is assumed on a node, and Reserve plugins have been asked, in what was cut away."""
+    """A pod was assumed and reserved before the beginning of a cut recording."""
 
     uid: str
     node: str
@@ -198,7 +199,7 @@ class Reserved(Entry, frozen=True, tag=26):
 
 
 class Placed(msgspec.Struct, frozen=True, array_like=True, tag="p", gc=False):
-    """The node that was chosen, its points, and among how many it was."""
+    """The chosen node, its score, and how many nodes were feasible and evaluated."""
 
     node: str
     score: int
@@ -217,7 +218,7 @@ class Refused(msgspec.Struct, frozen=True, array_like=True, tag="r", gc=False):
 
 
 class Failed(msgspec.Struct, frozen=True, array_like=True, tag="f", gc=False):
-    """The attempt ended with an error; `late` where a plugin took too long."""
+    """The attempt ended with an error; `late` if a plugin missed its deadline."""
 
     error: str
     plugin: str = ""
@@ -236,10 +237,10 @@ class ExtenderSaid(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Attempt(Entry, frozen=True, tag=22):
-    """One decision: what it depended on beside what is believed, and how it came out.
+    """One decision: its inputs other than the cache, and its outcome.
 
-    `draws` are pairs: among how many was drawn, and what. Without `makes_room`, PostFilter plugins
-    were not asked; `asks` tells whether extenders were to be.
+    `draws` are pairs: the number of choices, and the number drawn. Without `makes_room`, PostFilter
+    plugins were not called. `asks` says whether extenders were configured.
     """
 
     id: str
@@ -255,9 +256,9 @@ class Attempt(Entry, frozen=True, tag=22):
 
 
 class Snapshot(Entry, frozen=True, tag=27):
-    """Everything that is believed: the first of a file, for who begins to read there.
+    """The whole state: the first entry of a file, for a reader that begins with this file.
 
-    Whoever has read what came before leaves it out.
+    A reader of the preceding files must skip it.
     """
 
     entries: "tuple[AnyEntry, ...]"

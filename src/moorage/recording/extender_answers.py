@@ -1,4 +1,4 @@
-"""What extenders answered: kept while they are asked, and given again in their place."""
+"""The answers of extenders: recorded while they are called, and given again in a replay."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ FILTER, PREEMPT, PRIORITIZE = "filter", "preempt", "prioritize"
 
 
 class NotedExtenders:
-    """Extenders whose answers are kept; while one is asked, others may change what is believed."""
+    """Extenders with recorded answers; the cache may change while one is called."""
 
     def __init__(self, extenders: Extenders, log: ChangeLog) -> None:
         self._extenders = extenders
@@ -46,7 +46,7 @@ class NotedExtenders:
         self._extenders.skipped(extender, verb, error)
 
     def asked(self, extender: Extender, verb: str, ask: Callable[[], T]) -> T:
-        """What an extender says; an error of its is kept, too."""
+        """The answer of an extender; its error is recorded, too."""
         self._log.muted = False
         try:
             return ask()
@@ -59,7 +59,7 @@ class NotedExtenders:
 
 
 class _Noted:
-    """One extender, and what it answers."""
+    """One extender whose answers are recorded."""
 
     def __init__(self, extender: Extender, whole: NotedExtenders) -> None:
         self._extender = extender
@@ -95,9 +95,9 @@ class _Noted:
 
 
 class GivenExtenders:
-    """Extenders of a recording: each question gets the answer that it got then.
+    """The extenders of a recording: each call gets its recorded answer.
 
-    A question that was not asked then has no answer, and is an ExtenderError.
+    A call that was not recorded raises an ExtenderError.
     """
 
     def __init__(self, said: Sequence[ExtenderSaid]) -> None:
@@ -114,10 +114,10 @@ class GivenExtenders:
         return [(name, dict(scores)) for name, scores in self.answer("", PRIORITIZE)]
 
     def skipped(self, extender: Extender, verb: str, error: Exception) -> None:
-        """Somebody was told then."""
+        """Do nothing: it was reported when it was recorded."""
 
     def has_answer(self, name: str, verb: str) -> bool:
-        """Whether the extender was asked next for this."""
+        """Whether the next recorded answer is that of this extender and verb."""
         return bool(self._said) and (self._said[0].extender, self._said[0].verb) == (name, verb)
 
     def answer(self, name: str, verb: str) -> Any:
@@ -130,7 +130,7 @@ class GivenExtenders:
 
 
 class _Given:
-    """One extender of a recording; whoever was not asked then is not asked now."""
+    """One extender of a recording; it is called only where the recording has its answer."""
 
     binds = False
 
@@ -160,4 +160,4 @@ class _Given:
         return {node: ExtenderVictims(tuple(uids), count) for node, (uids, count) in found.items()}
 
     async def bind(self, pod: Pod, node: str) -> None:
-        """Nothing is bound in a replay."""
+        """Do nothing: a replay binds no pods."""

@@ -1,4 +1,4 @@
-"""The journal: entries are handed over by the scheduler, and written by a thread beside it."""
+"""The journal: the scheduler hands over entries, and a separate thread writes them."""
 
 import struct
 import threading
@@ -14,15 +14,15 @@ from moorage.recording.retention import Retention, Rotation
 from moorage.recording.segments import Compressor, SegmentWriter, segments_in
 
 FRAME_BYTES: Final = 128 << 10
-"""Entries of about so many bytes are compressed together."""
+"""The size of a frame: entries of about so many bytes are compressed together."""
 COPY_FRAME_BYTES: Final = 1 << 20
-"""The same, where nobody waits."""
+"""The size of a frame of a copy, which no scheduler waits for."""
 FLUSH_SECONDS: Final = 1.0
-"""An entry is written no later than that."""
+"""An entry is written at most this many seconds after it was handed over."""
 FULL: Final = 5_000
-"""So many entries are written sooner."""
+"""This many waiting entries are written at once, without waiting for FLUSH_SECONDS."""
 MOST_WAITING: Final = 1 << 20
-"""How many entries may wait for a disk that does not keep up, before recording ends."""
+"""Recording ends when more entries than this wait for a slow disk."""
 
 SLOW_DISK: Final = "{} entries wait for the disk"
 ENDED: Final = (
@@ -33,18 +33,18 @@ ALL: Final = Retention()
 THREAD: Final = "recording"
 """The name of a journal's own thread."""
 NEW_FILE: Final = b""
-"""Among entries that wait: the next one begins another file."""
+"""A mark among the waiting entries: the next one begins another file."""
 _LOOK_SECONDS: Final = 0.05
 _ARRAY: Final = struct.Struct(">BI")
 """The head of a MessagePack array of any length."""
 
 
 class Journal:
-    """Writes what it is handed, in order; whatever goes wrong ends the recording, nothing else.
+    """Writes entries in order; an error ends the recording, and nothing else.
 
-    An entry is encoded as it is handed over, while it is at hand; what is kept until it is written
-    are its bytes alone, and the journal's own thread does what needs no interpreter: it compresses
-    and writes them. `failed` hears why recording ended, once, on that thread.
+    `write` encodes an entry at once, and only its bytes are kept until they are written. The
+    journal's own thread compresses and writes them, mostly without the interpreter's lock. If
+    recording ends early, `failed` is called once, on that thread, with the reason.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Journal:
         self._writer = writer
         self._kept = kept
         self.rotation = Rotation()
-        """Where the recorder is asked for a snapshot, with which a new file is begun."""
+        """Says when the recorder must write a snapshot, which begins a new file."""
         self._begun = time.monotonic()
         self._frame_bytes = frame_bytes
         self._compressor = Compressor()
@@ -76,7 +76,7 @@ class Journal:
         return self._writer.written
 
     def write(self, entry: Entry) -> None:
-        """Take an entry; a snapshot begins another file."""
+        """Hand over an entry; a snapshot begins another file."""
         if type(entry) is Snapshot:
             self._waiting.extend((NEW_FILE, encode(entry)))  # both at once: the thread may look
         else:
@@ -84,7 +84,7 @@ class Journal:
 
     @property
     def waiting(self) -> int:
-        """How many entries were not taken by the thread yet."""
+        """The number of entries that the thread has not taken yet."""
         return len(self._waiting)
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class Journal:
         self._try(self._writer.close)
 
     def _try(self, step: Callable[[], None]) -> None:
-        """Take a step; once something went wrong, whatever is handed over is dropped."""
+        """Call `step`; after the first error, all waiting entries are dropped."""
         try:
             step()
         except OSError as error:
@@ -128,7 +128,7 @@ class Journal:
             self.rotation.due = True
 
     def _take_frame(self) -> list[bytes]:
-        """Entries for one frame; before one that begins a file, another file is begun."""
+        """Take the entries of one frame; starts a new file at a NEW_FILE mark."""
         waiting, frame, size = self._waiting, list[bytes](), 0
         while waiting and size < self._frame_bytes:
             entry = waiting.popleft()
@@ -158,7 +158,7 @@ def as_frame(entries: Sequence[bytes]) -> bytes:
 
 
 def write_recording(folder: Path, entries: Iterable[Entry]) -> int:
-    """Write entries as a recording; how many they were. InputError where there is one already."""
+    """Write a recording; returns the number of entries. Raises an InputError if one exists."""
     if folder.exists() and segments_in(folder):
         raise InputError([f"{folder}: holds a recording already; name a folder that is empty"])
     writer, compressor = SegmentWriter(folder), Compressor(level=9)

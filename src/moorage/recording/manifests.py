@@ -15,7 +15,7 @@ Raw = dict[str, Any]
 
 
 def manifests_at(replay: Replay) -> list[Manifest]:
-    """Every object as it is believed; pods that are about to be bound are on their nodes."""
+    """Every object in the cache of a replay; assumed pods are on their nodes."""
     return [Manifest(raw, "the recording", number) for number, raw in enumerate(_raws(replay), 1)]
 
 
@@ -34,10 +34,10 @@ def _raws(replay: Replay) -> Iterator[Raw]:
 
 
 def _templates(pods: Iterable[Pod]) -> dict[str, Raw]:
-    """By uid of the controller, what its pods are made from: a recording has no templates, and
-    without one a simulation could not make anew a pod that is evicted.
+    """Pod templates by the uid of the controller, derived from its pods.
 
-    A pod with claims may have them for itself alone, as those of a StatefulSet do: it is no model.
+    A recording has no templates, and without one a simulation could not recreate an evicted pod.
+    A pod with claims is not used, because the claims may be its own, as in a StatefulSet.
     """
     found: dict[str, Raw] = {}
     for pod in pods:

@@ -7,12 +7,12 @@ from moorage.recording.entries import AnyEntry, Attempt, Began, Clock
 
 
 def time_of(entry: AnyEntry) -> float | None:
-    """When an entry was written, where it says so."""
+    """The time of an entry; None if it has none."""
     return entry.now if isinstance(entry, Attempt | Clock | Began) else None
 
 
 def parse_time(text: str) -> float | None:
-    """Seconds since the epoch; None where the text is no time. Without a zone it is UTC."""
+    """Seconds since the epoch; None if the text is not a time. The default zone is UTC."""
     if "T" not in text and ":" not in text:
         return None
     try:

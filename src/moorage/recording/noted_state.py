@@ -1,7 +1,7 @@
-"""State of features that plugins read beside the cache: kept when it changes, and put back.
+"""State of features that plugins read besides the cache: recorded on change, and restored.
 
-Each kind of state is read before every attempt, which costs next to nothing while there is none.
-What plugins keep by themselves is not among them: a replayed plugin keeps it by itself again.
+Each kind of state is read before every attempt, which costs almost nothing while there is none.
+The plugins' own state is not included, because a replayed plugin builds it up again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,14 +28,15 @@ from moorage.preemption.spared import Rule
 
 
 class NotedState:
-    """One kind of state. What is read is plain data; None: there is none.
+    """One kind of state; `read` returns plain data, or None if there is none.
 
-    It is read when `version` differs from the last; where it is cheap to read, that is the value.
+    `read` is called if `version` has changed. For state that is cheap to read, the version is the
+    value itself.
     """
 
     name = ""
     of_attempt = False
-    """Whether it is put back for every attempt, and not only when it has changed."""
+    """Whether a replay restores it for every attempt, and not only after a change."""
 
     def version(self, cycle: Cycle) -> Any:
         return self.read(cycle)
@@ -48,7 +49,7 @@ class NotedState:
 
 
 class BeingEvicted(NotedState):
-    """Pods that are being evicted, whatever they look like yet."""
+    """Pods that are being evicted, even if their objects do not show it yet."""
 
     name = "being evicted"
 
@@ -61,7 +62,7 @@ class BeingEvicted(NotedState):
 
 
 class Spared(NotedState):
-    """Who may not be evicted though its priority is lower."""
+    """Pods that may not be evicted although their priority is lower."""
 
     name = "spared"
 
@@ -82,7 +83,7 @@ class Spared(NotedState):
 
 
 class GangRooms(NotedState):
-    """Where a pod of a group has to go, and the rooms that are held for other groups."""
+    """The nodes that a pod of a group is limited to, and the holds of other groups."""
 
     name = "gangs"
     of_attempt = True
@@ -113,7 +114,7 @@ class GangRooms(NotedState):
 
 
 class GivenHolds(Holds):
-    """The rooms that a pod had to leave alone, as they were recorded."""
+    """The recorded holds of other groups, which a pod may not use."""
 
     def __init__(self, held: list[Hold]) -> None:
         super().__init__()
@@ -144,7 +145,7 @@ def _hold(value: Any, cycle: Cycle) -> Hold:
 
 
 class Measured(NotedState):
-    """The last measurement of each node, as a feed has written it."""
+    """The last measurement of each node, as written by a feed."""
 
     def __init__(self, name: str, unknown: type[Usage] | type[Energy]) -> None:
         self.name = name
@@ -170,7 +171,7 @@ class Measured(NotedState):
 
 
 class Latencies(NotedState):
-    """Latencies as measured."""
+    """Measured latencies."""
 
     name = latency_measurements.LATENCY_STORE
 
@@ -193,7 +194,7 @@ class Latencies(NotedState):
 
 
 class Prices(NotedState):
-    """What instances cost."""
+    """Prices of instances."""
 
     name = price_table.PRICES
 
@@ -212,7 +213,7 @@ class Prices(NotedState):
 
 
 class UnlistedDevices(NotedState):
-    """Resources of devices of which not everything is known yet."""
+    """Resources of devices that are not completely listed yet."""
 
     name = "unlisted devices"
 
@@ -224,7 +225,7 @@ class UnlistedDevices(NotedState):
 
 
 class SharedClaims(NotedState):
-    """Claims whose allocation is in flight for other pods of the group that is being placed."""
+    """Claims with an allocation in flight for other pods of the group that is being placed."""
 
     name = "claims shared in group"
 
@@ -256,7 +257,7 @@ _GROUPED: Final = "recording/grouped"
 
 
 def is_quiet(cycle: Cycle, devices: DeviceCache) -> bool:
-    """Whether there is none of it; asked before every attempt, and so in one go."""
+    """Whether no kind of state has a value; one quick check, made before every attempt."""
     shared = cycle.shared
     if shared.get(BEING_EVICTED) or shared.get(SPARES) is not None:
         return False

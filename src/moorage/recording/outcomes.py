@@ -1,4 +1,4 @@
-"""How an attempt came out, as it is recorded and compared; draws and errors included."""
+"""The outcome of an attempt, as it is recorded and compared, with draws and errors."""
 
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.framework.cycle import Random
@@ -10,7 +10,7 @@ _LATE = "took longer than its deadline"
 
 
 def outcome_of(decided: Decision | Unschedulable) -> Outcome:
-    """A decision, as it is compared."""
+    """The outcome of a decision."""
     if isinstance(decided, Decision):
         node, score, feasible, evaluated, _, parts, _ = decided
         return Placed(node, score, feasible, evaluated, parts)
@@ -28,14 +28,14 @@ def _verdicts(diagnosis: Diagnosis) -> tuple[Verdict, ...]:
 
 
 def failure_of(error: Exception) -> Failed:
-    """An attempt that ended with an error."""
+    """The outcome of an attempt that ended with an error."""
     if isinstance(error, PluginError):
         return Failed(str(error), error.plugin, error.point, error.detail.startswith(_LATE))
     return Failed(f"{type(error).__name__}: {error}")
 
 
 class NotedDraws:
-    """A generator whose draws are kept; one for all attempts, since they come one by one."""
+    """A generator whose draws are recorded; one serves all attempts, which never overlap."""
 
     __slots__ = ("_random", "drawn")
 
@@ -44,7 +44,7 @@ class NotedDraws:
         self.drawn: tuple[int, ...] = ()
 
     def begin(self, random: Random) -> None:
-        """Draw from another from now on; nothing is drawn yet."""
+        """Draw from `random` from now on, and forget earlier draws."""
         self._random, self.drawn = random, ()
 
     def randrange(self, stop: int, /) -> int:
@@ -55,7 +55,7 @@ class NotedDraws:
 
 
 class GivenDraws:
-    """The draws of a recording, once more; where others are asked for, the first of all."""
+    """Repeats recorded draws; if another draw is requested, it returns 0 and sets `differs`."""
 
     __slots__ = ("_at", "_drawn", "differs")
 

@@ -23,7 +23,7 @@ AS_RECORDED = "as recorded"
 def compared(
     folder: Path, attempt: str, configs: Sequence[str], plugins: Sequence[str] = ()
 ) -> Comparison:
-    """What other configurations would have made of it, from just before an attempt on."""
+    """The KPIs of other configurations, if they had decided from just before an attempt on."""
     player = Player(folder, plugins or None)
     replay = player.play_until(attempt).replay
     assert replay.configured is not None
@@ -44,10 +44,10 @@ def explained(
     config: str | None = None,
     plugins: Sequence[str] = (),
 ) -> Explanation:
-    """Explain a pod on the cluster as it was just before an attempt; without one, its own pod.
+    """Explain a pod on the cluster as it was just before an attempt.
 
-    That one is explained where the attempt has placed it. By the configuration of then, unless
-    another is given.
+    Without `pod`, the pod of the attempt is explained, on the node that the attempt chose. Without
+    `config`, the recorded configuration is used.
     """
     stop = Player(folder, plugins or None).play_until(attempt)
     then = stop.replay.configured

@@ -1,4 +1,4 @@
-"""A recording played back to its end, to an attempt, or to the first that comes out otherwise."""
+"""Plays a recording back to its end, to an attempt, or to the first that comes out differently."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ NO_SUCH_ATTEMPT: Final = (
 
 
 class Played(msgspec.Struct, frozen=True):
-    """How a replay came out."""
+    """The result of a replay."""
 
     attempts: int
     began: float
@@ -32,22 +32,21 @@ class Played(msgspec.Struct, frozen=True):
     torn: tuple[str, ...] = ()
     late: int = 0
     configured: int = 0
-    """How many configurations took over."""
+    """How many times a configuration took effect."""
 
 
 class Stop(NamedTuple):
-    """Where a replay is, and the attempt it stands before, if one was named."""
+    """The position of a replay, and the attempt that comes next, if one was named."""
 
     replay: Replay
     entry: Attempt | None
 
 
 class Player:
-    """Plays one recording; `plugins` take the place of those it was made with.
+    """Plays one recording; `plugins` replace those it was made with.
 
-    `heard` is told of every attempt that is made again.
-
-    Attempts are counted from 1 on, and `--until` takes what a log calls them, too: their id.
+    `heard` is called with every repeated attempt. Attempts are numbered from 1; `--until` also
+    takes the id of an attempt, as logs show it.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Player:
     ) -> None:
         self.recording = Recording(folder)
         self.rest: Iterator[AnyEntry] = self.recording.entries()
-        """The entries that have yet to be played."""
+        """The entries that have not been played yet."""
         self._plugins = plugins
         self._progress = progress
         self._heard = heard
@@ -69,7 +68,7 @@ class Player:
         self.replay = Replay(self._profiles, self._made)
 
     def play(self) -> Played:
-        """To the end, or to the first attempt that comes out otherwise."""
+        """Play to the end, or to the first attempt that comes out differently."""
         for entry in self.rest:
             self.replay.apply(entry)
             if self._divergence is not None:
@@ -77,7 +76,7 @@ class Player:
         return self.played()
 
     def play_until(self, attempt: str) -> Stop:
-        """To the moment just before an attempt, or to a time; InputError where there is none."""
+        """Play to just before an attempt, or to a time; raises an InputError if there is none."""
         time = parse_time(attempt)
         for entry in self.rest:
             now = time_of(entry)
@@ -103,7 +102,7 @@ class Player:
             self._divergence = divergence_of(made, self.replay.configured, here)
 
     def played(self) -> Played:
-        """How it came out so far."""
+        """The result so far."""
         replay, torn = self.replay, self.recording.torn
         return Played(
             replay.attempts,

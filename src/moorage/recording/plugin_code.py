@@ -1,7 +1,7 @@
 """The code of plugins by its hash: of the file that defines the class, and of the package it is in.
 
-A built-in plugin that is a package is hashed with everything in it, so that a rule that was edited
-beside the class shows.
+A built-in plugin that is a package is hashed with all of its files, so that a change next to the
+class is noticed.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ SHORT = 12
 
 
 def code_of(profiles: Iterable[Profile]) -> tuple[PluginCode, ...]:
-    """The plugins of some profiles, by name."""
+    """The code of every plugin of some profiles, sorted by name."""
     found: dict[str, type[Plugin]] = {}
     for profile in profiles:
         for name, plugin in profile.plugins.items():
@@ -35,7 +35,7 @@ def _code(name: str, plugin: type[Plugin]) -> PluginCode:
 
 
 def _shown(plugin: type[Plugin], file: str) -> str:
-    """Where the code is: for installed modules by module, so that no machine's path is told."""
+    """Where the code is; an installed module by its name, so that no local path is recorded."""
     own = plugin.__module__.partition(".")[0]
     return plugin.__module__ if own == "moorage" else Path(file).name
 
@@ -58,7 +58,7 @@ def _digest(file: Path, stamp: int) -> str:
 def changed_code(
     then: Iterable[PluginCode], now: Iterable[PluginCode]
 ) -> Mapping[str, tuple[PluginCode | None, PluginCode | None]]:
-    """The plugins whose code differs, by name: as recorded, and as it is here."""
+    """The plugins whose code differs, by name: the recorded code, and the code here."""
     before = {each.name: each for each in then}
     after = {each.name: each for each in now}
     return {

@@ -1,7 +1,7 @@
-"""Pseudonyms: one for each name, the same everywhere, in the same order as the names.
+"""Pseudonyms: one per name, the same everywhere, in the same order as the names.
 
-Order counts: where two nodes or pods are equal in everything else, names decide. So all names are
-collected first, and numbered as they sort.
+The order matters: between nodes or pods that are equal otherwise, names decide. So all names are
+collected first, sorted, and numbered in this order.
 """
 
 import re
@@ -20,11 +20,11 @@ KNOWN_DOMAINS: Final = (
     "amd.com",
     "karpenter.sh",
 )
-"""Keys of labels and taints that plugins know by name."""
+"""Domains of label and taint keys that plugins know by name."""
 
 
 class Pseudonyms:
-    """Collects names, and then replaces them; what the configuration names is kept."""
+    """Collects names, and then replaces them; names in the configuration are kept."""
 
     def __init__(self, kept: Iterable[str] = ()) -> None:
         self._kept = {*_KEPT, *kept}
@@ -32,17 +32,17 @@ class Pseudonyms:
         self._given: dict[str, str] | None = None
 
     def keep(self, text: str) -> None:
-        """Leave a text as it is, wherever it stands; before `settle`."""
+        """Never replace this text; call it before `settle`."""
         self._kept.add(text)
 
     def settle(self) -> None:
-        """All names are known: number them."""
+        """Number the names; call it once all names are known."""
         width = len(str(len(self._names)))
         ordered = sorted(self._names)
         self._given = {name: f"x{rank:0{width}}" for rank, name in enumerate(ordered)}
 
     def name(self, text: str) -> str:
-        """What stands for a name; numbers stay, since they may be compared as such."""
+        """The pseudonym of a name; numbers are kept, because they may be compared as numbers."""
         if text in self._kept or _NUMBER.fullmatch(text) or text.startswith(_SYSTEM):
             return text
         if self._given is None:
@@ -55,7 +55,7 @@ class Pseudonyms:
         return "/".join(self.name(part) for part in text.split("/"))
 
     def label(self, key: str) -> str:
-        """The key of a label or taint: those that plugins know are kept."""
+        """The key of a label or taint, replaced unless plugins know it by name."""
         domain, slash, _ = key.rpartition("/")
         known = slash and any(
             domain == each or domain.endswith(f".{each}") for each in KNOWN_DOMAINS
@@ -63,10 +63,10 @@ class Pseudonyms:
         return key if known or key.startswith("metadata.") else self.name(key)
 
     def zones(self, text: str) -> str:
-        """A label's value; that of a volume may be several zones, joined."""
+        """The value of a label; on a volume it may be several zones, joined."""
         return "__".join(self.name(part) for part in text.split("__"))
 
     def image(self, text: str) -> str:
-        """An image, by repository and tag or digest; one without a tag means the latest."""
+        """An image, as repository and tag or digest; no tag means `latest`."""
         tagged = text if text.rfind(":") > text.rfind("/") else f"{text}:latest"
         return f"{self.name(tagged)}:v"

@@ -1,7 +1,7 @@
-"""A cache that tells of every change to what is believed, unless an attempt makes it.
+"""A cache that records every change to its content, except those made by an attempt.
 
-What an attempt does to the cache, such as the trials of preemption, a replayed attempt does again
-by itself; so while one is made nothing is told.
+A replayed attempt makes its own changes again, such as the trials of preemption. So nothing is
+recorded during an attempt.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ from moorage.recording.redaction import LEFT_OUT, without_secrets
 from moorage.recording.retention import Rotation
 
 CLOCK_SECONDS = 0.05
-"""The time is told no more often than that, beside that of attempts."""
+"""Between attempts, the time is recorded at most once per this many seconds."""
 
 
 class ChangeLog:
-    """Where a recorded cache tells of its changes; `muted` while an attempt is made."""
+    """Writes the changes of a recorded cache as entries; `muted` during an attempt."""
 
     def __init__(self, write: Callable[[Entry], None], now: Callable[[], float]) -> None:
         self.write = write
@@ -40,11 +40,11 @@ class ChangeLog:
         self._now = now
         self._told = -CLOCK_SECONDS
         self.known: dict[str, Pod] = {}
-        """Every pod that was told of and is not gone, as it was told last."""
+        """The last recorded version of every pod that is not gone, by uid."""
 
     @contextmanager
     def silence(self) -> Iterator[None]:
-        """Nothing is told inside."""
+        """Record nothing inside this context."""
         before, self.muted = self.muted, True
         try:
             yield
@@ -52,7 +52,7 @@ class ChangeLog:
             self.muted = before
 
     def pod(self, pod: Pod) -> None:
-        """Whatever follows refers to this version of the pod by its uid."""
+        """Record a version of a pod; later entries refer to it by the pod's uid."""
         uid, known = pod.metadata.uid, self.known
         if known.get(uid) is not pod:
             known[uid] = pod
@@ -74,7 +74,7 @@ class ChangeLog:
 
 
 class RecordedObjects(ObjectStore):
-    """Other objects."""
+    """The store of other objects, with every change recorded."""
 
     def __init__(self, log: ChangeLog) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class RecordedObjects(ObjectStore):
 
 
 class RecordedNominator(Nominator):
-    """Nominated pods."""
+    """The nominated pods, with every change recorded."""
 
     __slots__ = ("_log",)
 
@@ -115,7 +115,7 @@ class RecordedNominator(Nominator):
 
 
 class RecordedClaims(ClaimTracker):
-    """What API calls have made of ResourceClaims, before the watch shows it."""
+    """The assumed ResourceClaims, as API calls returned them, with every change recorded."""
 
     def __init__(self, log: ChangeLog, inventory: Inventory) -> None:
         super().__init__(inventory)
@@ -134,7 +134,7 @@ class RecordedClaims(ClaimTracker):
 
 
 class RestingNodes(dict[str, float]):
-    """Nodes that are left alone."""
+    """The nodes that no pod is placed on for a while, with every change recorded."""
 
     def __init__(self, log: ChangeLog) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ class RestingNodes(dict[str, float]):
 
 
 class RecordedCache(Cache):
-    """What is believed, with every change told; `rotate` is called when a new file is due."""
+    """A cache with every change recorded; `rotate` is called when a new file is due."""
 
     def __init__(self, log: ChangeLog, rotation: Rotation, rotate: Callable[[], None]) -> None:
         super().__init__()

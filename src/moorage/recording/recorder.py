@@ -1,10 +1,10 @@
-"""The recorder: what a scheduler is handed in place of its cache and of what decides.
+"""The recorder: it replaces a scheduler's cache, and the function that decides.
 
     recorder = Recorder(Journal(...), clock.now)
     assemble(..., cache=recorder.cache, decide=recorder.decide)
 
-Every attempt is an entry that says what it depended on beside what is believed: the time, draws
-among equals, answers of extenders, and state of features where that has changed.
+Every attempt is an entry with its inputs other than the cache: the time, draws among equal nodes,
+and the answers of extenders. State of features is recorded before it, if it has changed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ from moorage.recording.retention import Rotation
 
 
 class Recorder:
-    """Tells `write` of everything, in order."""
+    """Calls `write` with every entry, in order."""
 
     def __init__(
         self,
@@ -53,22 +53,22 @@ class Recorder:
         self._draws = NotedDraws()
         self._configured: Configured | None = None
         self.profiles: dict[str, Profile] = {}
-        """Those that have decided, by name."""
+        """The profiles that have decided, by `profile_key`."""
         self._profile: Profile | None = None
         self._makes_room = True
         write(Began(now()))
         self._noted: dict[str, list[tuple[Any, Any]]] = {}
-        """Version and value of each state as last told, by profile."""
+        """Version and value of each state as last recorded, by profile."""
 
     def configured(self, configuration: Configured) -> None:
-        """Another configuration is in force from now on."""
+        """Record that another configuration is in force from now on."""
         self._noted.clear()
         self.profiles.clear()
         self._profile, self._configured = None, configuration
         self._write(configuration)
 
     def decide(self, profile: Profile, cycle: Cycle) -> Decision | Unschedulable:
-        """Decide as ever, and put down how it came out."""
+        """Make an attempt as without a recorder, and record its outcome."""
         log, dice, draws = self._log, cycle.random, self._draws
         if self._rotation.due:
             self._rotate()
@@ -99,7 +99,7 @@ class Recorder:
             self.profiles[profile_key(profile)] = profile
 
     def _rotate(self) -> None:
-        """Begin a new file with everything that is believed, unless something is only tried."""
+        """Begin a new file with a snapshot of the state, unless a trial is open."""
         if not self.cache.in_trial:
             self._rotation.due = False
             self._write(Snapshot(tuple(checkpoint(self._believed()))))
@@ -167,7 +167,7 @@ class Recorder:
 
 
 class BelievedNow(NamedTuple):
-    """What a scheduler that is recorded believes (`checkpoint.Believed`)."""
+    """The state of a recorded scheduler (`checkpoint.Believed`)."""
 
     cache: Cache
     now: float
@@ -177,10 +177,10 @@ class BelievedNow(NamedTuple):
     known: tuple[Pod, ...]
 
     def seen(self) -> Iterator[Pod]:
-        """Every pod that is known of, whether it has a node or waits."""
+        """Every known pod, whether it has a node or is pending."""
         return iter(self.known)
 
     def reserved_by(self, info: PodInfo) -> tuple[Profile, float] | None:
-        """Whose Reserve plugins were asked: those of the pod's profile, at the latest now."""
+        """The pod's profile, whose Reserve plugins reserved it, and now as the latest time."""
         profile = self.profiles.get(info.pod.spec.scheduler_name)
         return None if profile is None else (profile, self.now)

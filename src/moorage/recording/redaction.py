@@ -1,8 +1,8 @@
 """Leaves out of a recording what may hold a secret.
 
-Objects are decoded into what scheduling reads, so that environment variables, commands and the data
-of Secrets are never there to begin with. What is left is the annotation of `kubectl apply`, which
-repeats a whole manifest, and the data of ConfigMaps.
+Objects are decoded into the fields that scheduling reads, so environment variables, commands and
+the data of Secrets are never present. What must be removed here is the annotation of
+`kubectl apply`, which repeats a whole manifest, and the data of ConfigMaps.
 """
 
 from typing import Final, TypeVar
@@ -19,7 +19,7 @@ K = TypeVar("K", bound=KubeObject)
 
 
 def without_secrets(obj: K) -> K:
-    """The object as it may be written."""
+    """The object without secrets, as it may be written."""
     annotations = obj.metadata.annotations
     if LAST_APPLIED not in annotations:
         return obj

@@ -1,10 +1,10 @@
-"""A recording played back on a cache of its own: the same changes, the same attempts, compared.
+"""Plays a recording back on a cache of its own: the same changes, the same attempts, compared.
 
-1. Every change to what is believed is applied to a cache that begins empty.
-2. Every attempt is made anew, by the plugins that are here, with the time, draws, answers and
-   noted state of then; how it comes out is compared with how it came out.
-3. Reserve and Unreserve plugins are asked where they were asked then. Permit, PreBind, Bind and
-   PostBind are not: they act on the world.
+1. Every recorded change is applied to a cache that begins empty.
+2. Every attempt is repeated with the plugins installed here, and with the recorded time, draws,
+   extender answers and noted state. Its outcome is compared with the recorded one.
+3. Reserve and Unreserve plugins are called where they were called then. Permit, PreBind, Bind and
+   PostBind plugins are not called, because they act on the outside world.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ from moorage.scheduler.placement import reserve, unplace
 
 
 class Made(NamedTuple):
-    """An attempt that was made again, and what it was made with."""
+    """A repeated attempt, with its inputs."""
 
     entry: Attempt
     info: PodInfo
@@ -52,7 +52,7 @@ class Made(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A pod that is assumed on a node, and the attempt that put it there."""
+    """A pod that is assumed on a node, and the attempt that placed it."""
 
     profile: Profile
     cycle: Cycle
@@ -63,14 +63,14 @@ ProfilesOf = Callable[[Configured], Mapping[str, Profile]]
 
 
 class Replay:
-    """Applies entries, one after the other; `made` hears of every attempt."""
+    """Applies entries, one after the other; `made` is called with every repeated attempt."""
 
     def __init__(self, profiles_of: ProfilesOf, made: Callable[[Made], None]) -> None:
         self._profiles_of = profiles_of
         self._made = made
         self.attempts = 0
         self.late = 0
-        """Attempts that failed because a plugin was late, which no replay repeats."""
+        """Attempts that failed because a plugin missed its deadline; a replay cannot repeat it."""
         self.runs = 0
         self._forget_everything()
         self._steps = self._all_steps()
@@ -79,7 +79,7 @@ class Replay:
         self.cache = Cache()
         self.now = 0.0
         self.pods: dict[str, PodInfo] = {}
-        """Every pod that is known of, whether it has a node or waits."""
+        """Every known pod, whether it has a node or is pending."""
         self.configured: Configured | None = None
         self.profiles: dict[str, Profile] = {}
         self._without_room: dict[str, Profile] = {}
@@ -121,7 +121,7 @@ class Replay:
         }
 
     def apply(self, entry: AnyEntry) -> None:
-        """Take in one entry."""
+        """Apply one entry."""
         self._steps[type(entry)](entry)
 
     def _began(self, entry: entries.Began) -> None:
@@ -227,22 +227,22 @@ class Replay:
         self._noted = dict.fromkeys(self._noted)
 
     def seen(self) -> Iterator[Pod]:
-        """Every pod that is known of, whether it has a node or waits."""
+        """Every known pod, whether it has a node or is pending."""
         return (info.pod for info in self.pods.values())
 
     def reserved_by(self, info: PodInfo) -> tuple[Profile, float] | None:
-        """Whose Reserve plugins were asked about a pod that is assumed, and when."""
+        """The profile whose Reserve plugins reserved an assumed pod, and when."""
         held = self.held.get(info.uid)
         return None if held is None else (held.profile, held.cycle.now)
 
     @property
     def in_trial(self) -> bool:
-        """Whether something is only tried at the moment."""
+        """Whether a trial is open."""
         return bool(self._trials)
 
     @property
     def noted(self) -> Mapping[tuple[str, str], Any]:
-        """State of features, by what it is and by profile."""
+        """State of features, by its name and profile."""
         return self._noted
 
     def _time(self) -> float:
@@ -279,7 +279,7 @@ class Replay:
         self._made(made)
 
     def make(self, entry: Attempt) -> Made:
-        """Make an attempt again, on what is believed now."""
+        """Repeat an attempt on the current state."""
         key = f"{entry.profile}@{entry.version}" if entry.version else entry.profile
         known = self.profiles if entry.makes_room else self._without_room
         profile, info, draws = known[key], self.pods[entry.uid], GivenDraws(entry.draws)

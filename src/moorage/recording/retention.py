@@ -1,7 +1,7 @@
-"""How much of a recording is kept: what is older is removed, file by file.
+"""How much of a recording is kept: older files are removed.
 
-Only whole beginnings are left: a file stays unless one after it begins with everything that is
-believed, so whatever is kept can be replayed.
+A file is removed only if a later file begins with the whole state. So whatever is kept can be
+replayed.
 """
 
 from pathlib import Path
@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 from moorage.recording.segments import begins_whole, segments_in
 
 SEGMENT_BYTES: Final = 32 << 20
-"""A new file is begun when one has become so large."""
+"""A new file is begun when the current one has reached this many bytes."""
 PARTS: Final = 8
-"""What is kept is in so many files at least, so that not much goes at a time."""
+"""What is kept is spread over at least this many files, so that little is removed at a time."""
 
 
 class Rotation:
-    """Whether a new file is due; the recorder begins it with what is believed then."""
+    """Whether a new file is due; the recorder begins it with a snapshot of the state."""
 
     __slots__ = ("due",)
 
@@ -25,20 +25,20 @@ class Rotation:
 
 
 class Retention(NamedTuple):
-    """How many bytes are kept, or of how many seconds; None: everything."""
+    """How many bytes are kept, and the files of how many seconds; None means no limit."""
 
     size: int | None = None
     seconds: float | None = None
 
     def is_due(self, size: int, age: float) -> bool:
-        """Whether a file of that size and age is to be followed by another."""
+        """Whether a new file must follow one of this size and age."""
         if self.seconds is not None and age >= self.seconds / PARTS:
             return True
         most = SEGMENT_BYTES if self.size is None else min(SEGMENT_BYTES, self.size // PARTS)
         return size >= most
 
     def prune(self, folder: Path, now: float) -> list[Path]:
-        """Remove what is too old or too much; which files those were."""
+        """Remove the files beyond the limits; returns them."""
         if self.size is None and self.seconds is None:
             return []
         files = segments_in(folder)

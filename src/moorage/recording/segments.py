@@ -7,8 +7,8 @@ A segment begins with `moorage recording 2` and a newline, then holds frames:
     content   zstd of a MessagePack array of entries (`moorage.recording.entries`)
 
 A frame is written by one call, so a crash leaves at most one torn frame, at the end of the last
-segment. Whoever reads drops it and says so. Files are 0600 and their folder 0700: recordings are
-secret material.
+segment. A reader drops it and reports it. Files have mode 0600 and their folder 0700, because
+recordings are secret material.
 """
 
 import os
@@ -28,7 +28,7 @@ MISSING: Final = "recordings are compressed with zstandard: pip install 'moorage
 
 
 class Torn(NamedTuple):
-    """Where a recording ends before its end."""
+    """A place where a segment is torn or damaged."""
 
     file: Path
     position: int
@@ -66,7 +66,7 @@ class Compressor:
 
 
 class SegmentWriter:
-    """Writes frames, in files of about `most` bytes each, after those that are there."""
+    """Writes frames into files of about `most` bytes each, after the existing segments."""
 
     def __init__(self, folder: Path, most: int = 64 << 20) -> None:
         self._folder = folder
@@ -78,7 +78,7 @@ class SegmentWriter:
         """Bytes of all segments that were written here."""
 
     def write(self, content: bytes) -> None:
-        """Append one frame; it is in the hands of the operating system when this returns."""
+        """Append one frame; the operating system has it when this returns."""
         if self._file is None or self._size >= self._most:
             self._open()
         assert self._file is not None
@@ -88,7 +88,7 @@ class SegmentWriter:
         self.written += len(frame)
 
     def sync(self) -> None:
-        """Wait until what was written is on the disk."""
+        """Wait until all written frames are on the disk."""
         if self._file is not None:
             os.fsync(self._file)
 
@@ -108,7 +108,7 @@ class SegmentWriter:
         return self._folder
 
     def rotate(self) -> None:
-        """Go on in a new segment."""
+        """Begin a new segment."""
         if self._file is not None:
             self._open()
 
@@ -130,7 +130,7 @@ def _write_whole(file: int, content: bytes) -> None:
 
 
 def _prepare_folder(folder: Path) -> int:
-    """Make the folder of a recording, for its owner alone; the number of the last segment in it."""
+    """Make the folder of a recording, for its owner alone; returns the last segment's number."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = segments_in(folder)
@@ -153,22 +153,22 @@ def segments_in(folder: Path) -> list[Path]:
 
 
 class Recording:
-    """A recording to be read, from its first frame to its last.
+    """Reads a recording, from its first frame to its last.
 
-    Where it is torn, what follows is left out up to where a process began to record anew.
+    After a torn frame, entries are skipped up to the next Began or Snapshot.
     """
 
     def __init__(self, folder: Path, files: Sequence[Path] = ()) -> None:
         self.folder = folder
         self.torn: list[Torn] = []
-        """Known when it has been read to its end."""
+        """The torn places; complete once the recording has been read to its end."""
         self._segments = files or segments_in(folder)
         self._compressor = Compressor()
         if not self._segments:
             raise InputError([f"{folder}: there is no recording here"])
 
     def entries(self) -> Iterator[AnyEntry]:
-        """Every entry, in order; a snapshot only where nothing before it was read."""
+        """Every entry, in order; a snapshot is expanded if earlier entries were not read."""
         seen, whole = 0, False
         for content in self.frames():
             found = decode_entries(content)
@@ -227,13 +227,13 @@ class Recording:
 
 
 def begins_whole(file: Path) -> bool:
-    """Whether a file can be read without those before it."""
+    """Whether a file can be read without the files before it."""
     first = next(Recording(file.parent, (file,)).entries(), None)
     return isinstance(first, Began)
 
 
 def _after_head(file: Path, content: bytes) -> int | None:
-    """Where the first frame begins; None where the file ends before."""
+    """The offset of the first frame; None if the file ends before it."""
     line, newline, _ = content[:64].partition(b"\n")
     if not newline and MAGIC.startswith(line[: len(MAGIC)]):
         return None

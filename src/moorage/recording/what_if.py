@@ -1,8 +1,8 @@
 """A what-if from a moment of the past: other configurations decide from there on.
 
-Each has a world of its own, a cluster in memory that begins as the recording has it, and hears what
-came then: nodes, pods and other objects that came, changed and went. Where pods go, it decides.
-The configuration of the recording has such a world, too, so that like is compared with like.
+Each configuration has a world of its own, an in-memory cluster that begins in the recorded state.
+It receives the recorded changes of nodes, pods and other objects, and decides by itself where pods
+go. The recorded configuration has such a world, too, so that the comparison is fair.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ SYNC_SECONDS = 0.01
 
 
 class Heard:
-    """The objects of a recording, and what is heard of them by all worlds."""
+    """The objects of a recording, whose changes are passed to all worlds."""
 
     def __init__(self, worlds: list[DriftingWorld]) -> None:
         self._worlds = worlds
@@ -51,7 +51,7 @@ class Heard:
             self._tell(Change("deleted", gone), kind)
 
     def take(self, entry: AnyEntry) -> None:
-        """Hear what an entry says of objects; decisions of then mean nothing here."""
+        """Apply an entry about objects; recorded decisions are ignored."""
         match entry:
             case entries.PodSeen(pod):
                 self.put(pod, pod.uid)
@@ -75,7 +75,7 @@ class Heard:
 def what_if(
     replay: Replay, rest: Iterator[AnyEntry], profiles: Mapping[str, Mapping[str, Profile]]
 ) -> Comparison:
-    """From where a replay stands to the end of its recording: KPIs by configuration."""
+    """The KPIs by configuration, from the position of a replay to the end of its recording."""
     began = replay.now
     clock = VirtualClock(began)
     worlds = {

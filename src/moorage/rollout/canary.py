@@ -1,8 +1,8 @@
-"""A canary: a new version of a profile that decides for a part of its pods.
+"""A canary: a new version of a profile that decides for a share of its pods.
 
-Which pods, a hash of their name tells, or of their owner's: a pod keeps its version over all its
-attempts, and so do the pods of an owner. Pods of a group are left to the stable version: a group is
-placed by one profile.
+A hash of the pod's name, or of its owner's, selects the pods. So a pod keeps its version over all
+its attempts, and all pods of an owner have the same version. Pods of a group stay with the stable
+version, because one profile places a whole group.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ class Results:
         self.attempts = 0
 
     def decided(self, seconds: float) -> None:
-        """An attempt took so long, from popping the pod to assuming it or giving it up."""
+        """Add the duration of an attempt, from popping the pod to assuming or rejecting it."""
         self.attempts += 1
         self._seconds.append(seconds)
 
     def ended(self, uid: str, *, failed: bool) -> None:
-        """The last attempt at a pod ended so."""
+        """Record the result of the last attempt at a pod."""
         self._failed += failed - self._pods.pop(uid, False)
         self._pods[uid] = failed
         if len(self._pods) > self._window:
@@ -53,7 +53,7 @@ class Results:
 
     @property
     def latency(self) -> float:
-        """The seconds that nine of ten attempts do not exceed."""
+        """The 90th percentile of the durations of attempts, in seconds."""
         if not self._seconds:
             return 0.0
         ordered = sorted(self._seconds)
@@ -69,7 +69,7 @@ class Results:
 
 
 def verdict(canary: Results, limits: Rollback) -> str:
-    """Why a canary is to be given up by itself; nothing where it may go on."""
+    """Why a canary must be given up by its own results; empty if it may go on."""
     if canary.pods < limits.min_pods:
         return ""
     rate, latency = canary.failure_rate, canary.latency
@@ -81,13 +81,13 @@ def verdict(canary: Results, limits: Rollback) -> str:
 
 
 class Canary:
-    """One canary, with what became of its pods and of those of the stable version."""
+    """One canary, with the results of its pods and of those of the stable version."""
 
     def __init__(self, given: ProfileCanary, profile: Profile) -> None:
         self.given = given
         self.profile = profile
         self.given_up = ""
-        """Why it has been given up; nothing while it runs."""
+        """Why it has been given up; empty while it runs."""
         window = given.spec.rollback.window
         self.results = {STABLE: Results(window), given.name: Results(window)}
         self.comparison = Comparison(given.spec.rollback)
@@ -102,28 +102,28 @@ class Canary:
         return 0.0 if self.given_up else self.given.spec.percent
 
     def give_up(self, reason: str) -> None:
-        """Let it decide for no more pods."""
+        """Give the canary up: it decides for no more pods."""
         self.given_up = reason
 
     def takes(self, pod: Pod) -> bool:
-        """Whether a pod is the canary's."""
+        """Whether the canary decides for a pod."""
         return self._place(pod) < self.percent
 
     def enter(self, pod: Pod) -> None:
-        """A pod is attempted: compare it, where it is the canary's or of the control group."""
+        """Compare a pod from its first attempt on, if it is in the canary or the control group."""
         place, percent = self._place(pod), self.percent
         if place < percent * (1 + CONTROL_SHARE):
             self.comparison.pods.enter(pod.uid, self._whose(pod), is_canary=place < percent)
 
     def judge(self) -> str:
-        """Why it is to be given up; nothing where it may go on."""
+        """Why it must be given up; empty if it may go on."""
         if self.given_up:
             return ""
         limits = self.given.spec.rollback
         return verdict(self.results[self.given.name], limits) or self.comparison.against()
 
     def shown(self) -> dict[str, Any]:
-        """What `/configz` tells of it."""
+        """What `/configz` shows of it."""
         return {
             "name": self.given.name,
             "schedulerName": self.scheduler_name,
@@ -135,7 +135,7 @@ class Canary:
         }
 
     def _place(self, pod: Pod) -> float:
-        """A pod's place from 0 to below 100; beyond that for those that are never the canary's."""
+        """The hash of a pod in [0, 100); at least 100 for pods that the canary never takes."""
         if podgroup.group_names(pod):
             return math.inf
         return share(f"{self.given.name}/{self._whose(pod)}")
@@ -149,5 +149,5 @@ class Canary:
 
 
 def share(text: str) -> float:
-    """A number from 0 to below 100, the same for the same text wherever it is asked for."""
+    """A hash of a text in [0, 100), the same in every process."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64 * 100

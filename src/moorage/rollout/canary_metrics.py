@@ -1,4 +1,4 @@
-"""What canaries and the stable versions beside them were found to do, as Prometheus metrics."""
+"""The comparison of canaries with their stable versions, as Prometheus metrics."""
 
 from collections.abc import Collection, Iterator
 
@@ -11,7 +11,7 @@ Labelled = tuple[tuple[str, ...], float]
 
 
 def compared_families(canaries: Collection[Canary]) -> Iterator[Family]:
-    """KPIs by version, the chance that they differ by chance, and how many pods were compared."""
+    """KPIs by version, the p-value of their difference, and the number of compared pods."""
     yield gauge(catalogue.VERSION_KPI, [one for each in canaries for one in _kpis(each)])
     yield gauge(catalogue.CANARY_P_VALUE, [one for each in canaries for one in _chances(each)])
     yield gauge(catalogue.COMPARED_PODS, [one for each in canaries for one in _pods(each)])

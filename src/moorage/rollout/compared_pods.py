@@ -1,8 +1,8 @@
-"""The pods by which two versions are compared: the canary's, and a control group beside them.
+"""The pods by which two versions are compared: the canary's, and a control group.
 
-Pods enter in the order of their first attempts, those of both groups into one window, and the
-oldest leave it first, whichever group they are of. So both groups are always of the same time: a
-cluster that fills up does so for both.
+The pods of both groups enter one window, in the order of their first attempts. The oldest leave it
+first, whatever their group. So both groups always cover the same time: a cluster that fills up
+does so for both.
 """
 
 import math
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from moorage.rollout.effects import EFFECTS, INDEX
 
 CONTROL_SHARE = 3
-"""The control group has at most so many times the canary's share of pods."""
+"""The control group has at most this many times the canary's share of pods."""
 
 
 class _Pod:
@@ -28,7 +28,7 @@ class _Pod:
 
 
 class ComparedPods:
-    """What became of the last pods of both groups.
+    """The KPIs of the last pods of both groups.
 
     A unit is what was hashed: a pod, or all pods of an owner, which count as one.
     """
@@ -38,10 +38,10 @@ class ComparedPods:
         self._pods: OrderedDict[str, _Pod] = OrderedDict()
         self._units: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
         self.ended = 0
-        """How many pods of the canary have been bound or have failed, since it began."""
+        """The number of canary pods that were bound or failed since the canary began."""
 
     def enter(self, uid: str, unit: str, *, is_canary: bool) -> None:
-        """A pod is attempted; nothing changes where it was before."""
+        """Add a pod at its first attempt; later attempts change nothing."""
         if uid in self._pods:
             return
         self._pods[uid] = _Pod(unit, is_canary)
@@ -49,20 +49,20 @@ class ComparedPods:
             self._drop(self._pods.popitem(last=False)[1])
 
     def set(self, uid: str, kpi: str, value: float) -> None:
-        """A KPI of a pod; pods that are in neither group do not count."""
+        """Set a KPI of a pod; pods in neither group are ignored."""
         pod = self._pods.get(uid)
         if pod is not None:
             pod.values[INDEX[kpi]] = value
 
     def add(self, uid: str, kpi: str, amount: float) -> None:
-        """So much more of a KPI of a pod."""
+        """Add to a KPI of a pod."""
         pod = self._pods.get(uid)
         if pod is not None and amount:
             before = pod.values[INDEX[kpi]]
             pod.values[INDEX[kpi]] = amount if math.isnan(before) else before + amount
 
     def end(self, uid: str) -> None:
-        """A pod was bound, or an attempt at it failed: it counts from now on."""
+        """Count a pod from now on: it was bound, or an attempt at it failed."""
         pod = self._pods.get(uid)
         if pod is None or pod.ended:
             return
@@ -76,7 +76,7 @@ class ComparedPods:
         return uid in self._pods
 
     def units(self, *, canary: bool) -> int:
-        """How many units of a group there are."""
+        """The number of units of a group."""
         return len(self._units[canary])
 
     def table(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -99,7 +99,7 @@ class ComparedPods:
 
 
 def _mean(pods: list[list[float]]) -> list[float]:
-    """The mean of several pods, KPI by KPI, over those that have it."""
+    """The mean of each KPI over the pods that have a value."""
     if len(pods) == 1:
         return pods[0]
     found = []

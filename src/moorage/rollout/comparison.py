@@ -1,11 +1,12 @@
-"""Compares a canary with the stable version, KPI by KPI, and says what is more than chance.
+"""Compares a canary with the stable version, KPI by KPI, and reports significant differences.
 
-1. Looks are few: one when both groups have `minPods` units, then each time the canary has had twice
-   as many pods as at the last, or five windows more. Who looks often enough finds anything, so the
-   k-th look may err with the chance alpha / k(k + 1) only: over all looks that is at most alpha.
+1. Looks are few. The first is when both groups have `minPods` units. Each later one is when the
+   canary has had twice as many pods as at the last look, or five windows more. Repeated testing
+   raises the error rate, so the k-th look has the level alpha / k(k + 1): over all looks the chance
+   of a false finding is at most alpha.
 2. A look tests all KPIs by permutation (permutation_test.py), a few milliseconds at a time.
-3. Among the KPIs that have limits Holm's method divides the chance to err.
-4. A KPI speaks against the canary where it is worse than the limit allows, and significantly so.
+3. Holm's method corrects for the number of KPIs that have limits.
+4. A KPI counts against the canary if it is significantly worse, and by more than its limit.
 """
 
 import math
@@ -23,28 +24,28 @@ from moorage.rollout.permutation_test import PermutationTest, holm
 Verdict = Literal["worse", "better", "no difference shown", "not enough evidence"]
 
 _WINDOWS: Final = 5
-"""After how many windows to look again at the latest."""
+"""The next look comes after this many windows at the latest."""
 _LEAST_DRAWS: Final = 1_000
 _DRAWS_PER_CHANCE: Final = 4
 """How many draws there are for each that may look as bad, at the level that is asked for."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One KPI at a look; `p` is the chance that it looks as bad where nothing differs."""
+    """One KPI at a look; `p` is the chance to look as bad if the versions do not differ."""
 
     kpi: str
     verdict: Verdict
     canary: float | None
     stable: float | None
     units: tuple[int, int]
-    """Of the canary and of the stable version, those that have a value."""
+    """The number of units with a value: of the canary, and of the stable version."""
     p: float | None = None
     against: str = ""
-    """Why the canary is to be given up for it."""
+    """Why the canary must be given up because of it; empty if it need not."""
 
 
 class _Look:
-    """One look under way: a table of values as they were when it began."""
+    """A look in progress: the table of values at its beginning."""
 
     def __init__(
         self,
@@ -77,14 +78,14 @@ class _Look:
         return not any(self._test.p_worse(index) <= 2 * self._alpha for index in open_)
 
     def findings(self) -> tuple[Finding, ...]:
-        """What was found, once it is done."""
+        """The findings; call it once the look is done."""
         chances = {EFFECTS[index].name: self._test.p_worse(index) for index in self._limited}
         significant = holm(chances, self._alpha)
         verdicts = self._verdicts()
         return tuple(self._finding(index, significant, verdicts) for index in range(len(EFFECTS)))
 
     def _verdicts(self) -> dict[str, Verdict]:
-        """What this look shows by itself, whatever was looked at before."""
+        """The verdict of this look alone, by KPI, regardless of earlier looks."""
         enough = [index for index in range(len(EFFECTS)) if self._is_enough(index)]
         alpha = 1.0 - self._limits.confidence
         worse = holm({EFFECTS[i].name: self._test.p_worse(i) for i in enough}, alpha / 2)
@@ -142,7 +143,7 @@ class Comparison:
         self.pods = ComparedPods(limits.window)
         self.looks = 0
         self.findings: tuple[Finding, ...] = ()
-        """Of the last look; none before the first."""
+        """The findings of the last look; empty before the first."""
         self._next = limits.min_pods
         self._look: _Look | None = None
 
@@ -153,7 +154,7 @@ class Comparison:
 
     @property
     def missing(self) -> str:
-        """What is missing before anything can be compared; nothing where it can."""
+        """What is missing before the versions can be compared; empty if nothing is."""
         mine, theirs = self.pods.units(canary=True), self.pods.units(canary=False)
         least = self._limits.min_pods
         if min(mine, theirs) >= least:
@@ -164,7 +165,7 @@ class Comparison:
         )
 
     def step(self) -> bool:
-        """Work for a moment; True where a look has just ended."""
+        """Work for a moment; True if a look has just ended."""
         if self._look is None:
             self.looks += 1
             values, canary = self.pods.table()
@@ -177,21 +178,21 @@ class Comparison:
         return True
 
     def against(self) -> str:
-        """Why the canary is to be given up; nothing where it may go on."""
+        """Why the canary must be given up; empty if it may go on."""
         return "; ".join(finding.against for finding in self.findings if finding.against)
 
     def verdicts(self) -> tuple[str, ...]:
-        """What was found of each KPI."""
+        """The verdict on each KPI, in words."""
         return tuple(finding.verdict for finding in self.findings)
 
     def summary(self) -> str:
-        """Where things stand, in a sentence."""
+        """The state of the comparison, in a sentence."""
         if not self.findings:
             return self.missing or "not compared yet"
         return "; ".join(_told(finding) for finding in self.findings)
 
     def shown(self) -> dict[str, Any]:
-        """What `/configz` tells of it."""
+        """What `/configz` shows of it."""
         return {
             "looks": self.looks,
             "summary": self.summary(),

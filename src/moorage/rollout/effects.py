@@ -13,9 +13,9 @@ QUANTILE: Final = 0.9
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """One KPI: which way is worse, how much worse is allowed, and how to say it.
+    """One KPI: which way is worse, how its limit is applied, and how to say it.
 
-    The limit is a factor where `is_ratio`, and a difference otherwise.
+    The limit is a factor if `is_ratio`, and a difference otherwise.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Effect(msgspec.Struct, frozen=True):
 
     @property
     def sign(self) -> int:
-        """1 where more is worse, -1 where less is."""
+        """1 if more is worse, -1 if less is."""
         return 1 if self.more_is_worse else -1
 
     def is_beyond(self, canary: float, stable: float, limit: float) -> bool:
@@ -67,7 +67,7 @@ def _wait_limit(limits: Rollback) -> float | None:
 
 
 def high_quantile(values: Sequence[float]) -> float:
-    """What nine of ten values do not exceed."""
+    """The 90th percentile of the values."""
     return quantile(sorted(values), QUANTILE)
 
 

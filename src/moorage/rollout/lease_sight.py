@@ -1,9 +1,8 @@
-"""Another scheduler's Lease as we see it: has it expired?
+"""Another scheduler's Lease, as this process sees it: has it expired?
 
-A Lease has expired when its own duration has passed since we last saw it change, by our clock: what
-is written in it is compared with what was written before, never with the time, so clocks may
-differ. Doubt is no expiry: while the Lease cannot be read nothing is known, and the time before
-does not count.
+A Lease has expired when its own duration has passed, by our clock, since we last saw it change. Its
+content is compared with the previous content, never with the time, so clocks may differ. A Lease
+that cannot be read has not expired; the time before the failed read does not count.
 """
 
 from typing import Any, Final, NamedTuple
@@ -12,13 +11,13 @@ from moorage.config.standin_config import TAKE
 from moorage.config.types import SchedulerConfiguration
 
 DURATION_SECONDS: Final = 15.0
-"""How long a Lease lasts that does not say, or is not there: kube-scheduler's default."""
+"""The duration of a Lease that is absent or has none: kube-scheduler's default, in seconds."""
 
 Spec = dict[str, Any]
 
 
 class LeaseSight:
-    """What one Lease said last, and since when; whether its absence counts as expiry."""
+    """The last content of one Lease, and since when; whether its absence counts as expiry."""
 
     def __init__(self, *, absence_counts: bool) -> None:
         self._absence_counts = absence_counts
@@ -26,7 +25,7 @@ class LeaseSight:
         self._since: float | None = None
 
     def seen(self, spec: Spec | None, now: float) -> None:
-        """The Lease was read, or found not to be there."""
+        """The Lease was read, or found to be absent."""
         if self._since is None or spec != self._spec:
             self._since = now
         self._spec = spec
@@ -36,29 +35,29 @@ class LeaseSight:
         self._since = None
 
     def has_expired(self, now: float) -> bool:
-        """Whether its holder has been silent for as long as it may."""
+        """Whether the Lease has not changed for its duration."""
         if self._since is None or (self._spec is None and not self._absence_counts):
             return False
         return now - self._since >= self.seconds
 
     @property
     def is_absent(self) -> bool:
-        """Whether it was found not to be there."""
+        """Whether the Lease was found to be absent."""
         return self._since is not None and self._spec is None
 
     @property
     def seconds(self) -> float:
-        """How long its holder may be silent."""
+        """The duration of the Lease, in seconds."""
         return float((self._spec or {}).get("leaseDurationSeconds") or DURATION_SECONDS)
 
     @property
     def holder(self) -> str:
-        """Who wrote it last; empty where nobody is known."""
+        """The last holder; empty if it is not known."""
         return str((self._spec or {}).get("holderIdentity") or "")
 
 
 class StandIn(NamedTuple):
-    """A profile, the scheduler it stands in for, and the Lease of that; is its absence expiry?"""
+    """A profile, the scheduler it stands in for, its Lease, and whether absence is expiry."""
 
     profile: str
     scheduler: str
@@ -68,7 +67,7 @@ class StandIn(NamedTuple):
 
 
 def stand_ins(configuration: SchedulerConfiguration) -> tuple[StandIn, ...]:
-    """Everyone that a configuration lets stand in."""
+    """Every profile that stands in for another scheduler, by the configuration."""
     return tuple(
         StandIn(
             profile.scheduler_name,

@@ -1,10 +1,10 @@
-"""A permutation test: how often chance alone would tell two groups of pods as far apart.
+"""A permutation test: how likely chance alone makes two groups of pods differ as much.
 
-A hash of their names has put pods into the two groups, as a coin would have. So if the versions did
-the same, any other division of the same pods were as likely as this one. The test draws divisions,
-and counts those in which the means lie as far apart as they were found to be. That assumes nothing
-of how values are distributed, holds for small numbers as for large ones, and where pods influence
-each other, too. With this one counted in, the p-value is never zero, and never too small.
+A hash of the names has put pods into the two groups, like a coin toss. So if the versions behaved
+the same, every other division of the same pods would be as likely as the actual one. The test draws
+divisions, and counts those whose means differ at least as much as the observed ones. It assumes no
+distribution of the values, and is valid for small groups, and for pods that influence each other.
+The actual division is counted in, so the p-value is never zero and never too small.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ELEMENTS_AT_ONCE: Final = 20_000
-"""About two milliseconds of work."""
+"""How many elements are drawn at once: about two milliseconds of work."""
 
 
 class PermutationTest:
@@ -39,7 +39,7 @@ class PermutationTest:
         self.draws = 0
 
     def draw(self) -> None:
-        """A few more divisions."""
+        """Draw a few more divisions."""
         count = max(1, ELEMENTS_AT_ONCE // max(len(self._canary), 1))
         divisions = np.broadcast_to(self._canary, (count, len(self._canary)))
         drawn = self._differences(self._random.permuted(divisions, axis=1))
@@ -49,15 +49,15 @@ class PermutationTest:
         self.draws += count
 
     def p_worse(self, kpi: int) -> float:
-        """How likely the canary looks that bad by chance."""
+        """The p-value of the canary being worse in a KPI."""
         return float(self._as_bad[kpi] + 1) / (self.draws + 1)
 
     def p_better(self, kpi: int) -> float:
-        """How likely the canary looks that good by chance."""
+        """The p-value of the canary being better in a KPI."""
         return float(self._as_good[kpi] + 1) / (self.draws + 1)
 
     def _differences(self, divisions: NDArray[Any]) -> Floats:
-        """By how much the canary's mean is above the other's.  float64 (division, kpi)"""
+        """The canary's mean less the stable version's.  float64 (division, kpi)"""
         chosen = divisions.astype(np.float64)
         sums, counts = chosen @ self._values, chosen @ self._known.astype(np.float64)
         rest, others = self._values.sum(axis=0) - sums, self._known.sum(axis=0) - counts
@@ -67,8 +67,8 @@ class PermutationTest:
 
 
 def holm(p_values: dict[str, float], alpha: float) -> set[str]:
-    """Those of several comparisons that are significant, by Holm's method: the chance that any of
-    them is so by chance alone is at most `alpha`."""
+    """The significant ones of several comparisons, by Holm's method: the chance of any false one
+    is at most `alpha`."""
     found: set[str] = set()
     for rank, name in enumerate(sorted(p_values, key=lambda each: p_values[each])):
         if p_values[name] > alpha / (len(p_values) - rank):

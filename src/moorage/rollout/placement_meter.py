@@ -1,4 +1,4 @@
-"""Measures placements: the KPIs of a pod on its node, read off the cache when it was bound."""
+"""Measures placements: the KPIs of a pod on its node, read from the cache when it is bound."""
 
 from collections import defaultdict
 from typing import Final
@@ -22,7 +22,7 @@ _APP: Final = "app"
 
 
 class PlacementMeter:
-    """Reads the cache, and changes nothing. Zones of workloads are kept up from the pod log."""
+    """Reads the cache, never changes it; follows the pod log for the zones of workloads."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -30,7 +30,7 @@ class PlacementMeter:
         self._rows: dict[str, dict[int, int]] = defaultdict(dict)
 
     def measure(self, uid: str, profiles: tuple[Profile, ...]) -> PlacementKpis | None:
-        """The KPIs of a pod where it is; None where it is nowhere any more."""
+        """The KPIs of a pod on its node; None if it has left the cache."""
         info, name = self._cache.pod(uid), self._cache.node_of(uid)
         row = None if name is None else self._cache.table.row_of.get(name)
         if info is None or row is None:
@@ -82,7 +82,7 @@ class PlacementMeter:
 
 
 def workload(pod: Pod) -> str:
-    """Whose replica a pod is: its controller's, or else its app's; nobody's has no name."""
+    """The workload of a pod: its controller, or else its app label; empty if it has neither."""
     owner = pod.owner
     if owner is not None:
         return f"{pod.namespace}/{owner.kind}/{owner.name}"

@@ -1,8 +1,9 @@
 """Precedence: pods wait a moment for those of schedulers that go first.
 
-Two schedulers that decide at once may choose the same last room. Whoever is told to yield does not
-attempt a pod while one of a scheduler that goes first has been waiting for less than `patience`
-and was not yet found unschedulable; after that it goes on, for the other may be down.
+Two schedulers that decide at the same time may choose the last room of the same node. A profile
+that yields does not attempt a pod while a pod of a scheduler that goes first has been pending for
+less than `patience` and was not found unschedulable. After that it goes on, because the other
+scheduler may be down.
 """
 
 from collections import Counter
@@ -31,7 +32,7 @@ class GoesFirst(NamedTuple):
 
 
 class Precedence(Feature):
-    """Knows which pods of those schedulers wait, and since when."""
+    """Keeps the pending pods of those schedulers, and since when they are pending."""
 
     hears = ("pods",)
 
@@ -43,7 +44,7 @@ class Precedence(Feature):
         self._yielded: Counter[tuple[str, ...]] = Counter()
 
     def configured(self, version: Version) -> None:
-        """Others may go first from now on; what is known of those who wait stays."""
+        """Take over a new configuration; the pending pods are kept."""
         given: Iterable[GoesFirst] = version.features.get(Precedence, ())
         self._patience = {each.scheduler: each.patience for each in given}
         self._waiting = {name: self._waiting.get(name, {}) for name in self._patience}
@@ -61,7 +62,7 @@ class Precedence(Feature):
             waiting.pop(pod.uid, None)
 
     def claims(self, queued: QueuedPod) -> bool:
-        """Put a pod off while somebody goes first."""
+        """Put a pod off while another scheduler goes first."""
         name = self._first(queued.info.pod.spec.scheduler_name)
         if name is None:
             return False
@@ -73,7 +74,7 @@ class Precedence(Feature):
         return (counter(catalogue.YIELDED, self._yielded.items()),)
 
     def _first(self, own: str) -> str | None:
-        """A scheduler with a pod that has not waited for long."""
+        """A scheduler with a pod that has been pending for less than its patience."""
         now = self._clock.now()
         for name, patience in self._patience.items():
             times = self._waiting[name].values() if name != own else ()
@@ -83,7 +84,7 @@ class Precedence(Feature):
 
 
 def _waits(pod: Pod) -> bool:
-    """Whether a pod may be bound any moment: nobody found it unschedulable, nothing holds it."""
+    """Whether a pod may be bound at any moment: not found unschedulable, and not gated."""
     if pod.spec.node_name or pod.spec.scheduling_gates or pod.is_terminating:
         return False
     return not any(

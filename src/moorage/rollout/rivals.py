@@ -1,8 +1,8 @@
-"""Rivals: somebody else binds pods of our scheduler names, beside this replica.
+"""Rivals: another process binds pods of our scheduler names.
 
-Two schedulers of one name that do not share a Lease both decide for every pod, and overcommit
-nodes. What shows it: a pod that waits for us is bound, and not where we put it. One such pod may be
-a person's doing; several within minutes are told, in an event and in the log.
+Two schedulers with the same name but no common Lease both decide for every pod, and overcommit
+nodes. The sign is that a pod in our queue is bound, and not to the node we chose. One such pod may
+have been bound by a person; several within minutes are reported in an event and in the log.
 """
 
 import logging
@@ -23,10 +23,10 @@ from moorage.watch.api_resources import Resource
 from moorage.watch.reflector import Change
 
 GRACE_SECONDS: Final = 30.0
-"""How long after taking the lead bindings may still be those of who led before."""
+"""For this long after taking the lead, bindings may still be those of the previous leader."""
 WINDOW_SECONDS: Final = 600.0
 SUSPICIOUS: Final = 3
-"""So many pods within the window are no accident."""
+"""This many pods within the window are reported."""
 REASON: Final = "SchedulerNameContended"
 NOTE: Final = (
     'another scheduler binds pods of schedulerName "{}": give one of the two another name, or have '
@@ -35,7 +35,7 @@ NOTE: Final = (
 
 
 class Rivals(Feature):
-    """Counts pods of ours that others bind; `stood_in_for` are names that others may answer to."""
+    """Counts our pods that others bind, except under `stood_in_for`, names that others may use."""
 
     hears = ("pods",)
 

@@ -1,4 +1,4 @@
-"""Canaries are watched: results beside the stable version's, and an end when they do worse."""
+"""Watches canaries: compares them with the stable version, and gives up those that do worse."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
@@ -30,8 +30,8 @@ COMPARED: Final = "version {} of profile {} beside the stable version: {}"
 
 
 class Canaries(Feature):
-    """Lets canaries decide for their share of pods, counts what becomes of them, by version, and
-    gives up those that fail. To be told of attempts it is an observer, too."""
+    """Lets canaries decide for their share of pods, counts results by version, and gives up
+    canaries that fail. It is also an observer, in order to see attempts."""
 
     hears = ("pods",)
 
@@ -51,13 +51,13 @@ class Canaries(Feature):
         self._canaries: dict[str, Canary] = {}
         self._suspects: list[Canary] = []
         self._placed: set[str] = set()
-        """Attempts whose pod is being bound: should that fail, they are told of again."""
+        """Attempts whose pod is being bound; if binding fails, they are reported again."""
         self._told: dict[str, tuple[str, ...]] = {}
 
     def configure(
         self, version: Version, profiles: Mapping[str, Profile], changed: frozenset[str]
     ) -> Collection[str]:
-        """Run the canaries of a version, those that stay with what was counted of them."""
+        """Run the canaries of a configuration version; those that stay keep their counts."""
         before = self._canaries
         after = {
             name: _succeed(before.get(name), canary, unchanged=name not in changed)
@@ -89,7 +89,7 @@ class Canaries(Feature):
         return [each.profile for each in _given(version).values()]
 
     def attempted(self, attempt: Attempt) -> None:
-        """An attempt ended; those at pods of a profile that has a canary count."""
+        """Count an attempt that ended, if its profile has a canary."""
         if not attempt.version:
             return
         canary = self._canaries.get(attempt.profile)
@@ -111,7 +111,7 @@ class Canaries(Feature):
         self._suspect(canary, attempt.version)
 
     def bound(self, bound: Bound) -> None:
-        """A pod was bound; those of a profile that has a canary count."""
+        """Count a bound pod, if its profile has a canary."""
         if not bound.version:
             return
         self._placed.discard(bound.attempt)
@@ -123,7 +123,7 @@ class Canaries(Feature):
             self._suspect(canary, bound.version)
 
     def after(self, change: Change, resource: Resource) -> None:
-        """Pods that are evicted count against the version that placed them."""
+        """Count an evicted pod against the version that placed it."""
         if not self._canaries:
             return
         old, new = change.old, change.new
@@ -135,7 +135,7 @@ class Canaries(Feature):
             canary.comparison.pods.add(pod.uid, "evictions", outcomes.was_evicted(before, after))
 
     def tick(self, now: float) -> None:
-        """Give up whom there is reason to, and compare a little further."""
+        """Give up canaries that must be, and go on with the comparisons for a moment."""
         while self._suspects:
             canary = self._suspects.pop()
             if self._canaries.get(canary.scheduler_name) is canary:
@@ -152,7 +152,7 @@ class Canaries(Feature):
         return 0.0 if self._suspects or any(at_once) else None
 
     def families(self) -> Iterable[Family]:
-        """What was compared, for Prometheus."""
+        """The comparisons, for Prometheus."""
         return canary_metrics.compared_families(self._canaries.values())
 
     def percents(self) -> tuple[tuple[str, str, float], ...]:
@@ -165,7 +165,7 @@ class Canaries(Feature):
         return [canary.shown() for canary in self._canaries.values()]
 
     def _measure(self, canary: Canary, bound: Bound) -> None:
-        """A pod was bound: what its placement is worth."""
+        """Measure the placement of a pod that was bound."""
         compared = canary.comparison.pods
         if bound.uid not in compared:
             return
@@ -179,7 +179,7 @@ class Canaries(Feature):
         compared.end(bound.uid)
 
     def _tell(self, canary: Canary) -> None:
-        """A look has ended: the log has it, and an event where it says something new."""
+        """Log a look that has ended, and write an event if its result is new."""
         name, version, about = canary.scheduler_name, canary.given.name, self._profiles.about
         summary = canary.comparison.summary()
         self._observers.compared(Compared(name, version, canary.comparison.looks, summary))
@@ -190,7 +190,7 @@ class Canaries(Feature):
             self._recorder.record(name, about, "Normal", "CanaryCompared", "Reloading", note)
 
     def _suspect(self, canary: Canary, version: str) -> None:
-        """What fails is given up between two attempts, not within one."""
+        """Have the canary given up between two attempts, not within one."""
         if version != STABLE and not canary.given_up and canary.judge():
             self._suspects.append(canary)
 
@@ -210,7 +210,7 @@ def _given(version: Version) -> Mapping[str, Canary]:
 
 
 def _succeed(before: Canary | None, after: Canary, *, unchanged: bool) -> Canary:
-    """A canary that stays the same stays given up, and beside the same version goes on counting."""
+    """A canary that is unchanged stays given up; beside the same version, it keeps its counts."""
     if before is None or before.given != after.given:
         return after
     if not profile_handover.is_same_profile(before.profile, after.profile):

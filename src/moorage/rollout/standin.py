@@ -1,10 +1,11 @@
 """Standing in: a profile takes another scheduler's pods while that scheduler's Lease is expired.
 
-1. Every Lease is read again and again, on standbys too, so that a new leader knows at once.
-2. When it has expired (`lease_sight`), the profile decides under the other's name as well: pods of
-   that name that wait are queued.
-3. When it is renewed, or cannot be read, that ends: they are let go. What is being bound is bound;
-   where the other was quicker, the API server refuses, and the pod is let go then.
+1. Every Lease is read periodically, also on standbys, so that a new leader knows its state at once.
+2. When a Lease has expired (`lease_sight`), the profile decides under the other name as well: the
+   pending pods of that name are queued.
+3. When the Lease is renewed, or cannot be read, that ends, and these pods leave the queue. Bindings
+   in progress go on; if the other scheduler was quicker, the API server refuses, and the pod leaves
+   the queue then.
 """
 
 import logging
@@ -35,12 +36,12 @@ Told = Callable[[int, str], None]
 
 
 def silent(level: int, sentence: str) -> None:
-    """Nobody is told."""
+    """Report nothing."""
 
 
 class StandIns(Feature):
-    """Who is stood in for. `told` hears of every change, with its importance; `monotonic` is a
-    clock that nobody sets."""
+    """Keeps whom we stand in for. `told` is called with every change and its log level;
+    `monotonic` is a monotonic clock."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class StandIns(Feature):
         self._started = False
 
     def configured(self, version: Version) -> None:
-        """Another configuration is in force, and knows nothing of whom we stand in for."""
+        """Take over a new configuration, whose profiles do not stand in for anybody yet."""
         before, self._stand_ins = self._stand_ins, version.features.get(StandIns, ())
         for one in self._stand_ins:
             if one in before and one.scheduler in self._taken:
@@ -82,13 +83,13 @@ class StandIns(Feature):
         self._taken = {name: taken for name, taken in self._taken.items() if name in kept}
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Begin to read the Leases."""
         self._started = True
         for one in self._stand_ins:
             self._start(self._watch(one), f"stand-in/{one.scheduler}")
 
     def state(self) -> dict[str, bool]:
-        """Whom there is to stand in for, and whether that is so now."""
+        """The schedulers to stand in for, and whether we do so now."""
         return {one.scheduler: one.scheduler in self._taken for one in self._stand_ins}
 
     def families(self) -> Iterable[Family]:
@@ -104,7 +105,7 @@ class StandIns(Feature):
             await self._clock.sleep(LOOK_SECONDS_STANDING_IN if standing else LOOK_SECONDS)
 
     async def _look(self, one: StandIn, sight: LeaseSight, trouble: str) -> str:
-        """Read the Lease; what is in the way of that is told once, and returned."""
+        """Read the Lease; an obstacle is reported once, and returned."""
         asking = self._server.get(LEASES, one.namespace, one.lease)
         found = ""
         try:
@@ -121,7 +122,7 @@ class StandIns(Feature):
         return found
 
     def _settle(self, one: StandIn, sight: LeaseSight, expired: bool) -> None:
-        """Between two attempts: have what there should be."""
+        """Begin or end standing in, between two attempts, as the Lease requires."""
         if one not in self._stand_ins:
             return
         profiles, name = self._profiles.by_name, one.scheduler
@@ -140,7 +141,7 @@ class StandIns(Feature):
         self._say(one, "Warning", "StandingIn", f"takes the pods of {one.scheduler}", why)
 
     def _put_in_force(self, one: StandIn) -> None:
-        """The profile under another name, with everything it has computed."""
+        """Put the profile in force under the other name too, with everything it has computed."""
         profiles = self._profiles.by_name
         if one.scheduler in profiles or one.profile not in profiles:
             return

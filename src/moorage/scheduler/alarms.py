@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Alarms:
-    """Alarms by name. One that is set again rings once, at the new time."""
+    """Alarms by name. An alarm that is set again rings once, at the new time."""
 
     __slots__ = ("_heap", "_sequence", "_set")
 
@@ -40,7 +40,7 @@ class Alarms:
         return self._heap[0][0] if self._heap else None
 
     def due(self, now: float) -> list[Any]:
-        """The names of the alarms that ring by now, in their order; each rings once."""
+        """Clear the alarms that are due by `now`, and return their names, the earliest first."""
         names = []
         while (when := self.next()) is not None and when <= now:
             _, _, name = heapq.heappop(self._heap)

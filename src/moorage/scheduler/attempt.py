@@ -26,26 +26,26 @@ Decide = Callable[[Profile, Cycle], Decision | Unschedulable]
 
 
 class Tap(Protocol):
-    """Whoever is to see everything that a scheduler believes and decides."""
+    """An observer of everything that enters a scheduler's cache and everything it decides."""
 
     @property
     def cache(self) -> Cache:
-        """The cache to believe in."""
+        """The cache that the scheduler must use."""
         ...
 
     def decide(self, profile: Profile, cycle: Cycle) -> Decision | Unschedulable:
-        """Decide in place of `moorage.cycle.attempt.run`, and as it does."""
+        """Called in place of `moorage.cycle.attempt.run`; must decide the same."""
         ...
 
 
 TapOf = Callable[[Callable[[], float]], Tap]
-"""Makes one that goes by a clock."""
+"""Makes a tap, given the function that tells the time."""
 
 
 class Cycles:
-    """Makes what one attempt at a pod sees and keeps; `count` is how many were made.
+    """Makes the `Cycle` of each attempt; `count` is the number of attempts begun.
 
-    `decide` is what every attempt, of one pod or of many together, is decided by.
+    `decide` decides every attempt, at one pod or at several together.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Cycles:
         self.count = 0
 
     def ask(self, extenders: Extenders) -> None:
-        """Ask other extenders from now on."""
+        """Use these extenders from now on."""
         self._extenders = extenders
 
     def begin(self, queued: QueuedPod, profile: Profile) -> Cycle:
@@ -120,9 +120,9 @@ class Attempts:
         self._features = features
 
     def schedule_one(self) -> bool:
-        """Attempt the next pod; False where none is ready.
+        """Attempt the next pod; False if none is ready.
 
-        Where extenders are asked, this is not the event loop's own thread.
+        If the scheduler has extenders, this runs in another thread than the event loop's.
         """
         queued = self._queue.pop(self._clock.now())
         if queued is None:
@@ -161,7 +161,7 @@ class Attempts:
                     hear(cycle, profile, placed)
 
     def _foreseen(self, queued: QueuedPod, cycle: Cycle, profile: Profile) -> Unschedulable | None:
-        """How the attempt will end, unless somebody wants to see every step of it."""
+        """The known result of the attempt; None if it is unknown, or every step is to be traced."""
         for foreseen in self._features.foreseen if not cycle.timer.detailed else ():
             found: Unschedulable | None = foreseen(queued, profile)
             if found is not None:

@@ -1,21 +1,21 @@
-"""Bursts: attempts right after each other, before the event loop looks at anything else.
+"""Bursts: attempts right after each other, before the event loop runs other tasks.
 
-What an attempt runs through is near for the next one and far away again once connections were
-read and written: one by one, attempts cost up to twice as much. So
+An attempt finds its code and data in the CPU's caches if it follows another attempt, and not after
+connections were read and written: one by one, attempts cost up to twice as much. So
 
-1. attempts go on for `seconds` before others have their turn, and
-2. a pod that comes less than `gather` after the last attempt waits that long for more to come.
+1. attempts go on for `seconds` before other tasks run, and
+2. a pod that comes less than `gather` seconds after the last attempt waits that long for others.
 
-Without either, others have their turn after every attempt and nobody waits.
+If both are 0, other tasks run after every attempt, and no pod waits.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 BURST_SECONDS: Final = 0.002
-"""How long the event loop may be held by attempts in a row, the last one not counted."""
+"""How long attempts in a row may hold the event loop; no attempt begins after that."""
 GATHER_SECONDS: Final = 0.005
-"""How long a pod may wait for others; at 200 pods per second there is one more by then."""
+"""How long a pod may wait for others: at 200 pods per second one more comes in that time."""
 
 
 class Bursts:
@@ -31,24 +31,24 @@ class Bursts:
         self._last = float("-inf")
 
     def begin(self) -> None:
-        """Others have had their turn."""
+        """Begin a burst: to be called when other tasks have had their turn."""
         self._ends = self._now() + self._seconds
 
     def is_over(self) -> bool:
-        """Whether others have a turn now; to be asked after every attempt."""
+        """Whether other tasks must run now; the caller must ask after every attempt."""
         self._last = self._now()
         return self._last >= self._ends
 
     def pause(self) -> float:
-        """The seconds for which a pod that has just come waits for more."""
+        """How many seconds a pod that has just come must wait for others."""
         return self._gather if self._now() - self._last < self._gather else 0.0
 
 
 def short_bursts(now: Callable[[], float]) -> Bursts:
-    """What a scheduler does that serves a cluster."""
+    """The bursts of a scheduler that serves a cluster."""
     return Bursts(BURST_SECONDS, GATHER_SECONDS, now)
 
 
 def one_by_one() -> Bursts:
-    """Others have their turn after every attempt."""
+    """Bursts of one attempt: other tasks run after every attempt."""
     return Bursts(0.0, 0.0, lambda: 0.0)

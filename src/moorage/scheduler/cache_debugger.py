@@ -1,4 +1,4 @@
-"""The cache debugger: dumps what is believed, compares it with what the API server holds."""
+"""The cache debugger: dumps cache and queue, compares them with what the API server holds."""
 
 from collections.abc import Container, Iterator
 
@@ -19,11 +19,11 @@ async def compare(
     queue: SchedulingQueue | None = None,
     schedulers: Container[str] = (),
 ) -> list[str]:
-    """One sentence for each difference; none where the cache, and the queue, are right.
+    """One sentence for each difference; empty if the cache, and the queue, are right.
 
-    The API server is read first, so what changes meanwhile may be told as a difference: one that is
-    still there when asked again is real. Pods we have assumed are ahead of the API server by
-    intention.
+    The API server is read first, so a change that comes meanwhile may be reported as a difference.
+    A difference that a second call still reports is real. Assumed pods are ahead of the API server
+    on purpose, and are not reported.
     """
     nodes = {node.name: node for node in await _all(server, NODES) if isinstance(node, Node)}
     listed = [pod for pod in await _all(server, PODS) if isinstance(pod, Pod)]
@@ -59,7 +59,7 @@ def _nodes(cache: Cache, held: dict[str, Node]) -> list[str]:
 
 
 def _otherwise(known: Node, held: Node) -> list[str]:
-    """What differs of a node, of that which is decided by."""
+    """The parts in which two versions of a node differ, of those that decisions depend on."""
     pairs = {
         "labels": (known.labels, held.labels),
         "taints": (known.taints, held.taints),

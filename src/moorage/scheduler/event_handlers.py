@@ -1,8 +1,9 @@
-"""Event handlers: a change updates the cache, and the queue hears of it.
+"""Event handlers: a change updates the cache, and is passed to the queue as events.
 
-Pods bound to a node are counted, whoever bound them. Pods without a node are queued if one of our
-profiles is theirs, and left alone otherwise; but a node that any of them was nominated for is kept
-for it, until it says so no longer. A pod that has finished is as good as gone.
+1. A pod bound to a node is counted there, whichever scheduler bound it.
+2. A pod without a node is queued if its schedulerName is one of our profiles, else ignored.
+3. A nomination is kept for any pod without a node, until its status no longer names the node.
+4. A pod that has finished is treated as deleted.
 """
 
 from collections.abc import Callable, Container
@@ -42,7 +43,7 @@ class EventHandlers:
         self._now = now
 
     def apply(self, change: Change) -> None:
-        """Believe one change of any resource."""
+        """Apply one change of any resource to the cache and the queue."""
         sample = change.new if change.new is not None else change.old
         if isinstance(sample, Pod):
             self._pod(_live(change.old), _live(change.new))
@@ -57,7 +58,7 @@ class EventHandlers:
                 self._pod_gone(old)
             return
         if old is not None and old.spec.node_name and not new.spec.node_name:
-            self._pod_gone(old)  # what was bound is not: etcd was restored to an earlier time
+            self._pod_gone(old)  # a binding was undone: etcd was restored to an earlier time
             old = None
         self._nominate(new)
         if new.spec.node_name:
@@ -82,7 +83,7 @@ class EventHandlers:
         info = self._cache.info(new)
         queued = self._queue.find(new.uid) if old is None else None
         if queued is not None:
-            self._queue.update(queued.info.pod, info)  # no API server gives a uid twice
+            self._queue.update(queued.info.pod, info)  # an added pod that is queued: an update
         elif old is None:
             self._queue.add(info, self._now())
             self._tell(None, new)
@@ -104,10 +105,10 @@ class EventHandlers:
             self._give_up(old)
 
     def _assumed_pod_deleted(self, uid: str, reason: str) -> None:
-        """Free the room of a pod that will not be bound: others are to have it at once.
+        """Free the room of an assumed pod that will not be bound, so that other pods get it now.
 
-        One that waits at Permit is rejected, and gives back everything. Later it can be stopped no
-        longer, and is counted no longer: its binding goes on, and is refused by the API server.
+        A pod that waits at Permit is rejected, which undoes its placement. After Permit its binding
+        cannot be stopped: the pod is no longer counted, and the API server refuses the binding.
         """
         info, node = self._cache.pod(uid), self._cache.node_of(uid)
         waiting = self._waiting.get(uid)
@@ -128,8 +129,11 @@ class EventHandlers:
             self._give_up(old, itself=not taken_back)
 
     def _give_up(self, pod: Pod, *, itself: bool = True) -> None:
-        """Pods of no higher priority may take the room; the pod `itself` is not woken by what we
-        have taken back, since it was put back then with all that there is to wait for."""
+        """Retry pods of the same or lower priority: the room of a nomination is free.
+
+        `itself` is False if Moorage itself withdrew the nomination. The pod is not woken then: it
+        was put back at that time, and waits for the right events already.
+        """
         at_most = change_events.has_priority_at_most(pod.priority)
 
         def only(other: Pod) -> bool:
@@ -158,12 +162,12 @@ class EventHandlers:
 
     def _tell(self, old: KubeObject | None, new: KubeObject | None) -> None:
         for event in change_events.events_of_change(old, new):
-            before = None if event is ASSIGNED_POD_ADD else old  # new there
+            before = None if event is ASSIGNED_POD_ADD else old  # added to the node: no old object
             self._queue.move(event, before, new, self._now())
 
 
 def on_node(pod: Pod, node: str) -> Pod:
-    """A pod as if it had been bound."""
+    """A copy of a pod as if it had been bound to the node."""
     spec = msgspec.structs.replace(pod.spec, node_name=node)
     return msgspec.structs.replace(pod, spec=spec)
 

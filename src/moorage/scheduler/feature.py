@@ -1,15 +1,15 @@
-"""Feature: what may be added to the scheduler, and where it is asked.
+"""Feature: what may be added to the scheduler, and when its hooks are called.
 
-A feature overrides the hooks it needs; for each hook only those that override it are called, in the
-order in which they were listed, so that what nobody implements costs nothing. A scheduler with no
-feature schedules pods one by one. Which there are, and in which order, is `moorage.app.assembly`'s.
+A feature overrides the hooks it needs. For each hook, the features that override it are called in
+the order in which they were listed; a hook that none overrides costs nothing. A scheduler without
+features schedules pods one by one. `moorage.app.assembly` decides which features there are, and
+their order.
 
-How a change passes:     adjust -> before -> cache and queue -> after
-How an attempt passes:   claims -> profile_for -> foreseen, or the cycle -> nominated, put_back
-                         -> refused
-How time passes:         tick before each attempt; sleep until the earliest next_due
-How a reload passes:     configure -> reconfigured -> the queue -> let_go -> configured
-How a preemption passes: leave_with -> evicting -> (spared) ... (promise_taken_back)
+A change:     adjust -> before -> cache and queue -> after
+An attempt:   claims -> profile_for -> foreseen, or the cycle -> nominated, put_back -> refused
+Time:         tick before each attempt; sleep until the earliest next_due
+A reload:     configure -> reconfigured -> the queue -> let_go -> configured
+A preemption: leave_with -> evicting -> (spared) ... (promise_taken_back)
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,55 +28,58 @@ from moorage.watch.reflector import Change
 
 
 class Feature:
-    """Hooks, none of which does anything.
+    """The hooks of a feature; each does nothing unless overridden.
 
-    `hears` are the resources, by plural name, whose changes `adjust`, `before` and `after` are
-    called with. `optional` are resources that are followed for it where the API server has them:
-    each in the first of its versions that is served.
+    `hears`: plural names of the resources whose changes are passed to `adjust`, `before` and
+    `after`. `optional`: resources to follow if the API server has them, each as a tuple of
+    versions, of which the first that is served is used.
     """
 
     hears: ClassVar[Collection[str]] = ()
     optional: ClassVar[tuple[tuple[Resource, ...], ...]] = ()
 
     def needs_optional(self) -> bool:
-        """Whether no pod may be attempted before its optional resources are known."""
+        """Whether no pod may be attempted before the feature's optional resources are known."""
         return False
 
     def start(self) -> None:
-        """The scheduler runs: tasks may be started from now on."""
+        """Called when the scheduler begins to run: tasks may be started from now on."""
 
     def adjust(self, change: Change) -> Change:
-        """A change as it is to be believed, by everyone that comes after."""
+        """Called first with a change; the result replaces it for everything that comes after."""
         return change
 
     def before(self, change: Change, resource: Resource) -> None:
-        """A change is about to reach the cache and the queue."""
+        """Called with a change before it is applied to the cache and the queue."""
 
     def after(self, change: Change, resource: Resource) -> None:
-        """Cache and queue know of a change."""
+        """Called with a change after it was applied to the cache and the queue."""
 
     def listed(self, resource: Resource, served: bool) -> None:
-        """Every object of a resource is known; or there can be none, for it is not served."""
+        """Called when every object of a resource is known, or it turns out not to be served."""
 
     def claims(self, queued: QueuedPod) -> bool:
-        """Try a pod that was popped; False leaves it to others. True: it was handed on, and the
-        queue is told what became of it."""
+        """Take over the attempt at a pod that was popped; False leaves it to the others.
+
+        A feature that returns True must end the attempt: the queue must get the pod back, or be
+        told that it is done.
+        """
         return False
 
     def ranked_as(self, queued: QueuedPod) -> QueuedPod:
-        """The pod that QueueSort is shown in place of this one."""
+        """The pod that QueueSort gets in place of this one."""
         return queued
 
     def profile_for(self, pod: Pod) -> Profile | None:
-        """Which profile decides for a pod, if not the one that is named like its scheduler."""
+        """The profile that decides for a pod; None for the one that its schedulerName names."""
         return None
 
     def version_of(self, profile: Profile) -> str:
-        """Which of several versions of a profile this is; nothing where there is only one."""
+        """The name of this version of a profile; empty if the profile has only one."""
         return ""
 
     def variants(self) -> Iterable[Profile]:
-        """Profiles that decide for some pods, beside those that schedulerNames name."""
+        """Profiles that decide for some pods, besides those that schedulerNames name."""
         return ()
 
     def variants_of(self, version: Version) -> Iterable[Profile]:
@@ -84,57 +87,60 @@ class Feature:
         return ()
 
     def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
-        """How the attempt at a pod would end, where that is known without a cycle."""
+        """How the attempt at a pod would end, if that is known without a cycle; else None."""
         return None
 
     def nominated(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
-        """A PostFilter plugin has found a node where room can be made for the cycle's pod."""
+        """Called when a PostFilter plugin has nominated the cycle's pod, or has cleared that."""
 
     def put_back(self, cycle: Cycle) -> None:
-        """The cycle's pod fits nowhere and is about to go back to the queue."""
+        """Called when the cycle's pod was refused, before it is put back in the queue."""
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
-        """The cycle's pod, which was tried by itself, fits nowhere and is back in the queue."""
+        """Called when a pod that was attempted by itself fits nowhere, after it was put back."""
 
     def tick(self, now: float) -> None:
         """Called before each attempt: do what is due."""
 
     def next_due(self) -> float | None:
-        """When `tick` has something to do, if nothing happens before."""
+        """When `tick` next has something to do if nothing else happens; None for never."""
         return None
 
     def configure(
         self, version: Version, profiles: Mapping[str, Profile], changed: frozenset[str]
     ) -> Collection[str]:
-        """A version is about to be in force, with these profiles, of which some have changed; the
-        names of others for whose pods something changes, too."""
+        """Called before a version comes into force with these profiles.
+
+        `changed` names the profiles that differ. Return the names of further profiles for whose
+        pods something changes.
+        """
         return ()
 
     def reconfigured(self) -> None:
-        """Other profiles are in force: look at them. The queue goes by them right after."""
+        """Called when other profiles are in force, before the queue is reconfigured with them."""
 
     def let_go(self, schedulers: Collection[str]) -> None:
-        """Nobody decides for the pods of these schedulers any more."""
+        """Called with the scheduler names that no longer have a profile."""
 
     def configured(self, version: Version) -> None:
-        """A version is in force, and its pods are queued."""
+        """Called when a version is in force and the pods of its profiles are queued."""
 
     def families(self) -> Iterable[Family]:
-        """Metrics, read off when somebody looks."""
+        """The feature's metrics; called at each scrape."""
         return ()
 
     def leave_with(self, preemptor: Pod, victims: Sequence[Pod]) -> Iterable[Pod]:
-        """Pods that have to leave, too, if these are evicted."""
+        """Further pods that must leave if these victims are evicted."""
         return ()
 
     def evicting(self, victims: Sequence[Pod]) -> None:
-        """Pods are about to be evicted."""
+        """Called before pods are evicted."""
 
     def spared(self, victims: Sequence[Pod]) -> None:
-        """Pods that were to be evicted stay, as far as is known."""
+        """Called when pods that were to be evicted stay, as far as is known."""
 
     def promise_taken_back(self, pod: Pod) -> None:
-        """A node that was promised to a pod did not come free, and is promised no longer."""
+        """Called when a nomination is withdrawn because the node did not come free."""
 
 
 Hook = tuple[Callable[..., Any], ...]
@@ -142,14 +148,14 @@ F = TypeVar("F", bound=Feature)
 
 
 class Features:
-    """The features in their order; each attribute has those that override the hook of its name."""
+    """The features in order; each attribute holds the overriding methods of the hook it names."""
 
     def __init__(self) -> None:
         self._listed: tuple[Feature, ...] = ()
         self._bind()
 
     def join(self, features: Iterable[Feature]) -> None:
-        """Once, when all are made: call these from now on."""
+        """Use these features from now on; to be called once, when all are made."""
         self._listed = tuple(features)
         self._bind()
 
@@ -157,16 +163,16 @@ class Features:
         return iter(self._listed)
 
     def find(self, kind: type[F]) -> F | None:
-        """The feature of a kind; None where it was left out."""
+        """The feature of a class; None if the scheduler has none."""
         return next((each for each in self._listed if isinstance(each, kind)), None)
 
     @property
     def optional(self) -> list[tuple[Resource, ...]]:
-        """The resources that features want followed where they are served."""
+        """The versions of each resource that features want followed if it is served."""
         return [versions for feature in self._listed for versions in feature.optional]
 
     def needs(self, versions: tuple[Resource, ...]) -> bool:
-        """Whether a feature cannot do without knowing an optional resource."""
+        """Whether a feature needs an optional resource to be known before any attempt."""
         wanting = (feature for feature in self._listed if versions in feature.optional)
         return any(feature.needs_optional() for feature in wanting)
 
@@ -180,7 +186,7 @@ class Features:
         return self._hearing("after", plural)
 
     def rank(self, queued: QueuedPod) -> QueuedPod:
-        """The pod that QueueSort is shown."""
+        """The pod that QueueSort gets in place of this one."""
         for ranked_as in self.ranked_as:
             queued = ranked_as(queued)
         return queued

@@ -1,4 +1,4 @@
-"""Gives plugins their handles, and guards their clock, when a profile is about to be used."""
+"""Gives plugins their handles, and guards their clock, before a profile is used."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,7 +16,7 @@ from moorage.observe.metric_families import Family, Tally, counter, gauge, histo
 
 
 class Handles:
-    """Joins profiles to one scheduler; `tell` hears of plugins that are switched off or on."""
+    """Connects profiles to one scheduler; `tell` is called when a plugin is switched off or on."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Handles:
         self._metrics = PluginMetrics()
 
     def give(self, profiles: Iterable[Profile]) -> None:
-        """Let the plugins of these profiles see the scheduler; to those that do, nothing is new."""
+        """Give the plugins of these profiles a handle; those with one for this cache keep it."""
         for profile in profiles:
             profile.guards.attach(self._clock.now, self._clock.sleep, self._tell)
             for name, plugin in profile.plugins.items():
@@ -49,7 +49,7 @@ class Handles:
         return Handle(name, self._cache, now, shared, self._waiting, self._recorder, self._metrics)
 
     def families(self) -> Iterator[Family]:
-        """What plugins measure."""
+        """The metrics of plugins."""
         for metric in self._metrics:
             if isinstance(metric, PluginHistogram):
                 described = Metric(metric.name, "histogram", metric.help, metric.labels)

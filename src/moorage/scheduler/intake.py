@@ -1,12 +1,11 @@
-"""Intake: one reflector task per resource; each change is handed on once, in order.
+"""Intake: one reflector task per resource; each change is passed on once, in order.
 
-There is one path for every change, wherever it comes from: features may have something else
-believed than what was heard (`adjust`), and hear of it before and after cache and queue do.
+Every change takes one path, wherever it comes from: features may replace it (`adjust`), and are
+called before and after it is applied to the cache and the queue.
 
 Resources that a server need not have are followed in the first version that it serves
-(`optional_resources`). That all are synced says that each has been listed; of those that need not
-be there only what a feature cannot do without is waited for, until it is listed or known to be
-absent.
+(`optional_resources`). `synced` means that each required resource has been listed. Of the optional
+resources it covers only those that a feature needs: each must be listed, or known to be absent.
 """
 
 import random
@@ -37,15 +36,15 @@ FOLLOWED = tuple(
 
 
 def has_own_dice(resource: Resource) -> bool:
-    """Whether the times at which a resource is watched anew are drawn by themselves.
+    """Whether a resource's reflector draws its watch timeouts from a generator of its own.
 
-    What a seed gives must not change because one more resource is followed.
+    The results of a seed must not change because one more resource is followed.
     """
     return resource.group == "resource.k8s.io" or resource.plural == "compositepodgroups"
 
 
 class KnownObjects:
-    """Every object as it was last heard of, whatever is believed of it."""
+    """Every object as the API server last reported it, before any feature adjusts it."""
 
     def __init__(self, reflectors: Mapping[str, Reflector]) -> None:
         self._reflectors = reflectors
@@ -64,11 +63,11 @@ class KnownObjects:
 
 
 Believe = Callable[[Change, Resource], None]
-"""Takes in a change; to be called between attempts."""
+"""Applies a change; to be called between attempts."""
 
 
 class Intake:
-    """Hears of changes, and lets everyone know whom they concern."""
+    """Receives changes, and passes them to the features, the cache and the queue."""
 
     def __init__(
         self,
@@ -92,7 +91,7 @@ class Intake:
         self._gate = gate
         self._wake = wake
         self._served = {} if served is None else served
-        """Resources that the server need not have, in the version in which it has them."""
+        """Plural name -> the served version of each optional resource."""
         self._hooks: dict[str, tuple[Hook, Hook, Hook]] = {}
         self.reflectors = {
             resource.plural: self._reflector(resource, by_page=True) for resource in followed
@@ -107,7 +106,7 @@ class Intake:
         return self._unsynced == 0
 
     def start(self, start: Start) -> None:
-        """Begin to follow."""
+        """Start a task for each resource to follow."""
         named = {reflector.resource for reflector in self.reflectors.values()}
         optional = [each for each in self._features.optional if not set(each) & named]
         needed = [versions for versions in optional if self._features.needs(versions)]
@@ -119,7 +118,7 @@ class Intake:
             start(follow, f"watch/{versions[0].qualified}")
 
     def believe(self, change: Change, resource: Resource) -> None:
-        """Take in a change: features first, then cache and queue, then features again."""
+        """Apply a change: features first, then cache and queue, then features again."""
         try:
             adjust, before, after = self._hooks[resource.plural]
         except KeyError:
@@ -174,7 +173,7 @@ class Intake:
         else:
             try:
                 self.believe(change, resource)
-            except Exception as error:  # one object that breaks us must not stop the others
+            except Exception as error:  # one object that raises must not stop the others
                 self._observers.failed(_key(change), "", error)
         self._wake()
 

@@ -1,10 +1,12 @@
 """What is known of a pod beforehand: an equal one was refused, and nothing has changed since.
 
-What makes room for one pod wakes all that wait for room: the first takes it, the second is refused,
-and with it all that are like it. Their attempts end as that one did, without asking anybody. Who
-backs off is left to its backoff, until that ends or until anything changes, and for a moment even
-then if the last change was of no use (`recent_refusals`); kube-scheduler tries pods early whenever
-it has nothing else to do.
+An event that makes room for one pod wakes every pod that waits for room. The first takes it and the
+second is refused, and so is every pod equal to the second: their attempts end with the same result,
+without calling a plugin.
+
+kube-scheduler tries pods before their backoff ends whenever it has nothing else to do. Here a pod
+whose refusal is known stays in backoff until the backoff ends or anything changes; if the last
+retry of such a pod failed a moment ago, a little longer (`recent_refusals`).
 """
 
 import random
@@ -29,16 +31,19 @@ from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.recent_refusals import RecentRefusals
 
 _NO_DICE: Final = random.Random(0)
-"""For cycles in which nothing is drawn."""
+"""For cycles that draw no random numbers."""
 LabelKeys = tuple[str, ...] | None
-"""The keys of labels that a refusal went by; None where that may be any."""
+"""The keys of the labels that a refusal depends on; None if it may depend on any."""
 Signs = tuple[Hashable, ...]
-"""What plugins go by of a pod's volumes."""
+"""What a refusal depends on beyond spec and labels, one value for each plugin that has a sign."""
 
 
 class Grounds(NamedTuple):
-    """What a refusal went by, beside the rest of the spec: labels, what these plugins read of
-    volumes, names of claims, and what these plugins have a sign for."""
+    """What a refusal depends on besides the spec.
+
+    The labels with these keys; the `volumes_sign` of these plugins; if `reads_claims`, the names of
+    the pod's claims; and the `refusal_sign` of these plugins.
+    """
 
     label_keys: LabelKeys
     volume_plugins: tuple[str, ...] = ()
@@ -47,10 +52,10 @@ class Grounds(NamedTuple):
 
 
 class KnownRefusals(Feature):
-    """Which pods are refused everywhere as things stand, by what they have in common, and why.
+    """The refusals that hold for all equal pods as things stand, by what the pods have in common.
 
-    With `dice`, nothing comes out otherwise than without this feature: no attempt is put off, and
-    what it would have drawn is drawn.
+    With `dice`, every result is the same as without this feature: no attempt is postponed, and a
+    skipped attempt draws the random numbers that it would have drawn.
     """
 
     def __init__(
@@ -68,11 +73,11 @@ class KnownRefusals(Feature):
         self._moment = cache.moment
         self._known: dict[Hashable, tuple[Profile, Unschedulable]] = {}
         self._grounds: dict[Hashable, set[Grounds]] = {}
-        """By what pods of equal specs have in common, what refusals went by."""
+        """Spec -> what the refusals of pods of that spec depend on."""
         self._recent = RecentRefusals()
         self._dice = dice
         self._drawn: dict[Hashable, tuple[int, ...]] = {}
-        """By what pods have in common, what the attempt at one of them drew."""
+        """What equal pods have in common -> the ranges that an attempt at one of them drew from."""
         if dice is None:
             queue.spare(self.sparing, self.resting)
 
@@ -91,22 +96,22 @@ class KnownRefusals(Feature):
                 self._drawn[alike] = self._dice.drawn
 
     def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
-        """How an attempt would end: as that of an equal pod has ended."""
+        """How an attempt would end: as the attempt at an equal pod ended; None if unknown."""
         found = self._find(queued, profile)
         if self._dice is not None:
             self._dice.draw_again(() if found is None else self._drawn[found])
         return None if found is None else self._known[found][1]
 
     def sparing(self, queued: QueuedPod) -> Hashable | None:
-        """Which refusal tells that an early retry is of no use."""
+        """The refusal that makes an early retry useless; None if there is none."""
         return self._find(queued, self._profiles.of(queued.info.pod))
 
     def resting(self, queued: QueuedPod) -> bool:
-        """Whether a pod like this one was tried again a moment ago, and refused."""
+        """Whether a pod of this spec was retried a moment ago, and refused."""
         return self._recent.rests(_spec(queued.info), self._clock.now())
 
     def next_due(self) -> float | None:
-        """When pods of the next kind that rests may be tried early."""
+        """When the next kind of pods that rests may be tried early again."""
         return self._recent.next_end(self._clock.now())
 
     def _find(self, queued: QueuedPod, profile: Profile) -> Hashable | None:
@@ -136,8 +141,11 @@ class KnownRefusals(Feature):
 
 
 def in_common(info: PodInfo, keys: LabelKeys, volumes: Signs = ()) -> Hashable:
-    """Equal for pods of equal specs that have these labels in common; where any may count, so may
-    the owner, by whose pods default constraints spread them. Claims count by what they are."""
+    """A key that is equal for pods of equal specs, signs and labels with these keys.
+
+    If any label may count (`keys` is None), all labels and the owner are compared: default topology
+    spread constraints select the pods of one owner. Claims are compared by content, not by name.
+    """
     if keys is None:
         owner = info.pod.owner
         whose = None if owner is None else (owner.kind, owner.name)
@@ -151,12 +159,16 @@ def _spec(info: PodInfo) -> Hashable:
 
 
 def lasting_grounds(cycle: Cycle, profile: Profile, why: Unschedulable) -> Grounds | None:
-    """What a refusal went by that holds for equal pods until something changes; None where it may
-    not hold.
+    """What a refusal depends on, if it holds for all equal pods until something changes; else None.
 
-    Not where the pod was promised a node, which no equal pod has been, where room is made, where a
-    node rests or somebody is spared for a time, or where anybody had a say who does not promise to
-    say the same. Who had none can only refuse more another time.
+    It does not hold for equal pods if
+
+    1. room is being made for the pod, or a plugin answered Pending;
+    2. the pod is nominated to a node, which no equal pod is;
+    3. extenders were asked, a node rests, or an eviction rule is in force;
+    4. a plugin that was asked does not promise the same answer for equal pods, and has no sign.
+
+    Plugins that were not asked do not matter: they could only refuse more.
     """
     if (why.nominated is not None and why.nominated.node) or why.diagnosis.pending_plugins:
         return None
@@ -181,18 +193,18 @@ def lasting_grounds(cycle: Cycle, profile: Profile, why: Unschedulable) -> Groun
 
 
 def _is_promised(cache: Cache, info: PodInfo) -> bool:
-    """Whether a pod was promised a node; its status may not say so yet."""
+    """Whether a pod is nominated to a node; its status may not say so yet."""
     in_memory = cache.nominations.node_of(info.uid) is not None
     return in_memory or bool(info.pod.status.nominated_node_name)
 
 
 def _is_about_volumes(plugin: Plugin) -> bool:
-    """Whether a plugin may tell what it goes by of volumes, and goes by nothing else."""
+    """Whether a plugin's answer depends on volumes only, so that `volumes_sign` stands for it."""
     return plugin.concerns() == Brings.VOLUMES and not plugin.same_for_equal_pods
 
 
 def _has_a_sign(plugin: Plugin) -> bool:
-    """Whether a plugin may tell what else it goes by."""
+    """Whether a plugin implements `refusal_sign`."""
     return type(plugin).refusal_sign is not Plugin.refusal_sign
 
 
@@ -201,14 +213,14 @@ def _names(plugins: Iterable[Plugin]) -> tuple[str, ...]:
 
 
 def _signs(cycle: Cycle, profile: Profile, grounds: Grounds) -> Signs | None:
-    """What plugins went by of the pod's volumes, or have a sign for; None where one cannot tell."""
+    """The pod's signs for these grounds; None if a plugin cannot give one."""
     found: list[Hashable] = [cycle.incoming.cls.like_spec] if grounds.reads_claims else []
     plugins = profile.plugins
     asked = [plugins[name].volumes_sign for name in grounds.volume_plugins]
     for ask in (*asked, *(plugins[name].refusal_sign for name in grounds.signing_plugins)):
         try:
             sign = ask(cycle)
-        except Exception:  # the pod's own attempt will say what is wrong
+        except Exception:  # the pod's own attempt will report the error
             sign = None
         if sign is None:
             return None
@@ -228,7 +240,7 @@ def _label_keys(cycle: Cycle, judges: Iterable[Plugin | None]) -> LabelKeys:
 
 
 def _judges(cycle: Cycle, profile: Profile, diagnosis: Diagnosis) -> Iterator[Plugin | None]:
-    """Who refused the pod, who was asked about nodes, and who could have made room."""
+    """The plugins that refused the pod, filtered nodes, or could make room; None if unknown."""
     yield from map(profile.plugins.get, diagnosis.unschedulable_plugins)
     yield from cycle.refuses.filters
     features = cycle.incoming.cls.features

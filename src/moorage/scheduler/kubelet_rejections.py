@@ -1,7 +1,7 @@
-"""Pods that a kubelet refused to admit: their node is left alone for a while and read again.
+"""Pods that a kubelet refused to admit: their node rests for a while, and is read again.
 
-An API server that is asked for unfinished pods shows one that has failed as deleted, and as it was
-before. So one that vanishes before it ever ran is looked up.
+A watch that selects unfinished pods reports a pod that fails as deleted, in its state before the
+failure. So a pod that vanishes before it ever ran is looked up.
 """
 
 from collections.abc import Iterable
@@ -32,22 +32,21 @@ from moorage.watch.reflector import Change
 REST_SECONDS: Final = 30.0
 _RESTED: Final = ClusterEvent(Resource.NODE, Action.UPDATE)
 _REASONS: Final = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "NodePorts", "Topology")
-"""How the reasons begin with which kubelets refuse pods that were bound to their node."""
+"""Prefixes of the status reasons with which kubelets refuse pods that are bound to their node."""
 
 
 def is_rejection(pod: Pod) -> bool:
-    """Whether a pod has failed because its kubelet would not admit it."""
+    """Whether a pod failed because its kubelet did not admit it."""
     refused = pod.status.phase == "Failed" and pod.status.reason.startswith(_REASONS)
     return refused and bool(pod.spec.node_name)
 
 
 LOOKS: Final = 8
-"""How many pods are looked up at once; where more vanish, not all of them are."""
+"""The most pods looked up at once; pods that vanish beyond that are not looked up."""
 
 
 class KubeletRejections(Feature):
-    """Hears of pods that were rejected, and lets their nodes rest; the engine reads which do in
-    `Cache.resting`."""
+    """Lets nodes rest that rejected a pod: they are in `Cache.resting`, which filtering reads."""
 
     hears = ("pods",)
 
@@ -80,7 +79,7 @@ class KubeletRejections(Feature):
         self.rejections = 0
 
     def after(self, change: Change, resource: ApiResource) -> None:
-        """A pod of ours that has finished, or is not heard of any more, may have been rejected."""
+        """Check whether a pod of our profiles that has failed or vanished was rejected."""
         old, new = change.old, change.new
         if isinstance(new, Pod):
             if is_rejection(new) and new.spec.scheduler_name in self._profiles:
@@ -89,13 +88,13 @@ class KubeletRejections(Feature):
             self._vanished(old)
 
     def tick(self, now: float) -> None:
-        """Nodes that have rested take pods again, and pods they refused are tried again."""
+        """End the rest of nodes whose time is over, and retry pods that were refused for it."""
         for node in [name for name, until in self._cache.resting.items() if until <= now]:
             del self._cache.resting[node]
             self._queue.move(_RESTED, None, None, now)
 
     def next_due(self) -> float | None:
-        """When the next node has rested."""
+        """When the rest of the next node ends."""
         return min(self._cache.resting.values(), default=None)
 
     def families(self) -> Iterable[Family]:
@@ -103,14 +102,14 @@ class KubeletRejections(Feature):
         yield counter(catalogue.REJECTIONS, unlabelled(self.rejections))
 
     def _vanished(self, pod: Pod) -> None:
-        """A pod of ours is not heard of any more: find out whether its kubelet rejected it."""
+        """Look up a pod that vanished, if its kubelet may have rejected it."""
         waited = pod.spec.node_name and pod.status.phase in ("", "Pending")
         if waited and not pod.is_terminating and self._looks < LOOKS:
             self._looks += 1
             self._start(self._look_up(pod), f"look/{pod.key}")
 
     def _rejected(self, pod: Pod) -> None:
-        """Leave the pod's node alone, say so, and read the node again."""
+        """Let the pod's node rest, record an event, and read the node again."""
         node = pod.spec.node_name
         self.rejections += 1
         self._cache.resting[node] = self._clock.now() + self._seconds

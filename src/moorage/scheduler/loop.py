@@ -1,8 +1,8 @@
 """The scheduling loop: bursts of attempts, sleep while there is nothing to attempt.
 
-Before each attempt whatever keeps a time is asked what is due; after a burst of them (`bursts`)
-everybody else has a turn. Sleep ends when somebody wakes the loop, or when the first of those times
-has come.
+Before each attempt the features' `tick` does what is due. After a burst of attempts (`bursts`) the
+event loop runs other tasks. Sleep ends when the loop is woken, or at the earliest time at which the
+queue or a feature has something to do.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from moorage.scheduler.feature import Features
 
 
 class AttemptGate:
-    """Runs attempts, one at a time; without turns to take, an attempt is a plain call."""
+    """Runs attempts, one at a time: in the decision thread, or without one as a plain call."""
 
     def __init__(self, turns: DecisionThread | None = None) -> None:
         self._turns = turns
@@ -25,11 +25,11 @@ class AttemptGate:
         self._put_off: list[Callable[[], None]] = []
 
     def take_turns(self, turns: DecisionThread | None) -> None:
-        """Other extenders are to be asked, or none; not to be called while an attempt is made."""
+        """Run attempts in this thread, or in none, from now on; not to be called in an attempt."""
         self._turns = turns
 
     async def run(self, attempt: Callable[[], bool]) -> bool:
-        """One attempt, and then whatever was put off meanwhile."""
+        """Run one attempt, and then the work that was postponed meanwhile."""
         if self._turns is None:
             return attempt()
         self._under_way = True
@@ -42,7 +42,7 @@ class AttemptGate:
                 work()
 
     def later(self, work: Callable[[], None]) -> None:
-        """Do this now, or as soon as the attempt under way is over."""
+        """Do this now or, if an attempt is under way, right after it."""
         if self._under_way:
             self._put_off.append(work)
         else:
@@ -50,14 +50,14 @@ class AttemptGate:
 
 
 LEASE_LOOK_SECONDS: Final = 0.1
-"""How soon to look again whether a lease that has run out was renewed."""
+"""How soon to check again whether a lease that has expired was renewed."""
 
 
 class Loop:
-    """Makes attempts, and has done in between what is due.
+    """Makes attempts, and calls the features' `tick` before each.
 
-    `active` is set while attempts may be made, and `leads` is asked before each: one who slept
-    through the end of his lease has to hear it. `woken` ends sleep.
+    `active` is set while attempts may be made. `leads` is asked before each attempt as well: a
+    process that was suspended while its lease expired must not attempt pods. `woken` ends sleep.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Loop:
         self._alarm_due = 0.0
 
     async def until(self, check: Callable[[], bool]) -> None:
-        """Return when something is so, looking again whenever the loop is woken."""
+        """Return when `check` is true; it is called again whenever the loop is woken."""
         while not check():
             self._woken.clear()
             await self._woken.wait()
@@ -118,7 +118,7 @@ class Loop:
                 self._bursts.begin()
 
     async def _rest(self) -> None:
-        """Sleep until something changes or something is due, and more may have come with it."""
+        """Sleep until something changes or is due, and then for `Bursts.pause`, to gather pods."""
         self._woken.clear()
         due = self._next_due()
         if due is not None:
@@ -129,7 +129,7 @@ class Loop:
             await self._clock.sleep(pause)
 
     def _set_alarm(self, due: float) -> None:
-        """Be woken then; an alarm that rings before that is left as it is, and looks again."""
+        """Wake the loop at `due`; an alarm that rings earlier stays, and the loop looks again."""
         if self._alarm is not None and not self._alarm.done():
             if self._alarm_due <= due:
                 return

@@ -1,11 +1,11 @@
-"""Dice that note what is drawn, so that an attempt whose end is known can draw as one in full."""
+"""Dice that note what is drawn, so that a skipped attempt can draw as a full one would have."""
 
 import random
 from collections.abc import Sequence
 
 
 class NotedDice(random.Random):
-    """`random.Random`, with the ranges that were drawn from since `draw_again`."""
+    """`random.Random` that notes the ranges drawn from since the last `draw_again`."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -21,7 +21,7 @@ class NotedDice(random.Random):
         return super().randrange(start, stop, step)
 
     def draw_again(self, ranges: Sequence[int]) -> None:
-        """Begin to note anew, and draw from these first."""
+        """Clear the notes, and draw once from each of these ranges."""
         self._drawn.clear()
         for stop in ranges:
             self.randrange(stop)

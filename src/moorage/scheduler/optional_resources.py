@@ -1,9 +1,9 @@
-"""Resources that an API server need not have: followed where it does, asked for where it does not.
+"""Resources that an API server need not have: followed if it does, else asked for now and then.
 
-An API server that is starting refuses what it will serve in a moment: roles and custom resources
-are not loaded yet. So a refusal is believed only after it was repeated for a while. Until then it
-is not known whether the resource is there. Later the question is put again every now and then.
-The while is counted in what was slept, because a clock may be set.
+An API server that is starting refuses resources that it will serve in a moment: roles and custom
+resources are not loaded yet. So a resource counts as absent only after it was refused for
+`SURE_AFTER_SECONDS`. After that it is asked for every `ASK_AGAIN_SECONDS`. Time is the sum of the
+seconds slept, because a clock may be set.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -17,7 +17,7 @@ from moorage.watch.api_server import ApiServer
 from moorage.watch.reflector import Change, Reflector
 
 SURE_AFTER_SECONDS: Final = 10.0
-"""How long a resource must have been refused to be taken as absent."""
+"""How long a resource must have been refused to count as absent."""
 LOOK_SECONDS: Final = 1.0
 ASK_AGAIN_SECONDS: Final = 30.0
 
@@ -28,7 +28,7 @@ Failed = Callable[[Resource, ApiError], None]
 async def optional_changes(
     server: ApiServer, resources: Iterable[Resource], make: Make, clock: Clock, failed: Failed
 ) -> AsyncIterator[tuple[Resource, Change | None]]:
-    """Every change of the first of these resources that is served; None, once, if none is."""
+    """Every change of the first of these resources that is served; None once if all are absent."""
     versions, told, slept = tuple(resources), False, 0.0
     while not isinstance(found := await _served(server, versions, clock, failed), Resource):
         if not told and slept >= SURE_AFTER_SECONDS:

@@ -35,7 +35,10 @@ from moorage.scheduler.tasks import Bindings
 
 
 class Outcome:
-    """Ends attempts. Whoever begins one hands the pod to exactly one of these."""
+    """Ends attempts: each pod must be passed to exactly one of these methods.
+
+    They are `skip`, `bind`, `failed` and `unschedulable`.
+    """
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class Outcome:
         self._features = features
 
     def skip(self, queued: QueuedPod) -> None:
-        """Let go a pod that needs no attempt."""
+        """End the attempt at a pod that needs none: it is being deleted, or assumed already."""
         pod = queued.info.pod
         if pod.is_terminating:
             note = f"skip schedule deleting pod: {pod.key}"
@@ -76,9 +79,9 @@ class Outcome:
     async def bind(self, placement: Placement) -> None:
         """Wait until a placed pod is permitted, and bind it; undo the placement if that fails.
 
-        Where that may take a while, the pod's status names the node that is expected: others, such
-        as a cluster autoscaler, read it there. As in kube-scheduler, a pod that is bound at once
-        says nothing.
+        If a Permit or PreBind plugin may take a while, the node is written to the pod's
+        `nominatedNodeName` first: a cluster autoscaler, for one, reads it there. As in
+        kube-scheduler, nothing is written for a pod that is bound at once.
         """
         queued, profile, cycle, node, _, waits = placement
         expected, at_pre_bind = False, False
@@ -121,8 +124,11 @@ class Outcome:
             self._reporter.nominated(placement.cycle.pod, "")
 
     def withdraw(self, pod: Pod) -> None:
-        """Promise a pod no node any more, as kube-scheduler does where an attempt went wrong or did
-        not end in a binding: it is to look anew, and others may take the room."""
+        """Withdraw a pod's nomination, in the cache and in its status.
+
+        As in kube-scheduler, this follows an attempt that failed or whose binding was refused: the
+        pod must look for a node anew, and other pods may take the room.
+        """
         promised, known = self._cache.nominations.node_of(pod.uid), self._known.pod(pod.key)
         self._cache.nominations.remove(pod.uid)
         if known is None or known.uid != pod.uid:
@@ -131,7 +137,7 @@ class Outcome:
             self._reporter.nominated(pod, "")
 
     def bound(self, placement: Placement) -> None:
-        """The pod is bound: say so, and let PostBind plugins know."""
+        """Report that the pod is bound, and run the PostBind plugins."""
         cycle = placement.cycle
         self._reporter.bound(placement)
         try:
@@ -141,16 +147,16 @@ class Outcome:
             self._observers.failed(cycle.pod.key, cycle.attempt, error)
 
     def release(self, placement: Placement) -> None:
-        """Take a placed pod off its node. It is to be put back, and others to be told, after."""
+        """Take a placed pod off its node. The caller must put it back, then call `tell_of_room`."""
         cycle = placement.cycle
         for error in unplace(placement.profile, cycle, placement.node):
             self._observers.failed(cycle.pod.key, cycle.attempt, error)
 
     def tell_of_room(self, released: Sequence[Placement]) -> None:
-        """Pods were taken off their nodes, and put back: others may fit there now.
+        """Tell the queue that pods were taken off their nodes: other pods may fit there now.
 
-        As in kube-scheduler they do not hear of it themselves: that is why they are put back first.
-        They would try the same again at once.
+        The pods themselves must have been put back before. As in kube-scheduler they do not get
+        the event: they would only try the same again at once.
         """
         own = {placement.queued.info.uid for placement in released}
         for placement in released:
@@ -162,7 +168,7 @@ class Outcome:
     def failed(
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, error: SchedulingError
     ) -> None:
-        """Something went wrong that was not the pod's fault."""
+        """End an attempt that raised an error: the pod is put back, to be retried after backoff."""
         self.withdraw(cycle.pod)
         plugin, point = (error.plugin, error.point) if isinstance(error, PluginError) else ("", "")
         message, empty = str(error), isinstance(error, NoNodesError)
@@ -183,11 +189,11 @@ class Outcome:
         at_pre_bind: bool = False,
         is_known: bool = False,
     ) -> None:
-        """The pod fits nowhere, or was refused where it did; room may be made for it.
+        """End an attempt that found no node, or whose node was refused later; room may be made.
 
-        What is said `at_pre_bind` is told as it is and undone by no event, as in kube-scheduler:
-        the pod is tried again after its backoff. That nobody was asked about it, since its refusal
-        `is_known`, is told only where the pod says something else so far.
+        `at_pre_bind`: PreBind refused. As in kube-scheduler the message is passed on unchanged, and
+        no event undoes the refusal: the pod is retried after its backoff. `is_known`: the refusal
+        was known without an attempt. It is written only if the pod's status says something else.
         """
         if isinstance(why, Unschedulable):
             rejected, pending = why.diagnosis.unschedulable_plugins, why.diagnosis.pending_plugins
@@ -226,7 +232,7 @@ class Outcome:
         *,
         error: bool = False,
     ) -> bool:
-        """Back to the queue, as the pod is now; False: it is gone, bound or no longer ours."""
+        """Put the latest version of a pod back; False if it is gone, bound or no longer ours."""
         known = self._known.pod(queued.info.pod.key)
         ours = known is not None and known.spec.scheduler_name in self._profiles
         if known is None or not ours or known.uid != queued.info.uid or known.spec.node_name:
@@ -234,7 +240,7 @@ class Outcome:
             return False
         try:
             queued.latest = self._cache.info(known)
-        except PodError as failure:  # an update that no API server would have stored: not believed
+        except PodError as failure:  # an invalid update, which no API server stores, is ignored
             self._observers.failed(known.key, "", failure)
         self._queue.put_back(queued, rejected_by, pending, error, self._clock.now())
         return True

@@ -11,7 +11,7 @@ from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import PluginError, Rejection, Wait
 
 MOST_SECONDS_AT_PERMIT: Final = 15 * 60.0
-"""Longer than that no plugin may hold a pod, which has room on a node all the time."""
+"""The longest that a plugin may hold a pod at Permit: the pod takes up room all the while."""
 
 
 class Placement(NamedTuple):
@@ -30,7 +30,8 @@ def place(
 ) -> Placement | Rejection:
     """Assume the pod on the chosen node and ask Reserve and Permit plugins.
 
-    Whatever goes wrong leaves nothing behind: the plugins have unreserved, the pod is forgotten.
+    If a plugin refuses or raises, everything is undone: all Reserve plugins unreserve, and the pod
+    is forgotten.
     """
     node, timer = cycle.table.node(cycle.table.row_of[decision.node]), cycle.timer
     cycle.cache.assume(queued.info, node.name)
@@ -61,7 +62,7 @@ def reserve(profile: Profile, cycle: Cycle, node: Node) -> Rejection | None:
 
 
 def permit(profile: Profile, cycle: Cycle, node: Node) -> dict[str, float] | Rejection:
-    """Seconds to wait, by plugin; nothing where all allow at once."""
+    """Seconds to wait, by plugin; empty if all plugins allow the pod at once."""
     waits: dict[str, float] = {}
     cycle.timer.step("Permit")
     for name, plugin in cycle.timer.each(profile.permit):
@@ -77,7 +78,7 @@ def permit(profile: Profile, cycle: Cycle, node: Node) -> dict[str, float] | Rej
 
 
 def unplace(profile: Profile, cycle: Cycle, node: Node) -> list[PluginError]:
-    """Undo a placement. Plugins that fail to unreserve are reported; the others still run."""
+    """Undo a placement; the errors of plugins that failed to unreserve, after all have run."""
     failed = []
     cycle.timer.step("Unreserve")
     for name, plugin in cycle.timer.each(profile.plan(cycle.incoming).reserve[::-1]):

@@ -1,7 +1,7 @@
 """Ports: what the scheduler offers its features, and what features offer each other.
 
-`Ports` is made once, by the scheduler, for whoever composes features: each is handed, by name and
-by constructor, the ports that it uses, and nothing else.
+`Ports` is made once, by the scheduler, for the code that composes features. That code passes each
+feature, as constructor arguments, only the ports that the feature uses.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,7 @@ from moorage.watch.api_server import ApiServer
 
 
 class Ports(NamedTuple):
-    """What a feature may be handed."""
+    """What a feature may be passed."""
 
     cache: Cache
     queue: SchedulingQueue
@@ -50,12 +50,12 @@ class Ports(NamedTuple):
     preparing: PodsInPreBind
     reconfiguration: Reconfiguration
     features: Features
-    """The other features, asked by hook."""
+    """All features, to call their hooks."""
     start: Start
     wake: Wake
     later: Later
     is_active: Callable[[], bool]
-    """Whether this replica is the one that makes attempts."""
+    """Whether this replica makes attempts; False for a standby."""
 
 
 class Evictions(Protocol):
@@ -66,30 +66,30 @@ class Evictions(Protocol):
         ...
 
     def promise(self, cycle: Cycle, profile: Profile, node: str) -> None:
-        """Promise a node to the cycle's pod, until it is there or that takes too long."""
+        """Nominate the cycle's pod to a node, until the pod is there or that takes too long."""
         ...
 
     def not_leaving(self, victims: Iterable[Pod]) -> list[Pod]:
-        """Those whose eviction has yet to begin."""
+        """The victims whose eviction has not begun."""
         ...
 
     def begin(self, preemptor: Pod, victims: Sequence[Pod], profile: Profile) -> None:
-        """Put down that these pods are about to be evicted, wherever that counts."""
+        """Record that these pods are about to be evicted, wherever that counts."""
         ...
 
     def resume(self, victims: Sequence[Pod]) -> None:
-        """The same for pods whose eviction was begun earlier and has not ended."""
+        """Record the same of pods whose eviction began earlier and has not ended."""
         ...
 
     async def evict(
         self, preemptor: KubeObject, what: str, victims: Sequence[Pod], profile: Profile
     ) -> bool:
-        """Evict them for something that is no single pod; False: one stays, all count again."""
+        """Evict pods for an object other than a pod; False if one stays: then all count again."""
         ...
 
 
 class NoEvictions:
-    """There is no preemption: nobody makes room."""
+    """`Evictions` of a scheduler without preemption."""
 
     def preempts(self, profile: Profile) -> bool:
         return False

@@ -11,9 +11,9 @@ from moorage.scheduler.version import Version
 
 
 class Profiles:
-    """What one configuration brought: its generation, its digest, its profiles, its back-off.
+    """The configuration in force: its generation, digest, profiles and backoff.
 
-    `by_name` is one mapping for as long as the scheduler lives; who holds it sees every change.
+    `by_name` is the same mapping for as long as the scheduler lives: its holders see every change.
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class Profiles:
         self.by_name = dict(profiles)
         self.backoff = backoff
         self.about: KubeObject | None = None
-        """What events about the configuration refer to."""
+        """The object that events about the configuration refer to."""
         self._features = features
 
     def of(self, pod: Pod) -> Profile:
@@ -36,7 +36,7 @@ class Profiles:
         return self.by_name[pod.spec.scheduler_name]
 
     def version_of(self, profile: Profile) -> str:
-        """Which of several versions of a profile this is; nothing where there is only one."""
+        """The name of this version of a profile; empty if the profile has only one."""
         for version_of in self._features.version_of:
             found: str = version_of(profile)
             if found:
@@ -45,7 +45,7 @@ class Profiles:
 
     @property
     def controller(self) -> str:
-        """In whose name events are recorded that concern no pod."""
+        """The reporting controller of events that concern no pod: the first scheduler name."""
         return next(iter(self.by_name))
 
     def __contains__(self, scheduler_name: object) -> bool:
@@ -58,7 +58,7 @@ class Profiles:
             yield from variants()
 
     def replace(self, version: Version, profiles: Mapping[str, Profile]) -> None:
-        """Put another configuration in force, with these of its profiles."""
+        """Put another configuration in force; `profiles` are used in place of the version's own."""
         self.by_name.clear()
         self.by_name.update(profiles)
         self.generation, self.digest = version.generation, version.digest
@@ -67,7 +67,7 @@ class Profiles:
             self.about = version.about
 
     def refer_to(self, about: KubeObject) -> None:
-        """Let events about the configuration refer to this."""
+        """Let events about the configuration refer to this object."""
         self.about = about
 
     def add(self, name: str, profile: Profile) -> None:
@@ -75,5 +75,5 @@ class Profiles:
         self.by_name[name] = profile
 
     def remove(self, name: str) -> None:
-        """Let nobody decide for the pods of a scheduler any more."""
+        """Remove the profile of a scheduler name."""
         del self.by_name[name]

@@ -17,7 +17,7 @@ from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE, NOTES, Scheduli
 from moorage.scheduler.feature import Feature
 
 Rank = Callable[[QueuedPod], QueuedPod]
-"""The pod that QueueSort is shown in place of another."""
+"""The pod that QueueSort gets in place of another."""
 
 
 def queue_for(
@@ -29,9 +29,9 @@ def queue_for(
     max_in_unschedulable: float = MAX_IN_UNSCHEDULABLE,
     notes: int = NOTES,
 ) -> SchedulingQueue:
-    """One queue for every profile; `report` hears of gates and hints that raised.
+    """One queue for every profile; errors of PreEnqueue plugins and hints are passed to `report`.
 
-    So many `notes` are kept of what became of pods.
+    The log of transitions keeps the last `notes` entries.
     """
     settings = settings_for(profiles, backoff, rank)
     return SchedulingQueue(
@@ -47,16 +47,16 @@ def queue_for(
 
 
 _ALWAYS: Final = {COOLDOWN: (EventHint(ANY_EVENT),), EXTENDER: (EventHint(ANY_EVENT),)}
-"""Refusals that no plugin makes: the node is at rest, an extender would not have the pod."""
+"""Refusals that no plugin makes: the node rests, or an extender refused. Any event may help."""
 
 
 def settings_for(
     profiles: Iterable[Profile], backoff: Backoff, rank: Rank | None = None
 ) -> QueueSettings:
-    """What a queue for these profiles goes by.
+    """The settings of a queue for these profiles, which all have the same QueueSort plugin.
 
-    QueueSort is the same in each of them. Of several versions of a profile the first says who may
-    enter; an event is worth another attempt if it is so to any of them.
+    A profile may be listed in several versions: the PreEnqueue plugins of the first apply, and the
+    hints of all.
     """
     listed = list(profiles)
     _, sort = listed[0].queue_sort[0]
@@ -72,7 +72,7 @@ def settings_for(
 
 
 class QueueOrder(Feature):
-    """Sorts the queue anew, for QueueSort plugins that go by the cluster, as often as they ask."""
+    """Re-sorts the queue every `resort_seconds` for QueueSort plugins that read the cluster."""
 
     def __init__(self, profiles: Iterable[Profile], cache: Cache, queue: SchedulingQueue) -> None:
         self._profiles = profiles
@@ -90,7 +90,7 @@ class QueueOrder(Feature):
         self._seconds = min((sort.resort_seconds for sort in self._sorts), default=0.0)
 
     def tick(self, now: float) -> None:
-        """Sort, if that is due and anything has changed."""
+        """Sort, if that is due and the table has changed since the last time."""
         if not self._sorts or now < self._due:
             return
         seen = self._table.pod_log.version, self._table.node_log.version

@@ -1,13 +1,13 @@
 """Another configuration takes over, between two attempts, in one call without an `await`.
 
-1. Profiles in which nothing differs stay as they are; the others take over what their predecessors
-   had booked.
-2. Whoever holds something of the profiles looks at the new ones.
-3. The queue goes by their order, gates and hints. Pods of profiles that are gone are let go; those
-   of profiles that are new are looked up among all that is known.
+1. Profiles in which nothing differs stay in use; the others inherit the state of their
+   predecessors (`profile_handover`).
+2. Features that hold something of the profiles are told to look at the new ones (`reconfigured`).
+3. The queue gets the new order, PreEnqueue plugins and hints. Pods of profiles that are gone are
+   dropped; pods of profiles that are new are added from the objects the reflectors know.
 
-What is under way goes on with the profile it began with: a pod that was placed is bound, or undone,
-by the plugins that placed it.
+Attempts under way end with the profile they began with: a pod that was placed is bound, or its
+placement undone, by the plugins that placed it.
 """
 
 from collections.abc import Collection
@@ -30,7 +30,7 @@ from moorage.watch.reflector import Change
 
 
 class Reconfiguration:
-    """Puts versions in force, and lets everyone look at profiles that have changed."""
+    """Puts versions in force, and passes changed profiles to plugins, features and the queue."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Reconfiguration:
         self._wake = wake
 
     def install(self, version: Version) -> frozenset[str]:
-        """Put a version in force; the names of the profiles that are not what they were."""
+        """Put a version in force; the names of the profiles that have changed."""
         before = dict(self._profiles.by_name)
         after = {
             name: profile_handover.replace_profile(before.get(name), made)
@@ -78,8 +78,10 @@ class Reconfiguration:
         return changed
 
     def check(self, version: Version) -> None:
-        """Ask plugins what they will be asked when the version takes over, while nothing depends
-        on it; raises what they raise."""
+        """Call plugins as they will be called when the version takes over; raises what they raise.
+
+        Nothing is changed: the version in force goes on.
+        """
         profiles = list(version.profiles.values())
         for variants_of in self._features.variants_of:
             profiles += variants_of(version)
@@ -88,7 +90,7 @@ class Reconfiguration:
         sorted(map(settings.sort_key, self._queue))
 
     def rejoin(self, changed: Collection[str]) -> None:
-        """Let everyone look at the profiles in force; `changed` are those that differ."""
+        """Pass the profiles in force to plugins, features and the queue; `changed` are new."""
         self._handles.give(self._profiles)
         for reconfigured in self._features.reconfigured:
             reconfigured()
@@ -96,12 +98,12 @@ class Reconfiguration:
         self._wake()
 
     def let_go(self, gone: Collection[str]) -> None:
-        """Pods of profiles that are gone wait for nobody of ours."""
+        """Tell features which scheduler names no longer have a profile."""
         for let_go in self._features.let_go:
             let_go(gone)
 
     def look_up(self, new: Collection[str]) -> None:
-        """Pods that have waited for a profile that there was not."""
+        """Queue the pods that have been waiting for profiles which are new."""
         for pod in self._known.pods():
             if pod.spec.scheduler_name not in new or pod.spec.node_name or pod.is_terminal:
                 continue

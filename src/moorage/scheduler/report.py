@@ -1,4 +1,4 @@
-"""What the scheduler says: to observers, in events, and in the status of pods."""
+"""What the scheduler reports: to observers, in events, and in the status of pods."""
 
 import logging
 from functools import partial
@@ -21,7 +21,7 @@ from moorage.scheduler.status_writer import StatusWriter
 
 
 class Reporter:
-    """Tells what became of pods; never holds up the loop."""
+    """Reports the outcomes of attempts and bindings; never holds up the loop."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Reporter:
     def attempted(
         self, queued: QueuedPod, cycle: Cycle, profile: Profile, result: Result, **more: Any
     ) -> None:
-        """An attempt has ended."""
+        """Report to the observers that an attempt has ended."""
         self._observers.attempted(
             Attempt(
                 id=cycle.attempt,
@@ -60,7 +60,7 @@ class Reporter:
         )
 
     def placed(self, placement: Placement) -> None:
-        """An attempt has ended well: the pod is assumed on a node."""
+        """Report that an attempt has succeeded: the pod is assumed on a node."""
         queued, profile, cycle, _, decision, _ = placement
         self.attempted(
             queued,
@@ -76,7 +76,7 @@ class Reporter:
         )
 
     def bound(self, placement: Placement) -> None:
-        """The API server has taken the binding."""
+        """Report that the API server has accepted the binding."""
         queued, profile, cycle, node, _, _ = placement
         pod, now = cycle.pod, self._clock.now()
         note = f"Successfully assigned {pod.key} to {node.name}"
@@ -103,7 +103,7 @@ class Reporter:
     def not_scheduled(
         self, pod: Pod, reason: status_patches.Reason, message: str, cycle: Cycle | None = None
     ) -> None:
-        """A pod waits on: why, in an event and in its status."""
+        """Write to a pod's status, and to an event, why it is not scheduled."""
         how = "Warning", "FailedScheduling", "Scheduling", message, cycle
         if self.says_for_good(pod, reason, message):
             self.event(pod, *how)
@@ -113,12 +113,12 @@ class Reporter:
         self._statuses.write(pod, patch, partial(self.event, pod, *how))
 
     def says_for_good(self, pod: Pod, reason: status_patches.Reason, message: str) -> bool:
-        """Whether a pod's status says so, and nothing else was written since or will be."""
+        """Whether a pod's status says so already, and no other message was or will be written."""
         said = status_patches.says_not_scheduled(pod, reason, message)
         return said and self._statuses.last_word(pod.uid) in (None, (reason, message))
 
     def nominated(self, pod: Pod, node: str) -> None:
-        """A pod was promised a node, or none any more: its status says so."""
+        """Write a pod's nominated node to its status; an empty `node` clears it."""
         self._statuses.write(pod, status_patches.nomination_patch(node))
 
     def event(
@@ -130,7 +130,7 @@ class Reporter:
         note: str,
         cycle: Cycle | None = None,
     ) -> None:
-        """An event about a pod, in the name of its profile; and of the attempt it tells of."""
+        """Record an event about a pod, in the name of its profile, with the attempt it is about."""
         attempt, generation, trace = (
             ("", 0, "")
             if cycle is None
@@ -150,7 +150,7 @@ class Reporter:
 
 
 class BreakerReporter:
-    """Hears of breakers; the event is about the pod whose attempt was the last to fail."""
+    """Reports plugins switched off and on. The event is about the pod whose attempt failed last."""
 
     def __init__(self, observers: Observers, reporter: Reporter) -> None:
         self._observers = observers

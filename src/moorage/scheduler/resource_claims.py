@@ -1,8 +1,8 @@
-"""Claims and devices: followed where the API server has them, and errands about claims carried out.
+"""Claims and devices: followed if the API server has them; errands about claims are carried out.
 
-Nothing is allocated before all claims and slices were listed once: a device that somebody has must
-be known to be taken. What PostFilter and Unreserve want written is written here, again and again
-until an API server has answered.
+No device is allocated before all claims and slices were listed once: a device that is in use must
+be known to be taken. An errand is a change of a claim that PostFilter or Unreserve wants written.
+Errands are written here, and retried until the API server answers.
 """
 
 from typing import Any, Final
@@ -45,12 +45,12 @@ OPTIONAL: Final = (
 
 
 def _may_want_devices(pod: Pod) -> bool:
-    """Whether a pod has claims, or asks for a resource that devices may be behind."""
+    """Whether a pod has claims, or requests an extended resource that devices may provide."""
     return bool(pod.spec.resource_claims) or any("/" in name for name in pod.requests)
 
 
 class ResourceClaims(Feature):
-    """Makes devices known, and has written what plugins could not wait for."""
+    """Tells plugins when all devices are known, and carries out the errands they leave."""
 
     optional = OPTIONAL
 
@@ -95,7 +95,10 @@ class ResourceClaims(Feature):
         return 0.0 if self._devices.errands else None
 
     async def _carry_out(self, errand: Errand) -> None:
-        """Try until an API server has answered; what it then says is final."""
+        """Try up to `MOST_TRIES` times until the API server answers; a 4xx answer is final.
+
+        A conflict is no answer: the claim is read again, and the errand retried at once.
+        """
         for _ in range(MOST_TRIES):
             try:
                 await self._once(errand)
@@ -127,7 +130,7 @@ class ResourceClaims(Feature):
                 await self._delete(claim)
 
     async def _latest(self, known: ResourceClaim) -> ResourceClaim | None:
-        """The claim as it is now; None where it is gone."""
+        """The claim as it is now; None if another claim has taken its name."""
         raw = await self._server.get(self._claims, known.namespace, known.name)
         claim = decode_as(raw, ResourceClaim)
         return claim if claim.uid == known.uid else None

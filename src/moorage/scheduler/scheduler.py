@@ -1,12 +1,12 @@
 """The scheduler: one task group, one loop.
 
-1. Every resource is followed by a task of its own; nothing is attempted before all are synced.
+1. Every resource is followed by a task of its own; no pod is attempted before all are synced.
 2. The loop pops a pod, decides, assumes it on its node, and starts a task that binds it.
 3. A pod that fits nowhere, or whose attempt failed, goes back to the queue with its reason; its
    status and an event say so.
-4. While nothing is ready the loop sleeps until something changes or a back-off ends.
+4. While no pod is ready the loop sleeps until something changes or a backoff ends.
 
-What goes beyond that are features (`moorage.scheduler.feature`), made by whoever composes them.
+Everything beyond that is a feature (`moorage.scheduler.feature`), made by the `features` argument.
 """
 
 import asyncio
@@ -50,16 +50,17 @@ from moorage.watch.reflector import Reflector
 
 
 def no_features(ports: Ports) -> Iterable[Feature]:
-    """Pods are scheduled one by one, and nothing else."""
+    """No features: pods are scheduled one by one."""
     return ()
 
 
 class Scheduler:
     """Schedules the pods of its profiles on one API server.
 
-    While `active` is cleared everything is followed but nothing attempted: a standby keeps warm.
-    Attempts that ask `extenders` take `turns` with the event loop, or keep it waiting without.
-    A `tap` sees everything that is believed and decided. Attempts come in `bursts`, or one by one.
+    While `active` is cleared, resources are followed but no pod is attempted: a standby stays warm.
+    `turns` is the thread in which attempts run that ask `extenders`; without it they block the
+    event loop. A `tap` provides the cache and sees every decision. `bursts` says how many attempts
+    come in a row; by default other tasks run after each.
     """
 
     def __init__(
@@ -210,7 +211,7 @@ class Scheduler:
 
     @property
     def reflectors(self) -> Mapping[str, Reflector]:
-        """Who follows each resource, by its plural name."""
+        """The reflector of each resource, by its plural name."""
         return self._intake.reflectors
 
     def _waits(self, uid: str) -> bool:
@@ -218,7 +219,7 @@ class Scheduler:
 
     @property
     def optional_reflectors(self) -> Sequence[Reflector]:
-        """Those of resources that the server need not have, and has."""
+        """The reflectors of optional resources that the server has."""
         return self._intake.optional_reflectors
 
     @property
@@ -237,13 +238,13 @@ class Scheduler:
         return self._bindings.count
 
     def families(self) -> Iterator[Family]:
-        """What features and plugins measure."""
+        """The metrics of features and plugins."""
         yield from self._handles.families()
         for families in self._features.families:
             yield from families()
 
     def feature(self, kind: type[F]) -> F:
-        """The feature of a kind; LookupError where it was left out."""
+        """The feature of a class; LookupError if the scheduler was made without it."""
         found = self._features.find(kind)
         if found is None:
             raise LookupError(f"this scheduler was made without {kind.__name__}")
@@ -272,7 +273,7 @@ class Scheduler:
         await self._loop.until(lambda: self.binding == 0)
 
     def wake(self) -> None:
-        """Let the loop look again."""
+        """End the loop's sleep, so that it looks for work again."""
         self._woken.set()
 
     def _plugin_failed(self, pod: str, error: PluginError) -> None:

@@ -1,18 +1,18 @@
-"""Writes the status of pods: per pod in order, and never after what it says has ceased to hold.
+"""Writes the status of pods: in order per pod, and never after the status has ceased to hold.
 
-A pod that failed may be bound a few milliseconds later. What is written of the failure must reach
-the API server before the binding does, or not at all: a bound pod that says it is not scheduled
-would say so for good.
+A pod that failed may be bound a few milliseconds later. The patch about the failure must reach the
+API server before the binding does, or not at all: else a bound pod would say for good that it is
+not scheduled.
 
-1. One write of a pod is under way at a time; what comes meanwhile is joined into one more.
+1. Each pod has at most one write under way; patches that come meanwhile are joined into one more.
 2. Before a pod is bound its writes end: one under way is waited for, one not begun is dropped.
-3. While it is being bound nothing is written. If it is not bound after all, writing goes on.
-4. What the server refuses is dropped and told. What did not get to be judged (429, 5xx, no answer,
-   an expired token, a lease that ran out and may be renewed yet) is written again, later each time,
-   for as long as the pod waits and nothing newer is to be said.
-5. Why a pod waits is written and told at once; that it waits for something else by now, a little
-   later, and not at all where it is bound or has another reason by then. While others come and go,
-   a pod is refused again and again.
+3. While it is being bound nothing is written. If the binding fails, writing goes on.
+4. A write that the server refuses is dropped, and the error reported. A write that failed otherwise
+   (429, 5xx, no answer, an expired token, an expired lease that may yet be renewed) is retried
+   after the delays of `AGAIN_SECONDS`, joined with newer patches, while the pod waits.
+5. The first reason why a pod waits is written, and its event recorded, at once. A new message for
+   the same reason follows `REWORDED_SECONDS` later, and not at all if the pod is bound by then:
+   while other pods come and go, a pod is refused again and again.
 """
 
 import asyncio
@@ -39,24 +39,24 @@ from moorage.watch.api_server import ApiServer
 Patch = dict[str, Any]
 Tell = Callable[[], None]
 LastWord = tuple[str, str]
-"""A reason and a message."""
+"""The reason and the message of a pod's PodScheduled condition."""
 FORGOTTEN_FROM: Final = 1000
-"""From so many on, last words of pods that wait no more are forgotten, every now and then."""
+"""Beyond this number, the last words of pods that no longer wait are forgotten now and then."""
 REFUSALS: Final = (BadRequest, Forbidden, AlreadyExists, Conflict, Gone, Invalid)
-"""Errors after which the same would be refused again."""
+"""Errors after which the same write would be refused again."""
 AGAIN_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-"""How long after each failure in a row it is tried again; then it is given up."""
+"""The delays before a write is retried, one for each failure in a row; then it is dropped."""
 
 
 REWORDED_SECONDS: Final = 2.5
-"""How much later another message is written: a pod that was refused twice is tried before that."""
+"""The delay of a reworded message; a pod that was refused twice is retried before it is over."""
 
 
 def _nothing() -> None: ...
 
 
 class StatusWriter:
-    """What is to be written of each pod, by uid; `waits` tells whether one still has no node."""
+    """The patches to write for each pod, by uid; `waits` tells whether a pod is in the queue."""
 
     def __init__(
         self,
@@ -72,17 +72,20 @@ class StatusWriter:
         self._clock = clock
         self._waits = waits
         self._failures: dict[str, int] = {}
-        """Writes of a pod that have failed in a row."""
+        """Pod uid -> the number of writes that have failed in a row."""
         self._next: dict[str, tuple[Pod, Patch]] = {}
         self._untold: dict[str, Tell] = {}
-        """What is to be told when the next is written."""
+        """Pod uid -> what to call when the next patch is written."""
         self._under_way: dict[str, asyncio.Event] = {}
         self._held: set[str] = set()
         self._last_words: dict[str, LastWord] = {}
         self._looked_through_at = FORGOTTEN_FROM
 
     def write(self, pod: Pod, patch: Patch, tell: Tell = _nothing) -> None:
-        """Patch a pod's status, after whatever is being written of it already; and `tell` of it."""
+        """Patch a pod's status after its earlier patches; `tell` is called when that begins.
+
+        For a reworded message that is `REWORDED_SECONDS` later, else at once.
+        """
         _, earlier = self._next.get(pod.uid, (pod, {}))
         self._next[pod.uid] = pod, _joined(earlier, patch)
         rewords = _only_rewords(patch, self._last_words.get(pod.uid))
@@ -98,18 +101,17 @@ class StatusWriter:
             self._begin(pod)
 
     def last_word(self, uid: str) -> LastWord | None:
-        """Why a pod is not scheduled, as it was last to be written; None where it never was.
+        """The reason and message last passed to `write`; None if there are none.
 
-        The pod that is known here may say something older: what was written has not been heard of
-        yet, or is not written yet.
+        The cached pod may have an older one: the write may not have been watched yet, or not begun.
         """
         return self._last_words.get(uid)
 
     @asynccontextmanager
     async def binding(self, uid: str) -> AsyncIterator[None]:
-        """Around the binding of a pod: nothing is written of it meanwhile.
+        """Wraps the binding of a pod: its status is not written meanwhile.
 
-        What was to be written is dropped where the pod is bound, and written where that fails.
+        A patch that was due is dropped if the pod is bound, and written if the binding fails.
         """
         self._held.add(uid)
         dropped, untold = self._next.pop(uid, None), self._untold.pop(uid, _nothing)
@@ -157,7 +159,7 @@ class StatusWriter:
             self._under_way.pop(uid).set()
 
     async def _patch(self, pod: Pod, patch: Patch) -> ApiError | None:
-        """Why it could not be written; that the pod is gone is fine."""
+        """Write one patch; the error if it failed. A pod that is gone is no error."""
         try:
             await self._server.patch_pod_status(pod.namespace, pod.name, patch, pod.uid)
         except NotFound:
@@ -169,7 +171,7 @@ class StatusWriter:
         return None
 
     def _keeps(self, pod: Pod, patch: Patch, error: ApiError) -> bool:
-        """Whether a patch that failed is to be written again later, with what came meanwhile."""
+        """Whether a failed patch is retried later; if so, it is joined with newer patches."""
         failures = self._failures.pop(pod.uid, 0)
         if isinstance(error, REFUSALS) or failures == len(AGAIN_SECONDS):
             return False
@@ -192,7 +194,7 @@ class StatusWriter:
 
 
 def _only_rewords(patch: Patch, said: LastWord | None) -> bool:
-    """Whether all that is new is the message of a pod that has said before that it waits."""
+    """Whether a patch changes only the message of the PodScheduled condition, not its reason."""
     if said is None or patch["status"].keys() != {"conditions"}:
         return False
     return all(
@@ -202,7 +204,7 @@ def _only_rewords(patch: Patch, said: LastWord | None) -> bool:
 
 
 def _joined(earlier: Patch, later: Patch) -> Patch:
-    """Two patches of a status in one: the later has the last word on each field and condition."""
+    """Two status patches in one: the later one wins for each field and each condition type."""
     before, after = earlier.get("status", {}), later["status"]
     joined = {**before, **after}
     if "conditions" in before and "conditions" in after:

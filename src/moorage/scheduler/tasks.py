@@ -1,19 +1,19 @@
-"""Tasks that the loop does not wait for, pods being bound meanwhile, tasks that end together."""
+"""Tasks that the loop does not wait for, the count of bindings, tasks that end together."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 Start = Callable[[Coroutine[Any, Any, None], str], None]
-"""Begins something under a name; the loop does not wait for it."""
+"""Starts a named task; the loop does not wait for it."""
 Wake = Callable[[], None]
-"""Lets the loop look again."""
+"""Ends the loop's sleep."""
 Later = Callable[[Callable[[], None]], None]
 """Does something at once or, while an attempt is under way, right after it."""
 
 
 class Tasks:
-    """Starts tasks in the group that the scheduler runs."""
+    """Starts tasks in the scheduler's task group."""
 
     def __init__(self) -> None:
         self._group: asyncio.TaskGroup | None = None
@@ -23,18 +23,18 @@ class Tasks:
         self._group = group
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Begin something that the loop does not wait for; nothing where the scheduler ends."""
+        """Start a task that the loop does not wait for; does nothing while the scheduler ends."""
         if self._group is None:
             work.close()
             raise RuntimeError("the scheduler is not running")
         try:
             self._group.create_task(work, name=name)
         except RuntimeError:
-            work.close()  # a task that is cancelled has more to say
+            work.close()  # the group is ending; a task that is being cancelled may still get here
 
 
 class Bindings:
-    """How many pods are on their way to being bound; the loop is woken when some arrive."""
+    """Counts the pods being bound; wakes the loop when a binding ends."""
 
     def __init__(self, wake: Wake) -> None:
         self._wake = wake
@@ -61,7 +61,7 @@ async def until_first(*work: Coroutine[Any, Any, Any]) -> None:
 
 
 async def cancelled(*tasks: "asyncio.Future[Any]") -> list[Any]:
-    """Cancel some tasks; how each of them ended."""
+    """Cancel tasks and wait for them; the result or exception of each."""
     for task in tasks:
         task.cancel()
     return await asyncio.gather(*tasks, return_exceptions=True)

@@ -18,14 +18,14 @@ class Extending(NamedTuple):
 
 
 class Version(NamedTuple):
-    """What one configuration brings; `features` has what it says to each, by its class."""
+    """One configuration; `features` maps the class of a feature to its settings."""
 
     generation: int
     digest: str
     profiles: Mapping[str, Profile]
     backoff: Backoff
     extending: Extending | None = None
-    """The extenders, where they are not those of the version before."""
+    """The extenders, if they differ from those of the version before."""
     features: Mapping[type[Any], Any] = {}
     about: KubeObject | None = None
-    """What events about the configuration refer to; None: what they referred to before."""
+    """The object that events about the configuration refer to; None keeps the previous one."""

@@ -1,4 +1,4 @@
-"""KPIs of the cluster as it is, whoever schedules it."""
+"""KPIs of the cluster as it is, whatever schedules it."""
 
 from typing import ClassVar, Final
 
@@ -11,16 +11,16 @@ from moorage.watch.api_resources import Resource
 from moorage.watch.reflector import Change
 
 DISRUPTED: Final = "DisruptionTarget"
-"""The condition of pods that are evicted, by whomever."""
+"""The condition of evicted pods."""
 
 
 def was_evicted(pod: Pod) -> bool:
-    """Whether somebody made a pod go before its time."""
+    """Whether a pod was evicted."""
     return any(each.type == DISRUPTED and each.status == "True" for each in pod.status.conditions)
 
 
 class ClusterMeter(Feature):
-    """Hears of pods and nodes, and tells a meter."""
+    """Follows the changes of pods and nodes, and feeds a meter."""
 
     hears: ClassVar[tuple[str, ...]] = ("pods", "nodes")
 

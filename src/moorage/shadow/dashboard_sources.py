@@ -17,18 +17,18 @@ from moorage.shadow.process import Shadow
 from moorage.shadow.tally import Tally, data_of
 
 SURE: Final = 1.96
-"""How many standard errors wide an interval of 95 % is to either side."""
+"""The half-width of a 95 % interval, in standard errors."""
 SHOWN: Final = 20
 
 
 class JudgementRecords:
-    """Keeps judgements as decision records: what was decided, and what a configuration says."""
+    """Keeps judgements as decision records: the decision, and the judgement of a configuration."""
 
     def __init__(self, records: DecisionRecords) -> None:
         self._records = records
 
     def judged(self, judged: Judgement) -> None:
-        """Keep one."""
+        """Keep one judgement."""
         self._records.attempted(
             Attempt(
                 id=f"{self._records.count + 1:x}",
@@ -44,7 +44,7 @@ class JudgementRecords:
 
 
 def shadow_sources(shadow: Shadow, records: DecisionRecords, checks: Sequence[Check]) -> Sources:
-    """The sources of one shadow; `records` are those that its judgements are kept in."""
+    """The dashboard's sources for one shadow; `records` keeps its judgements."""
     health = HealthSource(checks=lambda: checks, watches=shadow.reflectors)
     sources = scheduler_sources(shadow.scheduler, records, "shadow", health=health)
     compared = sources.compare._replace(shadow=lambda: _found(shadow), kpis=lambda: _kpis(shadow))
@@ -75,7 +75,7 @@ def _tally(tally: Tally) -> dict[str, Any]:
 
 
 def _kpis(shadow: Shadow) -> list[dict[str, Any]]:
-    """Agreement with its interval, and what the worlds come to now."""
+    """Agreement with its interval, and the current KPIs of the worlds."""
     tallies = [each for each in shadow.tallies.values() if each.placed]
     rows = []
     if tallies:
@@ -98,7 +98,7 @@ def _row(kpi: str, names: list[str], found: list[tuple[float, float, float]]) ->
 
 
 def wilson(hits: int, of: int) -> tuple[float, float, float]:
-    """A share with its interval of 95 %, by Wilson."""
+    """A share with its 95 % Wilson interval."""
     share, square = hits / of, SURE**2
     middle = (share + square / (2 * of)) / (1 + square / of)
     wide = SURE * sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)

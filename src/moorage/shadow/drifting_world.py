@@ -1,8 +1,8 @@
-"""The cluster as it would stand if Moorage had decided all along.
+"""The cluster as it would be if Moorage had made every decision.
 
-Nodes, volumes, quotas and the coming and going of pods are the true cluster's; where pods go is
-decided here, by a whole scheduler on an API server in memory. A pod that was evicted here waits
-again; it ends when the true one does. So the two worlds drift apart, which is what is looked at.
+Nodes, volumes, quotas, and the arrival and end of pods are the true cluster's. Where pods go is
+decided here, by a whole scheduler on an in-memory API server. A pod that is evicted here is pending
+again, and ends when the true pod ends. So the two worlds drift apart, and their KPIs are compared.
 """
 
 import random
@@ -30,7 +30,7 @@ EVERYTHING = tuple(
 
 
 class DriftingWorld(Feature):
-    """One configuration's own cluster; a feature of the scheduler that follows the true one."""
+    """The world of one configuration; a feature of the scheduler that follows the true cluster."""
 
     hears: ClassVar[tuple[str, ...]] = EVERYTHING
 
@@ -43,7 +43,7 @@ class DriftingWorld(Feature):
         self._server = SimulatedServer(clock)
         self._server.kubelet = self
         self._uids: dict[str, str] = {}
-        """The true pod of each key."""
+        """The uid of the true pod, by key."""
         self._again = 0
         self._attempts = AttemptCount(book.meter)
         self.scheduler = assemble(
@@ -58,11 +58,11 @@ class DriftingWorld(Feature):
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """What went wrong here: attempts that failed, and what plugins did wrong beside them."""
+        """The errors of attempts, and the plugin failures that are the error of no attempt."""
         return self._attempts.told(self.scheduler.profiles.values())
 
     def begin(self) -> None:
-        """The true cluster is known: decide from now on."""
+        """Start scheduling; call it once the true cluster has been read."""
         self.scheduler.active.set()
         self.scheduler.wake()
 
@@ -82,11 +82,11 @@ class DriftingWorld(Feature):
                 self.book.node_gone(now, old.name)
 
     def bound(self, pod: Pod) -> None:
-        """A pod got its node here."""
+        """A pod was bound here."""
         self.book.placed(self._clock.now(), self._uids.get(pod.key, ""), pod.spec.node_name)
 
     def deleted(self, pod: Pod, grace_period_seconds: int | None) -> None:
-        """A pod was evicted here: it waits again, as whoever made it would have it."""
+        """A pod was evicted here: create it again, as its controller would."""
         uid = self._uids.get(pod.key)
         self._server.remove(PODS, pod.key)
         if uid is None:
@@ -119,7 +119,7 @@ class DriftingWorld(Feature):
             self._server.put(PODS, self._waiting(pod))
 
     def _changed(self, pod: Pod) -> None:
-        """Labels and gates may change; where the pod is does not."""
+        """Take over changed labels and gates; the pod stays where it is here."""
         here = self._server.pod(pod.key)
         if here is not None:
             spec = msgspec.structs.replace(here.spec, scheduling_gates=pod.spec.scheduling_gates)
@@ -127,7 +127,7 @@ class DriftingWorld(Feature):
             self._server.put(PODS, msgspec.structs.replace(here, metadata=metadata, spec=spec))
 
     def _waiting(self, pod: Pod) -> Pod:
-        """The pod without what another scheduler made of it, for a profile of ours."""
+        """The pod without the results of another scheduler, for a profile of ours."""
         scheduler = pod.spec.scheduler_name
         name = scheduler if scheduler in self._names else self._names[0]
         spec = msgspec.structs.replace(pod.spec, node_name="", scheduler_name=name)

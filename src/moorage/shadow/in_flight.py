@@ -1,13 +1,16 @@
 """A second look at disagreements: pods that came or went while a node was being chosen.
 
-A scheduler decides one pod after the other and binds them at the same time, so bindings and ends
-may be seen in another order than decisions were made in. Where a decision makes no sense on the
-cluster as it was seen, it is judged again without the pods that were bound just before, with those
-that were gone just before, and, as further pods are bound shortly after, with those: with all, and
-with the latest alone, as others may have been decided about in between. A scheduler knows for which
-pod it makes room before anybody else does, so the word of that counts as a binding. Only what
-happened while the pod waited can have been overtaken. If it makes sense then, that is what is
-said, and that it took it.
+A scheduler decides one pod after the other, but binds them concurrently. So the watch may show
+bindings and ends of pods in another order than that of the decisions. If we disagree with a
+decision, it is judged again on other states that the scheduler may have seen:
+
+1. without the pods that were bound just before, and with those that were gone just before;
+2. when further pods are bound shortly after: with all of them, and then with the latest alone,
+   because the others may have been decided in between. A nomination counts as a binding here,
+   because a scheduler knows it before anybody else.
+
+Only changes that happened while the pod was pending can be in the wrong order. If we agree on one
+of these states, that judgement counts, with `in_flight` set.
 """
 
 from collections import deque
@@ -25,13 +28,13 @@ from moorage.shadow.cluster_meter import was_evicted
 from moorage.shadow.judgement import Judgement
 
 WINDOW_SECONDS: Final = 5.0
-"""How far apart decision and binding may be."""
+"""The longest time between a decision and its binding."""
 MOST: Final = 64
-"""How many bindings and ends are remembered."""
+"""How many bindings, ends and open disagreements are remembered, each."""
 TRIES: Final = 8
-"""How many of the bindings before are left out, one more each time."""
+"""At most this many earlier bindings are left out, one more on each try."""
 GONE: Final = 16
-"""How many of the pods that are gone are counted again, one more each time."""
+"""At most this many pods that are gone are counted again, one more on each try."""
 
 T = TypeVar("T")
 Judge = Callable[[Pod, str], Judgement]
@@ -42,18 +45,18 @@ class Bound(NamedTuple):
 
     time: float
     pod: Pod
-    """As it was before."""
+    """The pod before its binding."""
     node: str
     since: float = 0.0
-    """When it was first heard of."""
+    """When the pod was first seen pending; 0 if never."""
 
     def may_have_overtaken(self, time: float) -> bool:
-        """Whether it may have been decided about before what happened at a time before it."""
+        """Whether the decision may have been made before a change that was seen at `time`."""
         return self.since <= time <= self.time and self.time - time <= WINDOW_SECONDS
 
 
 class Gone(NamedTuple):
-    """A pod that was on a node, and is not any more."""
+    """A pod that has left its node."""
 
     time: float
     info: PodInfo
@@ -70,7 +73,7 @@ class _Open(NamedTuple):
 
 
 class InFlight:
-    """Remembers what happened a moment ago, and disagreements that are not settled yet."""
+    """Remembers recent changes, and disagreements that later bindings may explain."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -79,7 +82,7 @@ class InFlight:
         self._open: deque[_Open] = deque(maxlen=MOST)
 
     def look_back(self, bound: Bound, judged: Judgement, judge: Judge) -> Judgement:
-        """Judge again without what happened just before; the first judgement where none agrees."""
+        """Judge again without recent changes; returns `judged` if that does not agree either."""
         with self._cache.trial():
             again = self._agreeing(bound, judge)
         return judged if again is None else again
@@ -91,18 +94,18 @@ class InFlight:
         judge: Judge,
         settle: Callable[[Judgement, Judgement], None],
     ) -> None:
-        """Look again when further pods are bound."""
+        """Judge again when further pods are bound; calls `settle` if that agrees."""
         self._open.append(_Open(bound, judged, judge, settle))
 
     def gone(self, time: float, uid: str) -> None:
-        """A pod is about to be counted no longer."""
+        """A pod is about to be removed from the cache."""
         info, node = self._cache.pod(uid), self._cache.node_of(uid)
         if info is not None and node is not None:
             self._gone.append(Gone(time, info, node))
 
     @contextmanager
     def victims_back(self, node: str, now: float) -> Iterator[None]:
-        """The cluster with the pods of a node that were evicted a moment ago."""
+        """A trial with the recently evicted pods of a node counted again."""
         with self._cache.trial():
             row = self._cache.table.row_of.get(node)
             for each in self._gone:
@@ -113,12 +116,12 @@ class InFlight:
             yield
 
     def believed(self, bound: Bound) -> None:
-        """A pod is counted on its node now."""
+        """A bound pod is now in the cache."""
         self._bound.append(bound)
         self._settle(bound)
 
     def nominated(self, bound: Bound) -> None:
-        """Room is made for a pod on a node now."""
+        """A pod is now nominated to a node."""
         self._settle(bound)
 
     def _settle(self, latest: Bound) -> None:
@@ -132,15 +135,15 @@ class InFlight:
 
     @staticmethod
     def _overtaken(bound: Bound, kept: deque[T], time: Callable[[T], float]) -> list[T]:
-        """What may have happened after a pod was decided about, and was seen before; latest first.
+        """The changes seen before a binding that may be later than its decision; latest first.
 
-        What is kept is in the order of its times.
+        `kept` must be in order of time.
         """
         before = (one for one in reversed(kept) if time(one) <= bound.time)
         return list(takewhile(lambda one: bound.may_have_overtaken(time(one)), before))
 
     def _with_later(self, each: _Open, latest: Bound) -> Judgement | None:
-        """Judge again with all that has been bound since, then with the latest of it alone."""
+        """Judge again with all pods bound since, then with the latest alone."""
         with self._cache.trial():
             self._cache.remove_pod(each.bound.pod.uid)
             again = self._now_or_before(each)
@@ -153,13 +156,13 @@ class InFlight:
         return _explained(again) if again.agrees else self._agreeing(each.bound, each.judge)
 
     def _forget_since(self, bound: Bound, but: Bound) -> bool:
-        """Take away what was bound after a pod, but for one; whether there was anything."""
+        """Remove the pods bound after `bound`, except `but`; True if there was any."""
         after = takewhile(lambda one: one.pod.uid != bound.pod.uid, reversed(self._bound))
         uids = [one.pod.uid for one in after if one.pod.uid != but.pod.uid]
         return any([self._cache.remove_pod(uid) is not None for uid in uids])
 
     def _agreeing(self, bound: Bound, judge: Judge) -> Judgement | None:
-        """The first of the states that the scheduler may have seen in which it agrees."""
+        """The first agreeing judgement on a state that the scheduler may have seen, or None."""
         gone = self._overtaken(bound, self._gone, lambda one: one.time)
         came = self._overtaken(bound, self._bound, lambda one: one.time)
         came = [each for each in came if each.pod.uid != bound.pod.uid][:TRIES]
@@ -174,7 +177,7 @@ class InFlight:
         return None
 
     def _with_more(self, gone: Sequence[Gone]) -> Iterator[None]:
-        """The cluster as it is, then with one more of the pods that are gone each time."""
+        """The cluster as it is, then with one more of the `gone` pods on each step."""
         yield
         for each in gone:
             row = self._cache.table.row_of.get(each.node)
@@ -183,7 +186,7 @@ class InFlight:
                 yield
 
     def _with_fewer(self, came: Sequence[Bound]) -> Iterator[None]:
-        """The cluster as it is, then without one more of the pods that were bound each time."""
+        """The cluster as it is, then without one more of the bound pods on each step."""
         yield
         for each in came:
             if self._cache.remove_pod(each.pod.uid) is not None:

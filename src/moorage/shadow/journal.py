@@ -27,7 +27,7 @@ RESTART: Final = "the shadow was not running"
 
 
 class Journal:
-    """A file that judgements are appended to. Lines are whole: a torn one is left behind."""
+    """A file that judgements are appended to, in whole lines; a torn last line is skipped."""
 
     def __init__(self, path: Path, now: Callable[[], float]) -> None:
         self._now = now
@@ -43,23 +43,23 @@ class Journal:
             raise InputError([f"{path}: {self._broken}: name another file"])
 
     def write(self, judged: Judgement) -> None:
-        """One more judgement; written with the next few."""
+        """Add a judgement; it is buffered, and written with the next ones."""
         self._buffer += msgspec.json.encode({"type": "judgement", **msgspec.to_builtins(judged)})
         self._buffer += b"\n"
         if len(self._buffer) > 1 << 16:
             self.flush()
 
     def alive(self) -> None:
-        """The shadow runs."""
+        """Write that the shadow runs."""
         self._mark("alive")
 
     def close(self) -> None:
-        """The shadow ends."""
+        """Write that the shadow ends, and close the file."""
         self._mark("ended")
         self._file.close()
 
     def flush(self) -> None:
-        """Hand everything over to the file; where it takes no more, the shadow goes on without."""
+        """Write the buffer; on an error its content is dropped, and the shadow goes on."""
         try:
             self._file.write(self._buffer)
         except OSError as error:
@@ -74,12 +74,12 @@ class Journal:
 
 
 def _private(path: Path) -> int:
-    """A file to append to; a new one is for its owner alone."""
+    """Open a file for appending; a new one is readable by its owner alone."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 
 def read_journal(path: Path, tallies: Mapping[str, Tally], unseen: Unseen, now: float) -> int:
-    """Count what earlier shadows found out; the time since, nobody has seen. How many were read."""
+    """Add the judgements of earlier shadows, and the gap since; returns how many were read."""
     if not path.is_file():
         return 0
     last, read = 0.0, 0

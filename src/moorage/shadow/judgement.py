@@ -1,4 +1,4 @@
-"""One decision of another scheduler, judged on the cluster as it was just before."""
+"""One decision of another scheduler, judged on the cluster as it was just before it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -34,15 +34,15 @@ class Agreement(StrEnum):
     WOULD_PLACE = "would-place"
     """It found no node, and here one is feasible."""
     PREEMPTS = "preempts"
-    """It makes room for the pod on a node, as would be done here."""
+    """It nominated the node that would be nominated here."""
     PREEMPTS_ELSEWHERE = "preempts-elsewhere"
-    """It makes room for the pod on a node; here it would be made on another, or not at all."""
+    """It nominated a node; here another node would be nominated, or none."""
     FAILED = "failed"
-    """A plugin failed here; nothing can be said."""
+    """A plugin failed here; the decision cannot be judged."""
 
 
 MOST_TIES: Final = 32
-"""How many nodes that are equally good to make room on are tried."""
+"""How many equally good nodes for preemption are tried."""
 AGREEING: Final = frozenset(
     {Agreement.SAME, Agreement.TIED, Agreement.BOTH_PENDING, Agreement.PREEMPTS}
 )
@@ -60,11 +60,11 @@ class Verdict(NamedTuple):
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one configuration says of one decision.
+    """The judgement of one configuration about one decision.
 
-    `best` is the node it prefers, one of `ties` that are equally good. `given_up` is how many
-    points of its score the chosen node has less, `by_plugin` whose points they are; plugins that
-    like the chosen node better are negative.
+    `best` is the node it prefers, one of `ties` equally good nodes. `given_up` is the score of
+    `best` less that of the chosen node, and `by_plugin` is the same by plugin; it is negative for a
+    plugin that scores the chosen node higher.
     """
 
     configuration: str
@@ -79,18 +79,18 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     by_plugin: Mapping[str, int] = {}
     reason: str = ""
     in_flight: bool = False
-    """It agrees only if pods that were on their way to a node are counted there, or are not."""
+    """It agrees only on a state with other pods in flight (see `moorage.shadow.in_flight`)."""
 
     @property
     def agrees(self) -> bool:
-        """Whether this configuration might have decided the same."""
+        """Whether this configuration could have made the same decision."""
         return self.agreement in AGREEING
 
 
 def judge(world: World, configuration: str, pod: Pod, node: str) -> Judgement:
-    """Judge the choice of a node; of none, where another scheduler says that the pod fits nowhere.
+    """Judge the choice of a node; an empty `node` means that the other scheduler found none.
 
-    The pod is counted nowhere yet, and nothing that is asked here leaves a trace.
+    The pod must not be counted on any node yet. The cache is not changed.
     """
     try:
         question = world.question(pod)
@@ -102,9 +102,9 @@ def judge(world: World, configuration: str, pod: Pod, node: str) -> Judgement:
 
 
 def judge_preemption(world: World, configuration: str, pod: Pod, node: str) -> Judgement | None:
-    """Judge the node where room is made for a pod, with its victims still there.
+    """Judge the nomination of a node, with the victims still on it.
 
-    None where the pod would not need any: the cluster has changed since.
+    None if the pod fits without victims, because the cluster has changed since.
     """
     ties = _Ties()
     judged: Verdict | None = None
@@ -120,7 +120,7 @@ def judge_preemption(world: World, configuration: str, pod: Pod, node: str) -> J
 
 
 class _Ties:
-    """Draws one after the other of the nodes that are equally good to make room on."""
+    """A generator that draws, on each try, another one of equally good nodes for preemption."""
 
     def __init__(self) -> None:
         self._draws = self._drawn = 0
@@ -134,7 +134,7 @@ class _Ties:
         return self._drawn % stop
 
     def next(self) -> bool:
-        """Draw another from now on; False where all were drawn."""
+        """Draw another node from now on; False if all were drawn."""
         self._draws = 0
         self._drawn += 1
         return self._drawn < min(self._tied, MOST_TIES)
@@ -191,7 +191,7 @@ def _placed(question: Question, feasible: NDArray[np.bool_], node: str) -> Verdi
 
 
 def _nominated(question: Question) -> str:
-    """The node that is taken without scoring, for room was made for the pod there."""
+    """The nominated node of the pod, which is taken without scoring if it is feasible."""
     name = question.cycle.pod.status.nominated_node_name
     row = question.cycle.table.row_of.get(name)
     return name if row is not None and question.refusal(row) is None else ""

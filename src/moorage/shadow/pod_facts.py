@@ -1,4 +1,4 @@
-"""What KPIs know of a pod and a node of a live cluster."""
+"""What the KPIs need to know of a pod and a node of a live cluster."""
 
 from moorage.api.node import Node
 from moorage.api.pod import Pod
@@ -9,7 +9,7 @@ from moorage.simulate.scenario_manifests import PRICE
 
 
 def facts_of(pod: Pod) -> PodFacts:
-    """A pod, as KPIs see it: its tenant is its namespace, its workload the controller's."""
+    """The facts of a pod; its tenant is its namespace, its workload that of its controller."""
     named = dict(pod.metadata.labels)
     if pod.owner is not None:
         named.setdefault("app", f"{pod.owner.kind}/{pod.owner.name}")
@@ -17,7 +17,7 @@ def facts_of(pod: Pod) -> PodFacts:
 
 
 def price_of(node: Node) -> float:
-    """What an hour of the node costs, if it says so."""
+    """The node's price per hour, if it has the annotation."""
     try:
         return max(0.0, float(node.metadata.annotations.get(PRICE, "0")))
     except ValueError:
@@ -25,24 +25,24 @@ def price_of(node: Node) -> float:
 
 
 class MeterBook:
-    """A meter that bears what live clusters do: pods on nodes that are not known, nodes that go
-    before their pods, pods that are heard of twice."""
+    """A meter that tolerates what happens in live clusters: pods on unknown nodes, nodes removed
+    before their pods, pods reported twice."""
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, str] = {}
-        """Pods, and where they are."""
+        """The node of each pod, by uid."""
         self._on: dict[str, set[str]] = {}
 
     def node(self, now: float, node: Node) -> None:
-        """A node is there. What it offers counts as it was first."""
+        """A node was added or changed; its first allocatable resources count."""
         if node.name not in self._nodes:
             self._nodes[node.name] = node
             self.meter.node_joined(now, node.name, offered(node), price_of(node), node.zone)
 
     def node_gone(self, now: float, name: str) -> None:
-        """A node is there no longer; nor are its pods."""
+        """A node was removed, and its pods with it."""
         if self._nodes.pop(name, None) is None:
             return
         for uid in list(self._on.pop(name, ())):
@@ -51,7 +51,7 @@ class MeterBook:
         self.meter.node_left(now, name)
 
     def arrived(self, now: float, pod: Pod) -> None:
-        """A pod has come."""
+        """A pod was created."""
         if pod.uid not in self._pods:
             self._pods[pod.uid] = ""
             self.meter.pod_arrived(now, pod.uid, facts_of(pod))
@@ -64,13 +64,13 @@ class MeterBook:
             self.meter.pod_placed(now, uid, node)
 
     def stopped(self, now: float, uid: str) -> None:
-        """A pod was evicted, and waits again."""
+        """A pod was evicted, and is pending again."""
         if self._take_off(uid):
             self._pods[uid] = ""
             self.meter.pod_stopped(now, uid)
 
     def gone(self, now: float, uid: str, *, completed: bool = False, evicted: bool = False) -> None:
-        """A pod is there no longer."""
+        """A pod has ended or was deleted."""
         if uid not in self._pods:
             return
         ran = self._take_off(uid)

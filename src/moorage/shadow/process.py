@@ -1,4 +1,4 @@
-"""One shadow: a cluster that is followed, never written to, and what is found out about it."""
+"""One shadow: it follows a cluster, never writes to it, and collects its findings."""
 
 import asyncio
 import random
@@ -33,13 +33,13 @@ from moorage.watch.reflector import Change, Reflector
 
 LOOK_SECONDS: Final = 0.5
 CLUSTER: Final = "cluster"
-"""The name of the true world, beside those of configurations."""
+"""The name of the true world; other worlds have the names of their configurations."""
 
 Told = Callable[[Judgement], None]
 
 
 class WaitingPods(Feature):
-    """Lets a tap see pods that wait for other schedulers, which no queue of ours ever holds."""
+    """Shows a tap the pending pods of other schedulers, which are never in our queue."""
 
     hears = ("pods",)
 
@@ -53,10 +53,10 @@ class WaitingPods(Feature):
 
 
 class Shadow:
-    """Follows one cluster and judges it by some configurations.
+    """Follows one cluster, and judges its decisions by several configurations.
 
-    `told` hears of every judgement. Without `drifts` there are one-step judgements only. A tap sees
-    everything that is believed of the cluster.
+    `told` is called with every judgement. Without `drifts` there are only one-step judgements. A
+    tap sees every change of the cache.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Shadow:
         self.told = list(told)
         self.began = clock.now()
         self.begun = asyncio.Event()
-        """Set when the cluster is known, and decisions are judged."""
+        """Set once the cluster has been read, and decisions are judged."""
         self.tallies = {each.name: Tally(each.name) for each in candidates}
         self.unseen = Unseen()
         self.cluster = Meter(KpiSettings(), self.began)
@@ -106,7 +106,7 @@ class Shadow:
         return {CLUSTER: self.cluster, **drifting}
 
     async def run(self) -> None:
-        """Follow, for ever."""
+        """Follow the cluster; never returns."""
         feeds = feed_builder.build_feeds(self.scheduler)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.scheduler.run(), name="shadow/follow")
@@ -121,12 +121,12 @@ class Shadow:
                 await self._clock.sleep(LOOK_SECONDS)
 
     def reflectors(self) -> list[Reflector]:
-        """Whoever has to be watching."""
+        """The reflectors that must be watching for the cluster to be seen."""
         scheduler = self.scheduler
         return [*scheduler.reflectors.values(), *scheduler.optional_reflectors]
 
     def findings(self) -> Findings:
-        """What was found out; nothing is measured any more afterwards."""
+        """The findings; this ends all measurements."""
         now = self._clock.now()
         errors = {name: world.errors for name, world in self.worlds.items()}
         return findings(self.began, now, self.tallies, self.unseen, self.meters, errors)
@@ -164,7 +164,7 @@ class Shadow:
         return MeterBook(Meter(KpiSettings(), self.began))
 
     def _named(self) -> list[tuple[str, str, Profile]]:
-        """Every profile, under a name that no pod has: nothing is ever scheduled by them."""
+        """Every profile, under a name that no pod has, so that it schedules nothing."""
         return [
             (f"moorage-shadow/{name}", own, profile)
             for name, profiles in self._judging.items()

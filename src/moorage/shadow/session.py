@@ -1,4 +1,4 @@
-"""A shadow from its start to its findings: until told to stop, so long, or so many pods."""
+"""A shadow from its start to its findings: until a signal, for a time, or for a number of pods."""
 
 import asyncio
 import signal
@@ -32,7 +32,7 @@ UNREAD: Final = "the cluster has not been read yet"
 
 
 class ShadowPlan(NamedTuple):
-    """How to look, and when to stop."""
+    """What the shadow does, and when it stops."""
 
     seconds: float | None = None
     pods: int | None = None
@@ -48,7 +48,7 @@ Warn = Callable[[str], None]
 
 
 class NeverReadError(Exception):
-    """It ended before the cluster was read for the first time; the text tells why, if known."""
+    """The shadow ended before the cluster was read once; the text says why, if known."""
 
     def __init__(self, last: BaseException | None) -> None:
         super().__init__(f"the cluster was never read: {last or 'it was ended too early'}")
@@ -63,9 +63,9 @@ async def run_shadow(
     warn: Warn,
     tap_of: TapOf | None = None,
 ) -> Findings:
-    """Look at a live cluster until the plan, SIGINT or SIGTERM ends it; a tap sees all of it.
+    """Shadow a live cluster until the plan, SIGINT or SIGTERM ends it; a tap sees all changes.
 
-    Raises NeverReadError where there was nothing to see.
+    Raises a NeverReadError if the cluster was never read.
     """
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -102,7 +102,7 @@ async def run_shadow(
 
 
 async def _until(end: Coroutine[Any, Any, None], tasks: list[asyncio.Future[None]]) -> None:
-    """Wait for the end; raise what broke a task before."""
+    """Wait for the end; raises the error of a task that failed before."""
     stopped = asyncio.ensure_future(end)
     try:
         await asyncio.wait({stopped, *tasks}, return_when=asyncio.FIRST_COMPLETED)
@@ -118,9 +118,9 @@ async def _until(end: Coroutine[Any, Any, None], tasks: list[asyncio.Future[None
 async def _stopped(
     stop: asyncio.Event, seconds: float | None, shadow: Shadow, failures: "_WatchFailures"
 ) -> None:
-    """Return when told to stop, or so long after the cluster was read.
+    """Return when told to stop, or `seconds` after the cluster was read.
 
-    A cluster that takes its time is waited for; one that cannot be read, no longer than that.
+    Reading may take longer than `seconds`; but if reading has failed by then, return as well.
     """
     if seconds is None:
         await stop.wait()
@@ -140,7 +140,7 @@ async def _stopped(
 
 
 class _WatchFailures:
-    """An observer that warns where the cluster cannot be read, ever more rarely."""
+    """An observer that warns if the cluster cannot be read, at increasing intervals."""
 
     def __init__(self, warn: Warn, clock: Clock) -> None:
         self.last: BaseException | None = None
@@ -157,9 +157,9 @@ class _WatchFailures:
 
 
 class PodLimit:
-    """Stops when enough pods were judged; those that wait do not count.
+    """Stops when enough pods were judged; pending pods do not count.
 
-    A second look replaces the judgement of the same pod and time, and counts no pod anew.
+    A second look replaces the judgement of the same pod and time; it does not count again.
     """
 
     def __init__(self, most: int | None, stop: asyncio.Event) -> None:
@@ -188,7 +188,7 @@ def _journal(plan: ShadowPlan, shadow: Shadow, clock: Clock) -> Journal | None:
 async def _remind(
     shadow: Shadow, journal: Journal | None, seconds: float, clock: Clock, say: Say
 ) -> None:
-    """Say how things stand, every now and then."""
+    """Report the current state periodically."""
     await shadow.begun.wait()
     last = clock.now()
     while True:

@@ -1,4 +1,4 @@
-"""A shadow's findings as metrics, read off when somebody looks."""
+"""A shadow's findings as metrics, computed on each scrape."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
@@ -43,7 +43,7 @@ ALL: Final = (JUDGED, GIVEN_UP, UNSEEN, UNJUDGED, WAITING, IN_USE, COST)
 
 
 class ShadowMetrics:
-    """A collector of Prometheus."""
+    """A Prometheus collector."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ShadowMetrics:
         self._worlds = worlds
 
     def collect(self) -> Iterator[Family]:
-        """Everything, as it is now."""
+        """All metrics, with their current values."""
         counts = (
             ((name, agreement.value), float(count))
             for name, tally in self._tallies.items()

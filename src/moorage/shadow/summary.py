@@ -18,7 +18,7 @@ MOST_WAITS: Final = 1000
 
 
 class UnseenData(msgspec.Struct, frozen=True):
-    """What was not seen."""
+    """The time and the pods that were not seen."""
 
     seconds: float
     pods: int
@@ -62,7 +62,7 @@ def findings(
     meters: Mapping[str, Meter],
     errors: Mapping[str, tuple[str, ...]],
 ) -> Findings:
-    """Close everything, and read it. Meters and errors are by world."""
+    """Close the meters and spans, and build the findings; meters and errors are by world."""
     unseen.close(ended)
     nodes = next(iter(meters.values())).costs.present
     runs = {
@@ -80,7 +80,7 @@ def findings(
 
 
 def run_of(meter: Meter, began: float, ended: float, errors: tuple[str, ...] = ()) -> RunResult:
-    """A world's KPIs, its curve, how long its pods waited, and what went wrong in it."""
+    """A world's KPIs, its curve, the waits of its pods, and its errors."""
     meter.settled(ended)
     kpis = kpi_summary.as_data(kpi_summary.summarize(meter))
     curve = tuple((time - began, moment) for time, moment in meter.samples.points)

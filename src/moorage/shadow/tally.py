@@ -1,4 +1,4 @@
-"""What judgements add up to, in bounded memory."""
+"""Counts of judgements, in bounded memory."""
 
 from collections import Counter, deque
 from typing import Final
@@ -8,9 +8,9 @@ import msgspec
 from moorage.shadow.judgement import Agreement, Judgement
 
 KEPT: Final = 200
-"""How many disagreements are kept to be looked at."""
+"""How many disagreements are kept for inspection."""
 MOST_NAMES: Final = 500
-"""How many namespaces and schedulers are told apart; the rest share one line."""
+"""How many namespaces and schedulers are counted separately; the rest share one line."""
 OTHERS: Final = "(others)"
 PLACED: Final = (
     Agreement.SAME,
@@ -35,13 +35,13 @@ class Tally:
         self.disagreements: deque[Judgement] = deque(maxlen=KEPT)
 
     def add(self, judged: Judgement) -> None:
-        """Count one more."""
+        """Count one judgement."""
         self._shift(judged, 1)
         if not judged.agrees:
             self.disagreements.append(judged)
 
     def replace(self, old: Judgement, new: Judgement) -> None:
-        """A second look came to another judgement."""
+        """Replace a judgement by that of a second look."""
         self._shift(old, -1)
         if old in self.disagreements:
             self.disagreements.remove(old)

@@ -1,4 +1,4 @@
-"""Spans of time in which the cluster was not seen; what happened then is counted, never guessed."""
+"""Spans of time in which the cluster was not watched; they are counted, never guessed about."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -9,11 +9,11 @@ import msgspec
 from moorage.watch.reflector import Reflector
 
 MOST: Final = 1000
-"""How many spans are kept; the oldest are added up."""
+"""How many spans are kept; older ones remain only in the sum of `seconds`."""
 
 
 class Span(msgspec.Struct, frozen=True):
-    """From when to when, and why."""
+    """The begin and end of a span, and its reason."""
 
     begin: float
     end: float
@@ -21,18 +21,18 @@ class Span(msgspec.Struct, frozen=True):
 
 
 class Unseen:
-    """Knows whether every resource is being watched, and when one was not."""
+    """Keeps the spans in which not every resource was watched."""
 
     def __init__(self) -> None:
         self.spans: deque[Span] = deque(maxlen=MOST)
         self.seconds = 0.0
         self.pods = 0
-        """Bindings that fell into such a span, or whose pod was never seen pending."""
+        """The number of bindings in such a span, or of pods that were never seen pending."""
         self._since: float | None = None
         self._reason = ""
 
     def look(self, reflectors: Iterable[Reflector], now: float) -> bool:
-        """Whether the cluster is seen whole now."""
+        """Whether every resource is watched now; begins or ends a span accordingly."""
         blind = [each.resource.plural for each in reflectors if each.state != "watching"]
         if blind and self._since is None:
             self._since, self._reason = now, f"not watching {', '.join(blind)}"
@@ -42,12 +42,12 @@ class Unseen:
         return not blind
 
     def add(self, span: Span) -> None:
-        """Nothing was seen in that time."""
+        """Add a span."""
         self.spans.append(span)
         self.seconds += span.end - span.begin
 
     def close(self, now: float) -> None:
-        """The shadow ends."""
+        """End an open span, because the shadow ends."""
         if self._since is not None:
             self.add(Span(self._since, now, self._reason))
             self._since = None

@@ -1,4 +1,4 @@
-"""Hears of pods that are bound, or found to fit nowhere, and has them judged."""
+"""Judges pods when they are bound, nominated, or found unschedulable."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -22,15 +22,15 @@ from moorage.watch.reflector import Change, Reflector
 
 JudgementTold = Callable[[Judgement], None]
 TRUSTED_AFTER: Final = 50
-"""From so many pods on, second looks are for configurations that agree with most decisions."""
+"""After so many placed pods, only configurations that agree with most of them look again."""
 EXPLICABLE: Final = frozenset({Agreement.WORSE, Agreement.REFUSED, Agreement.UNPLACED})
-"""What pods in flight may explain."""
+"""The disagreements that pods in flight may explain."""
 
 
 class Watcher(Feature):
-    """Judges each decision just before it is believed; a feature of whoever follows the cluster.
+    """Judges each decision just before it enters the cache; a feature of the following scheduler.
 
-    `seen` tells whether everything is being watched; what happens otherwise is not judged.
+    While one of `reflectors` is not watching, decisions are not judged; `unseen` counts them.
     """
 
     hears: ClassVar[tuple[str, ...]] = ("pods",)
@@ -58,7 +58,7 @@ class Watcher(Feature):
         self._believing: Bound | None = None
         self._nominating: Bound | None = None
         self._heard: dict[str, float] = {}
-        """When pods that wait were first heard of."""
+        """When each pending pod was first seen, by uid."""
         self.begun = False
 
     def before(self, change: Change, resource: Resource) -> None:
@@ -149,13 +149,13 @@ class Watcher(Feature):
 
 
 def _newly_nominated(old: Pod | None, new: Pod) -> bool:
-    """Whether a scheduler has just begun to make room for the pod."""
+    """Whether a scheduler has just nominated the pod."""
     nominated = new.status.nominated_node_name
     return bool(nominated) and (old is None or old.status.nominated_node_name != nominated)
 
 
 def _says_unschedulable(old: Pod | None, new: Pod) -> bool:
-    """Whether a scheduler has just said that the pod fits nowhere."""
+    """Whether a scheduler has just found the pod unschedulable."""
     said = _unschedulable(new)
     return said is not None and (old is None or said != _unschedulable(old))
 

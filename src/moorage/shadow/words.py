@@ -27,7 +27,7 @@ def agreement_words(kind: str) -> str:
 
 
 def verdict(found: Findings) -> Iterator[str]:
-    """What was found out, the most important first."""
+    """The findings in sentences, the most important first."""
     for tally in found.one_step:
         yield one_step(tally)
     for outcome in found.worlds.configurations[1:]:

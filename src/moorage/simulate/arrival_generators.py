@@ -16,7 +16,7 @@ DAY = 24 * HOUR
 
 
 class GeneratedArrivals:
-    """The pods of one generator; `label` tells it from others."""
+    """The pods of one generator; `label` is unique among the generators and seeds its draws."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class GeneratedArrivals:
         self._label = label
 
     def arrivals(self, seed: int) -> Iterator[Arrival]:
-        """The pods of one run, drawn as they are asked for."""
+        """The pods of one run, drawn lazily."""
         generator, label = self._generator, self._label
         drawing = [random.Random(f"{seed}/{label}/{what}") for what in ("times", "bursts", "pods")]
         times = heapq.merge(
@@ -70,7 +70,7 @@ class CronArrivals:
 
 
 def running_time(given: RunningTime | None, rng: random.Random) -> float | None:
-    """How long one pod runs; None is for ever."""
+    """How long one pod runs, in seconds; None means for ever."""
     if given is None:
         return None
     mean = given.mean_seconds
@@ -86,7 +86,7 @@ def running_time(given: RunningTime | None, rng: random.Random) -> float | None:
 
 
 def _stream(generator: Generator, start: datetime, rng: random.Random) -> Iterator[float]:
-    """A Poisson stream at the highest rate, of which each pod is kept by the rate of its time."""
+    """The times of a Poisson stream, thinned from its highest rate to the rate of each time."""
     if not generator.per_hour:
         return
     now, end = generator.from_seconds, generator.from_seconds + generator.seconds
@@ -97,13 +97,13 @@ def _stream(generator: Generator, start: datetime, rng: random.Random) -> Iterat
 
 
 def _rate(diurnal: Diurnal, second: float) -> float:
-    """The part of the highest rate at a second of the day."""
+    """The rate at a second of the day, as a fraction of the highest rate."""
     wave = (1 + math.cos(2 * math.pi * (second - diurnal.peak_hour * HOUR) / DAY)) / 2
     return diurnal.low + (1 - diurnal.low) * wave
 
 
 def _bursts(generator: Generator, rng: random.Random) -> Iterator[float]:
-    """Burst after burst; one that lasts longer than they are apart ends where the next begins."""
+    """The times of all bursts; a burst is cut where the next one begins."""
     bursts = generator.bursts
     if bursts is None:
         return

@@ -19,7 +19,7 @@ class AttemptCount:
         self._errors: dict[str, None] = {}
 
     def count(self) -> None:
-        """One more attempt."""
+        """Count one attempt."""
         self._meter.attempts += 1
 
     def attempted(self, attempt: Attempt) -> None:
@@ -31,10 +31,10 @@ class AttemptCount:
         self.note(str(error))
 
     def note(self, message: str) -> None:
-        """Keep an error, once."""
+        """Keep an error message; a repeated one is kept once."""
         if len(self._errors) < MOST_ERRORS:
             self._errors[message] = None
 
     def told(self, profiles: Iterable[Profile]) -> tuple[str, ...]:
-        """What went wrong in attempts, and what the plugins of profiles did wrong beside them."""
+        """The errors of attempts, and the plugin failures that are the error of no attempt."""
         return (*self._errors, *quiet_failures(profiles, self._errors))

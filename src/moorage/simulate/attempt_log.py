@@ -1,4 +1,4 @@
-"""What the scheduler said during a run: the last attempt at each pod, and what went wrong."""
+"""The log of a run: the last attempt at each pod, and every error."""
 
 import asyncio
 from collections import Counter
@@ -10,15 +10,16 @@ from moorage.observe.records import Attempt, Bound, Result
 class AttemptLog:
     """An observer of a run.
 
-    `progress` grows with what cannot go on for ever by itself: pods that were attempted for the
-    first time, and pods that were bound. Whoever follows the run is woken after so many attempts
-    without any (`restless`): they may all be made at the same virtual time.
+    `progress` counts the events that cannot repeat for ever: first attempts at a pod, and bound
+    pods. `look_again` wakes its caller after every `restless` attempts in a row without progress,
+    and after every 10 × `restless` attempts in all. Counting attempts is necessary because all of
+    them may be made at the same virtual time.
     """
 
     def __init__(self, restless: int = 1000) -> None:
         self.last: dict[str, Attempt] = {}
         self.reasons: dict[str, str] = {}
-        """By uid, why the last attempt that was refused was."""
+        """The message of the last attempt that had one, by pod uid."""
         self.attempts = 0
         self.progress = 0
         self._failures: dict[str, Counter[str]] = {}
@@ -53,15 +54,15 @@ class AttemptLog:
 
     @property
     def errors(self) -> list[str]:
-        """Every error once, in the order in which they first came, with whom it befell."""
+        """Every error once, in the order of first occurrence, with the pods that had it."""
         return [_told(error, pods) for error, pods in self._failures.items()]
 
     def longest_binding(self, now: float) -> float:
-        """For how long the oldest binding has been under way, in seconds."""
+        """The age of the oldest binding that has not ended, in seconds; 0 if there is none."""
         return now - min(self._in_flight.values(), default=now)
 
     async def look_again(self, clock: Clock, seconds: float) -> None:
-        """Return after so many seconds, or as soon as the run is restless."""
+        """Return after `seconds`, or earlier when many attempts made no progress (see above)."""
         self._look.clear()
         waking = asyncio.ensure_future(clock.sleep(seconds))
         looking = asyncio.ensure_future(self._look.wait())
@@ -80,7 +81,7 @@ class AttemptLog:
 
 
 def _told(error: str, pods: Counter[str]) -> str:
-    """An error with its first pod, how many more there were, and how often it came."""
+    """An error with the first pod that had it, the number of other pods, and its count."""
     others, times = len(pods) - 1, pods.total()
     whose = next(iter(pods)) + (f" and {others} more" if others else "")
     return f"{whose}: {error}" + (f" ({times} times)" if times > 1 else "")

@@ -1,4 +1,4 @@
-"""A simple autoscaler: starts nodes for pods that wait, and ends those that stay empty.
+"""A simple autoscaler: it starts nodes for pending pods, and removes those that stay empty.
 
 1. From time to time, while pods wait, those that fit on a node of some group are dealt out: first
    to nodes that are starting, or came so shortly before that pods may still back off, then to a
@@ -26,7 +26,7 @@ _EFFECTS: Final = (NO_SCHEDULE, NO_EXECUTE)
 
 
 class _Starting:
-    """A node that is on its way, and the room on it that is not spoken for."""
+    """A node that is starting, and the free resources that no pending pod was put on yet."""
 
     def __init__(self, node: Node, due: float) -> None:
         self.node = node
@@ -49,7 +49,7 @@ class _Starting:
 
 
 class Autoscaler:
-    """Looks at waiting pods every now and then, and at its own nodes."""
+    """Looks periodically at the pending pods and at the nodes it started."""
 
     def __init__(
         self, scaling: Scaling, pool: NodePool, pods: PodLifecycle, clock: VirtualClock
@@ -88,7 +88,7 @@ class Autoscaler:
 
     @property
     def may_help(self) -> bool:
-        """Whether a pod waits that a new node would take."""
+        """Whether a new node would take one of the pending pods."""
         return any(self._choose(pod) is not None for pod in self._pods.pending())
 
     def _look(self) -> None:
@@ -180,7 +180,7 @@ def _fits(requests: Mapping[str, float], room: Mapping[str, float]) -> bool:
 
 
 def _suits(pod: Pod, node: Node) -> bool:
-    """Whether selector and tolerations let the pod onto such a node."""
+    """Whether the pod's node selector and tolerations allow such a node."""
     selector, labels = pod.spec.node_selector, node.labels
     if any(labels.get(key) != value for key, value in selector.items()):
         return False

@@ -17,7 +17,7 @@ DEFAULT: str = "kube-default"
 
 
 class Candidate(msgspec.Struct, frozen=True, dict=True):
-    """A name, the configuration's text (none: kube's default), and where its plugins are."""
+    """A name, the configuration's text (empty: kube's default), and where its plugins are."""
 
     name: str
     source: str = ""
@@ -25,7 +25,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True):
     plugin_specs: tuple[str, ...] = ()
 
     def plugins(self) -> Registry:
-        """Every plugin that may be named."""
+        """Every plugin that the configuration may name."""
         return self._known
 
     def load(self) -> Loaded:
@@ -34,7 +34,7 @@ class Candidate(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What its author should know."""
+        """Warnings for the author of the configuration."""
         return self._loaded[1]
 
     @cached_property

@@ -13,7 +13,7 @@ from moorage.simulate.student_t import Interval, mean_interval, paired_interval
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """How much more of a KPI the second configuration has than the first, over the same seeds."""
+    """A KPI of the second configuration less that of the first, over the same seeds."""
 
     kpi: str
     configurations: tuple[str, str]
@@ -23,12 +23,12 @@ class Difference(msgspec.Struct, frozen=True):
 
     @property
     def is_significant(self) -> bool:
-        """Whether chance does not explain it."""
+        """Whether chance cannot explain it: the interval excludes zero."""
         return Interval(self.mean, self.low, self.high).excludes_zero
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """One configuration: its KPIs on the mean of all seeds, and each seed's own."""
+    """One configuration: the mean KPIs over all seeds, and the result of each seed."""
 
     name: str
     kpis: dict[str, Any]
@@ -37,7 +37,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """Everything that was found out about some configurations."""
+    """The outcomes of several configurations, and their differences."""
 
     scenario: str
     version: str
@@ -55,7 +55,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def compare(scenario: str, version: str, results: Mapping[str, Sequence[RunResult]]) -> Comparison:
-    """Compare configurations by name; every two of them over the seeds that both have."""
+    """Compare the named configurations; each pair over the seeds that both have."""
     outcomes = tuple(_outcome(name, found) for name, found in results.items() if found)
     return Comparison(scenario, version, outcomes, tuple(_differences(results)))
 
@@ -87,7 +87,7 @@ def _differences(results: Mapping[str, Sequence[RunResult]]) -> Iterator[Differe
 
 
 def _mean(values: Sequence[Any]) -> Any:
-    """The mean of equally shaped values: of numbers, number by number; None counts as absent."""
+    """The mean of equally shaped values, number by number; a None is skipped."""
     if all(isinstance(value, dict) for value in values):
         names = dict.fromkeys(name for value in values for name in value)
         return {name: _mean([value[name] for value in values if name in value]) for name in names}

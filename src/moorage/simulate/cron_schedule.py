@@ -19,7 +19,7 @@ _NAMES: Final = {
 
 
 class CronSchedule:
-    """When a CronJob starts; ValueError where the text is none."""
+    """When a CronJob starts; raises a ValueError for a text that is not a schedule."""
 
     def __init__(self, text: str) -> None:
         parts = _NAMES.get(text.strip(), text).split()
@@ -31,7 +31,7 @@ class CronSchedule:
         self._any_day, self._any_weekday = parts[2] == "*", parts[4] == "*"
 
     def times(self, start: datetime, seconds: float) -> Iterator[float]:
-        """Seconds after the start, in order, up to that many."""
+        """The offsets from `start` in seconds, in order, below `seconds`."""
         day = start.replace(hour=0, minute=0, second=0, microsecond=0)
         while (day - start).total_seconds() < seconds:
             if self._falls_on(day):
@@ -44,7 +44,7 @@ class CronSchedule:
             day += timedelta(days=1)
 
     def _falls_on(self, day: datetime) -> bool:
-        """Cron's rule: where both day fields are given, one of them is enough."""
+        """Cron's rule: when both day fields are restricted, matching one of them is enough."""
         if day.month not in self._months:
             return False
         by_day, by_weekday = day.day in self._days, day.isoweekday() % 7 in self._weekdays

@@ -1,7 +1,7 @@
-"""Sweeps on a Dask cluster: an executor of `concurrent.futures`' shape on an engine others run.
+"""Sweeps on a Dask cluster: a `concurrent.futures` executor on a Dask scheduler that is running.
 
-Workers need Moorage of the same version, and one thread each. A worker that dies costs what it was
-doing: Dask does it again elsewhere, and the results are the same.
+Workers need the same version of Moorage, and one thread each. When a worker dies, Dask repeats its
+task on another worker; the results are the same.
 """
 
 from collections.abc import Iterator

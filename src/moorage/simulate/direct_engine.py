@@ -1,9 +1,9 @@
-"""The scheduler without its features, for scenarios that cannot need them: faster by far.
+"""The scheduler without its features, for scenarios that cannot need them: much faster.
 
-Queue, cache, event handlers, profile and attempt are the scheduler's own. Left out are gangs,
-preemption, quotas, permits, extenders and other schedulers, and with them every task: a change is
-believed the moment it is made, and binding is a plain call. Tests hold that the outcome is that of
-the whole scheduler, bit for bit.
+Queue, cache, event handlers, profile and attempt are the scheduler's own. Gangs, preemption,
+quotas, permits, extenders and other schedulers are left out, and with them every asyncio task
+they need: a change enters the cache at once, and binding is a plain call. Tests assert that the
+outcome equals that of the whole scheduler, bit for bit.
 """
 
 import asyncio
@@ -53,13 +53,13 @@ BINDER: Final = "DefaultBinder"
 OPEN_GATES: Final = frozenset(
     {"SchedulingGates", "DefaultPreemption", "DynamicResources", "GangScheduling"}
 )
-"""PreEnqueue plugins that let in pods without gates, claims, groups and victims."""
+"""PreEnqueue plugins that admit every pod without gates, claims, a group and victims."""
 WATCHES: Final = len(FOLLOWED) + sum(not has_own_dice(each[0]) for each in OPTIONAL)
 """How many resources the whole scheduler watches."""
 
 
 class DirectServer(SimulatedServer):
-    """Every change is believed the moment it is made."""
+    """Passes every change to the scheduler's event handlers at once, without a watch."""
 
     def __init__(self, clock: VirtualClock) -> None:
         super().__init__(clock)
@@ -74,7 +74,7 @@ class DirectServer(SimulatedServer):
         return found
 
     def keep(self, pod: Pod) -> None:
-        """Replace a pod by another version that is believed already."""
+        """Replace a pod by a version that the scheduler knows already: nothing is published."""
         self._tables[PODS.plural][pod.key] = pod
 
     def remove(self, resource: Resource, key: str) -> None:
@@ -97,7 +97,7 @@ def needs_no_features(scenario: Scenario, loaded: Loaded, profile: Profile) -> b
 
 
 def _ungated(profile: Profile) -> Profile:
-    """The profile, without gates that no pod of such a scenario meets."""
+    """The profile without its PreEnqueue plugins, if no pod of such a scenario is held by one."""
     if {name for name, _ in profile.pre_enqueue} <= OPEN_GATES:
         profile = copy.copy(profile)
         profile.pre_enqueue = []
@@ -105,7 +105,7 @@ def _ungated(profile: Profile) -> Profile:
 
 
 def _nobody(change: Change) -> None:
-    """Nobody has to know yet."""
+    """Ignore a change: the engine does not exist yet."""
 
 
 class DirectEngine:
@@ -166,7 +166,7 @@ class DirectEngine:
             self._wake()
 
     def _is_new(self, pod: Pod) -> bool:
-        """Whether a pod was never heard of, waits for us, and holds nothing that must be known."""
+        """Whether a pod is ours, has no node, and has the status of a pod just created."""
         return (
             pod.spec.scheduler_name == self._profile.scheduler_name
             and not pod.spec.node_name
@@ -180,7 +180,7 @@ class DirectEngine:
         return self._queue.next_wake(now) == now
 
     def _wake(self) -> None:
-        """Attempt pods when everything of this moment has happened, in a task or without one."""
+        """Attempt pods after every other event of this virtual time, in a task if necessary."""
         self._is_busy = True
         if not self._clock.afterwards(self._attempt_all):
             self._woken.set()

@@ -1,4 +1,4 @@
-"""The victims of a run: pods that were evicted, by whom and from where."""
+"""The victims of a run: which pods were evicted, for whom, and from which node."""
 
 from collections.abc import Iterator
 from contextlib import aclosing
@@ -17,7 +17,7 @@ _TARGET = "DisruptionTarget"
 
 
 class Eviction(msgspec.Struct, frozen=True, rename="camel"):
-    """One pod that had to leave its node."""
+    """One evicted pod."""
 
     namespace: str
     name: str
@@ -27,13 +27,13 @@ class Eviction(msgspec.Struct, frozen=True, rename="camel"):
     reason: str
     message: str
     by: str = ""
-    """Kind and `namespace/name` of whoever needed the room, as far as it is known."""
+    """Kind and `namespace/name` of the preemptor; empty if it is not known."""
     seconds: float = 0.0
     """Virtual seconds since the run began."""
 
 
 class UnplacedRecorder(EventRecorder):
-    """Writes no event for a pod that was placed: nobody reads it, its binding says as much."""
+    """Writes no "Scheduled" event: nobody reads it, and the binding says the same."""
 
     def record(
         self, controller: str, about: KubeObject, type_: Any, reason: str, *told: Any, **more: Any
@@ -43,7 +43,7 @@ class UnplacedRecorder(EventRecorder):
 
 
 class EvictionLog:
-    """Follows pods and keeps those that were deleted as the target of a disruption."""
+    """Watches pods and keeps each deleted one that has the DisruptionTarget condition."""
 
     def __init__(self, cluster: MemoryCluster) -> None:
         self._cluster = cluster
@@ -53,11 +53,11 @@ class EvictionLog:
 
     @property
     def count(self) -> int:
-        """How many pods have left so far."""
+        """The number of pods evicted so far."""
         return len(self._left)
 
     async def run(self) -> None:
-        """Follow pods, for ever."""
+        """Watch pods; never returns."""
         gone = self._cluster.follow(PODS, _is_deleted, str(self._from))
         async with aclosing(gone) as events:
             async for event in events:
@@ -69,12 +69,12 @@ class EvictionLog:
             self._left.append((pod, self._cluster.clock.now() - self._start))
 
     def evictions(self) -> tuple[Eviction, ...]:
-        """Every victim, in the order in which they left."""
+        """Every victim, in the order of deletion."""
         preemptors = dict(self._preemptors())
         return tuple(_eviction(pod, preemptors.get(pod.uid, ""), at) for pod, at in self._left)
 
     def _preemptors(self) -> Iterator[tuple[str, str]]:
-        """The uid of each victim of whom an event tells, and who needed its room."""
+        """The uid of each victim of a "Preempted" event, and the preemptor that it names."""
         for entry in self._cluster.registry.store.table(EVENTS).entries.values():
             event = entry.raw
             related = event.get("related")

@@ -1,7 +1,7 @@
-"""Rules that a comparison must keep: `p95_wait > +5%` fails where waiting grew by more than that.
+"""Rules that fail a comparison: `p95_wait > +5%` fails if the wait grew by more than 5 %.
 
-A rule names a KPI, compares it, and says with what: `+5%` and `-2` are changes against the first
-configuration, `10` without a sign is the value itself.
+A rule is a KPI, an operator and a number. With a sign, as in `+5%` and `-2`, the number is a change
+against the first configuration; without one, as in `10`, it is the KPI's value.
 """
 
 import math
@@ -36,7 +36,7 @@ class FailureRule(msgspec.Struct, frozen=True):
             raise InputError([f"--fail-if {self.text}: {problem}"])
 
     def broken_by(self, found: Comparison) -> list[str]:
-        """A line for each configuration that breaks it; against the first where it is a change."""
+        """A line per configuration that breaks the rule; a change does not apply to the first."""
         first, *others = found.configurations
         judged = others if self.is_change else [first, *others]
         return [line for outcome in judged if (line := self._line(first, outcome))]

@@ -14,14 +14,14 @@ _PATCH_FIELDS: Final = ("patches", "patchesStrategicMerge", "patchesJson6902", "
 
 
 class FolderContents(NamedTuple):
-    """The files to read, and those to leave out, with the command that would read them."""
+    """The files to read, and a line for those left out, with the command that would read them."""
 
     files: list[Path]
     skipped: list[str]
 
 
 def read_folder(folder: Path, problems: list[str]) -> FolderContents:
-    """Sort what a folder holds."""
+    """Sort the files of a folder into those to read and those to leave out."""
     found = list(input_files.walk_folder(folder, problems))
     charts = {file.parent for file in found if file.name == "Chart.yaml"}
     kustomized = [file for file in found if file.name in _KUSTOMIZATIONS]

@@ -1,7 +1,7 @@
 """The names of KPIs, as rules and objectives write them: checked before anything is run.
 
-`wait_s.p95` is a path in the KPIs of a run, `p95_wait` is short for it. What stands for a name
-that only a run knows, a resource or a tenant, is `*` here: `allocation.*`.
+`wait_s.p95` is a path in the KPIs of a run; `p95_wait` is short for it. A `*`, as in
+`allocation.*`, stands for a name that only a run knows: a resource or a tenant.
 """
 
 import difflib
@@ -18,7 +18,7 @@ _SHORT: Final = re.compile(r"(mean|p50|p95|p99|max)_(wait|completion)")
 
 
 def kpi_path(name: str, option: str) -> str:
-    """The path of a KPI; an InputError lists all names, the nearest first, where there is none."""
+    """The path of a KPI; for an unknown name, an InputError lists all names, the nearest first."""
     short = _SHORT.fullmatch(name)
     path = f"{short.group(2)}_s.{short.group(1)}" if short else name
     if any(re.fullmatch(known.replace(".", r"\.").replace("*", ".+"), path) for known in PATHS):
@@ -43,7 +43,7 @@ PATHS: Final = tuple(_paths(inspect.type_info(Kpis)))
 
 
 def _listed() -> Iterator[str]:
-    """Each name once: of quantiles the short ones, of KPIs of a part the part alone."""
+    """Each name once; quantiles by their short names, the KPIs of a part as one `part.*.*`."""
     seen: dict[str, None] = {}
     for path in PATHS:
         part, _, inner = path.partition(".*.")

@@ -1,6 +1,6 @@
-"""Manifests of a live cluster, whoever schedules it: lists, and nothing else, are asked of it.
+"""Manifests of a live cluster, whatever schedules it, read with list requests alone.
 
-Secrets, ConfigMaps, Events and Leases are not asked for, and private fields are taken out.
+It never lists Secrets, ConfigMaps, Events and Leases, and it removes private fields.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _LEFT_OUT: Final = frozenset({"events", "leases", "configmaps"})
 
 
 def read_cluster(selected: SelectedContext, skipped: list[str]) -> list[Manifest]:
-    """Every object that scheduling reads; `skipped` is told what may not be listed."""
+    """Every object that scheduling reads; `skipped` gets a line per resource it may not list."""
     return asyncio.run(_read(selected, skipped))
 
 
@@ -41,7 +41,7 @@ async def _read(selected: SelectedContext, skipped: list[str]) -> list[Manifest]
 
 
 def _wanted() -> list[tuple[Resource, ...]]:
-    """Each resource that is kept; those that come in several versions with all of them."""
+    """Each resource to list, with all of its versions if it has several."""
     several = {resource.plural: versions for versions in OPTIONAL for resource in versions}
     plurals = [plural for plural in KEPT_RESOURCES if plural not in _LEFT_OUT]
     return [several.get(plural, (KEPT_RESOURCES[plural],)) for plural in plurals]
@@ -64,7 +64,7 @@ async def _first_served(
 
 
 async def _whole_list(server: KubeApiServer, resource: Resource) -> list[Manifest]:
-    """All pages; all at once where the server forgets a list sooner than it is read."""
+    """All pages of a list; in one request if a page token expires before it is used."""
     try:
         return await _listed(server, resource, PAGE)
     except Gone:

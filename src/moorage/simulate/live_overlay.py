@@ -1,8 +1,8 @@
-"""Files over a live cluster: an object of both is that of the file, as after `kubectl apply`.
+"""Files over a live cluster: the file wins where an object is in both, as after `kubectl apply`.
 
-What a workload has made stays where the file changes nothing in its pod template; otherwise it is
-made anew, as after a rollout. A template says the same where everything in it is in the live one,
-which has defaults besides.
+The pods of a workload stay if the file does not change its pod template; otherwise they are created
+again, as after a rollout. A template is unchanged if all of its fields are in the live template
+with the same values; the live one has defaults besides.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _NAMED: Final = 5
 
 
 def put_over(live: list[Manifest], given: list[Manifest], said: list[str]) -> list[Manifest]:
-    """The objects of both; `said` is told which of the live ones were replaced."""
+    """The objects of both; `said` gets a line that names the live objects that were replaced."""
     files = {object_key(each): each for each in given if each.name}
     replaced = [each for each in live if object_key(each) in files]
     if not replaced:
@@ -52,7 +52,7 @@ def _is_in(part: Any, whole: Any) -> bool:
 
 
 def _without_owned(live: list[Manifest], owners: set[OwnerKey]) -> list[Manifest]:
-    """Without what these own, and what that owns."""
+    """The live objects that none of `owners` owns, directly or through another object."""
     left = [each for each in live if owned_pods.owner_key(each.raw) not in owners]
     gone = {_owner(each) for each in live if owned_pods.owner_key(each.raw) in owners}
     return _without_owned(left, gone) if gone else left

@@ -40,10 +40,10 @@ class Manifest(NamedTuple):
 def read_manifests(
     paths: Iterable[str | Path], skipped: list[str] | None = None, *, may_be_empty: bool = False
 ) -> list[Manifest]:
-    """Every object of files and folders, lists taken apart; all problems at once.
+    """Every object of files and folders, lists expanded; raises all problems at once.
 
-    `skipped` is told, a line each, what was left out of folders and why. That all there is are
-    lists without items is a problem, unless it `may_be_empty`.
+    `skipped` gets a line for each thing left out of a folder, with the reason. If all that was
+    found are empty lists, that is a problem, unless `may_be_empty`.
     """
     reading = _Reading([] if skipped is None else skipped)
     for path in paths:
@@ -55,13 +55,13 @@ def read_manifests(
 
 
 class _Reading:
-    """What was found so far, and what is wrong."""
+    """The objects and the problems found so far."""
 
     def __init__(self, skipped: list[str]) -> None:
         self.found: list[Manifest] = []
         self.problems: list[str] = []
         self.empty: list[str] = []
-        """Files of lists without items: no mistake beside other objects."""
+        """Files with an empty list: a problem only if no file has any object."""
         self._skipped = skipped
         self._foreign: list[str] = []
         self._seen: set[str] = set()
@@ -112,7 +112,7 @@ class _Reading:
 
 
 def _is_foreign(documents: list[Any]) -> bool:
-    """Whether a file of a folder was never meant for Kubernetes."""
+    """Whether no document of a file looks like a Kubernetes object."""
     there = [document for document in documents if document is not None]
     return bool(there) and not any(map(_looks_like_an_object, there))
 

@@ -10,7 +10,7 @@ from moorage.simulate.manifest_files import Manifest
 
 
 def is_policy(manifest: Manifest) -> bool:
-    """Whether a manifest is a SchedulingPolicy, which the embedded cluster has no use for."""
+    """Whether a manifest is a SchedulingPolicy, which the embedded cluster does not store."""
     return manifest.kind == scheduling_policy.KIND
 
 
@@ -27,7 +27,7 @@ def manifest_policies(manifests: Iterable[Manifest]) -> list[SchedulingPolicy]:
 def apply_policies(
     configuration: SchedulerConfiguration, policies: list[SchedulingPolicy]
 ) -> tuple[SchedulerConfiguration, list[str]]:
-    """The configuration with the policies in force, and what is to be said of them."""
+    """The configuration with the policies added, and notes about those it does not apply."""
     if not policies:
         return configuration, []
     names = ", ".join(policy.name for policy in policies)

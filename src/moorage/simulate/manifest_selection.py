@@ -21,9 +21,9 @@ ObjectKey = tuple[str, str, str, str]
 def select_readable(
     found: Iterable[Manifest], skipped: list[str], *, strict: bool = False
 ) -> list[Manifest]:
-    """Those that scheduling reads; with `strict` all others are refused.
+    """The manifests that scheduling reads; with `strict`, any other is an error.
 
-    `skipped` is told what is left out, and what is not taken as it is written.
+    `skipped` gets a line for what is left out, and for what is not taken as it is written.
     """
     selection = _Selection()
     unread: list[Manifest] = []
@@ -51,13 +51,13 @@ def select_readable(
 
 
 def is_read(manifest: Manifest) -> bool:
-    """Whether the embedded cluster, or a feed, has a use for an object."""
+    """Whether the embedded cluster stores an object, or a feed reads it."""
     kept = manifest_loader.find_resource(manifest.raw)
     return kept is not None or simulated_feeds.is_read_by_feeds(manifest.raw)
 
 
 def object_key(manifest: Manifest) -> ObjectKey:
-    """What tells an object from all others of a cluster."""
+    """The identity of an object within a cluster."""
     metadata = manifest.raw.get("metadata")
     group = str(manifest.raw.get("apiVersion") or "").rpartition("/")[0]
     namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
@@ -77,13 +77,13 @@ def _line(unread: list[Manifest]) -> str:
 
 
 class _Selection:
-    """What is kept so far, what is wrong, and who has whose uid."""
+    """The manifests kept so far, the problems, and the first manifest of each uid."""
 
     def __init__(self) -> None:
         self.kept: list[Manifest] = []
         self.problems: list[str] = []
         self.copies: list[tuple[Manifest, Manifest]] = []
-        """Each object with the uid of one before it, and that one."""
+        """Each object whose uid an earlier object has, and that earlier object."""
         self.outdated: list[tuple[Manifest, str]] = []
         """Each object of a version that its group does not have, and the complaint."""
         self._seen: dict[ObjectKey, Manifest] = {}
@@ -116,7 +116,7 @@ class _Selection:
         self.kept.append(self._with_own_uid(manifest, metadata))
 
     def _with_own_uid(self, manifest: Manifest, metadata: dict[str, Any]) -> Manifest:
-        """The object, to be given another uid where it is a copy: an API server would, too."""
+        """The object, without its uid if it is a copy: it gets its own, as from an API server."""
         uid = metadata.get("uid")
         first = self._uids.setdefault(uid, manifest) if isinstance(uid, str) and uid else manifest
         if first is manifest:

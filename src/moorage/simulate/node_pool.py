@@ -1,4 +1,4 @@
-"""The nodes of a run: they fail and are repaired, are reclaimed, are started and ended."""
+"""The nodes of a run: they fail and are repaired, are reclaimed, are started and removed."""
 
 import copy
 import random
@@ -46,7 +46,7 @@ class NodePool:
         self.present: dict[str, PricedNode] = {}
 
     def join_all(self, nodes: Iterable[PricedNode]) -> None:
-        """The nodes that are there from the start, and what is to become of them."""
+        """Add the nodes of the start, and schedule their storms."""
         listed = list(nodes)
         for each in listed:
             self.join(each)
@@ -84,7 +84,7 @@ class NodePool:
         return self._meter.totals.held_on(name)
 
     def leave(self, name: str) -> None:
-        """A node that holds no pods is gone."""
+        """Remove a node; it must hold no pods."""
         del self.present[name]
         self._server.remove(NODES, name)
         self._meter.node_left(self._clock.now(), name)
@@ -115,14 +115,14 @@ class NodePool:
         self._lose(each, failures.evict_seconds, failures.repair_seconds)
 
     def _lose(self, each: PricedNode, evict_seconds: float, again_seconds: float | None) -> None:
-        """A node is gone with its pods; it, or another like it, comes after some time."""
+        """Remove a node with its pods; add it, or one like it, after `again_seconds` if given."""
         self._pods.lose_node(each.node.name, evict_seconds)
         self.leave(each.node.name)
         if again_seconds is not None:
             self.join_at(self._clock.now() + again_seconds, each)
 
     def _in(self, seconds: float, each: PricedNode, action: Callable[[], None]) -> None:
-        """Do something to a node after so long, if it is still the one there."""
+        """Call `action` after `seconds`, if this node is still present then."""
 
         def act() -> None:
             if self.present.get(each.node.name) is each:
@@ -152,6 +152,6 @@ class NodePool:
 
 
 def offered(node: Node) -> dict[str, float]:
-    """What KPIs count of a node: everything but the number of pods."""
+    """The allocatable resources that KPIs count: all but the number of pods."""
     found = resource_amounts.node_allocatable(node)
     return {name: float(amount) for name, amount in found.items() if name != "pods"}

@@ -1,4 +1,4 @@
-"""What plugins did wrong in a run and no attempt was charged with: QueueSort, PostBind, hints."""
+"""Plugin failures of a run that are the error of no attempt: QueueSort, PostBind, hints."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What happens to a pod: it arrives, runs for its time, ends; or is stopped, and comes again."""
+"""The life of a pod: it arrives, runs for its time and completes, or is stopped and recreated."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,11 +25,11 @@ REJECTED_SECONDS: Final = 1.0
 
 
 def _nothing() -> None:
-    """Nobody wants to know."""
+    """Default of `pod_waits`: do nothing."""
 
 
 class _Job:
-    """A pod of the scenario, in whichever of its incarnations."""
+    """A pod of the scenario, across its incarnations."""
 
     __slots__ = ("arrival", "done", "end", "incarnation", "key", "node", "since", "was_placed")
 
@@ -38,7 +38,7 @@ class _Job:
         self.key = f"{arrival.template.namespace}/{arrival.name}"
         self.incarnation = 0
         self.done = 0.0
-        """Seconds of work that will not have to be done again."""
+        """Seconds of work that are saved: a new incarnation does not repeat them."""
         self.node = ""
         self.since = 0.0
         self.was_placed = False
@@ -85,17 +85,17 @@ class PodLifecycle:
 
     @property
     def waiting(self) -> int:
-        """How many pods have no node."""
+        """The number of pods without a node."""
         return len(self._pending)
 
     async def until_drained(self) -> None:
-        """Return when no pod on a node will end by itself any more."""
+        """Return when no running pod will complete any more."""
         while self.finite:
             self._drained.clear()
             await self._drained.wait()
 
     def arrive(self, arrival: Arrival) -> None:
-        """A pod has come."""
+        """Create the pod of an arrival, and schedule its withdrawal if it has an `until`."""
         job = _Job(arrival)
         self._jobs[job.key] = job
         group, template = arrival.group, arrival.template
@@ -110,7 +110,7 @@ class PodLifecycle:
             self._clock.call_at(self._start + arrival.until, lambda: self._depart(job.key))
 
     def _depart(self, key: str) -> None:
-        """A pod is not wanted any more."""
+        """Withdraw a pod, whether it runs or waits."""
         self.departures -= 1
         job = self._jobs.pop(key, None)
         if job is None:
@@ -124,7 +124,7 @@ class PodLifecycle:
         self._server.remove(PODS, key)
 
     def bound(self, pod: Pod) -> None:
-        """A pod was assigned to a node: it runs, if the kubelet admits it."""
+        """Start a pod that was bound to a node, or reject it if the node has no room."""
         job, now = self._jobs[pod.key], self._clock.now()
         if not self._meter.has_room(pod.spec.node_name, job.arrival.template.requests):
             self._reject(job, pod)
@@ -142,7 +142,7 @@ class PodLifecycle:
             job.end = self._clock.call_at(now + left, lambda: self._complete(job))
 
     def deleted(self, pod: Pod, grace_period_seconds: int | None) -> None:
-        """Somebody deletes a pod: it stops, and what is left of its work comes again."""
+        """Stop a pod that is being deleted; a new incarnation does the rest of its work."""
         if pod.is_terminating:
             return
         job = self._jobs.get(pod.key)
@@ -156,24 +156,24 @@ class PodLifecycle:
         self._clock.call_at(self._clock.now() + seconds, lambda: self._evicted(pod.key, pod.uid))
 
     def lose_node(self, node: str, evict_seconds: float) -> None:
-        """The pods of a node are gone with it; that is noticed after so long."""
+        """Stop the pods of a lost node; they are created again `evict_seconds` later."""
         for job in list(self._on_node.get(node, {}).values()):
             self._stop(job, evict_seconds)
 
     def drain(self, node: str, seconds: float) -> None:
-        """Evict the pods of a node, which may take so long."""
+        """Evict the pods of a node with a grace period of `seconds`."""
         for job in list(self._on_node.get(node, {}).values()):
             pod = self._server.pod(job.key)
             if pod is not None:
                 self.deleted(pod, int(seconds))
 
     def pending(self) -> list[Pod]:
-        """Pods without a node, in the order in which they came."""
+        """The pods without a node that are not being deleted, in order of creation."""
         found = (self._server.pod(key) for key in self._pending)
         return [pod for pod in found if pod is not None and not pod.is_terminating]
 
     def pods_on(self, node: str) -> int:
-        """How many pods a node has."""
+        """The number of pods on a node."""
         return len(self._on_node.get(node, ()))
 
     def _evicted(self, key: str, uid: str) -> None:
@@ -196,7 +196,7 @@ class PodLifecycle:
         self._leave(job)
 
     def _reject(self, job: _Job, pod: Pod) -> None:
-        """A kubelet does not admit a pod that its node has no room for: it has to come again."""
+        """Fail a pod that its node has no room for, as a kubelet does, and create it again."""
         self._meter.rejections += 1
         self._meter.settled(self._clock.now())
         status = PodStatus(phase="Failed", reason="OutOfcpu")
@@ -206,7 +206,7 @@ class PodLifecycle:
         self._create_again(job, REJECTED_SECONDS)
 
     def _stop(self, job: _Job, delay: float = 0.0) -> None:
-        """A pod is stopped before its work is done; it comes again after some time."""
+        """Stop a pod before its work is done; with `retry`, create it again later."""
         now = self._clock.now()
         ran = now - job.since
         self._take_off(job)
@@ -228,7 +228,7 @@ class PodLifecycle:
         return ran // every * every if every else ran
 
     def _take_off(self, job: _Job) -> None:
-        """A pod is on its node no longer."""
+        """Remove a pod from its node, and cancel its completion."""
         if job.end is not None:
             job.end.cancel()
             job.end = None
@@ -276,7 +276,7 @@ class PodLifecycle:
             self.pod_waits()
 
     def _known(self, template: PodTemplate) -> tuple[PodTemplate, PodSpec, PodFacts]:
-        """What all pods of a template share: the spec with a scheduler, and what KPIs know."""
+        """What all pods of a template share: the spec with a scheduler name, and the KPI facts."""
         known = self._templates.get(id(template))
         if known is not None and known[0] is template:
             return known

@@ -20,7 +20,7 @@ from moorage.kpi.pod_times import PodKind
 
 GPU: Final = "nvidia.com/gpu"
 GPU_MILLI: Final = "moorage/gpu-milli"
-"""Thousandths of GPUs, where pods share them: what whole GPUs are counted in besides."""
+"""Thousandths of GPUs, in traces whose pods share GPUs; whole GPUs are counted in it as well."""
 GPU_MODEL_LABEL: Final = "nvidia.com/gpu.product"
 WHOLE_GPU: Final = 1000
 WORKLOAD_LABEL: Final = "app"
@@ -42,7 +42,7 @@ class PodTemplate(msgspec.Struct, frozen=True):
     usage: float = 1.0
 
     def facts(self, group: str = "", min_member: int = 0) -> PodFacts:
-        """What KPIs know of such a pod, as a member of a group or alone."""
+        """What the KPIs need to know of such a pod, as a member of a group or alone."""
         workload = self.labels.get(WORKLOAD_LABEL, "")
         owner = f"{self.namespace}/{workload}" if workload else ""
         gang = f"{self.namespace}/{group}" if group else ""
@@ -67,7 +67,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Templates:
-    """Makes each template once. `shares_gpus`: some pods of the trace ask for parts of one."""
+    """Makes each template once; `shares_gpus` says that some pods ask for a fraction of a GPU."""
 
     def __init__(self, *, shares_gpus: bool) -> None:
         self._shares_gpus = shares_gpus
@@ -126,7 +126,7 @@ def _class(asked: Asked) -> str:
 
 
 def _of_models(models: str) -> Affinity | None:
-    """Nodes with a GPU of one of some models, which `|` divides."""
+    """Affinity for nodes with a GPU of one of the models, which are separated by `|`."""
     values = tuple(filter(None, (model.strip() for model in models.split("|"))))
     if not values:
         return None

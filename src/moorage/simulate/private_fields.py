@@ -1,7 +1,7 @@
-"""Removes from objects of a live cluster what may hold a secret and no scheduler reads.
+"""Removes fields that may hold a secret, and that no scheduler reads, from live objects.
 
-managedFields, the annotation of `kubectl apply`, and of containers their environment, commands,
-probes and hooks.
+These are managedFields, the annotation of `kubectl apply`, and the environment, commands, probes
+and hooks of containers.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _PRIVATE: Final = frozenset(("env", "envFrom", "command", "args", *_PROBES))
 
 
 def remove_private_fields(raw: Raw) -> None:
-    """Take them out of an object that nobody else holds."""
+    """Remove them from an object in place; the caller must own the object."""
     metadata = raw["metadata"]
     metadata.pop("managedFields", None)
     (metadata.get("annotations") or {}).pop(_ANNOTATION, None)
@@ -28,7 +28,7 @@ def remove_private_fields(raw: Raw) -> None:
 
 
 def _pod_specs(raw: Raw) -> Iterator[Raw]:
-    """The pod specs in an object: its own, and those of templates."""
+    """The specs in an object that may be pod specs: its own, and those of its templates."""
     spec = raw.get("spec")
     if isinstance(spec, dict):
         yield spec

@@ -15,7 +15,7 @@ SUFFIXES = (".csv", ".parquet", ".json")
 
 
 def check_target(path: str) -> None:
-    """Refuse, before anything is run, a file that could not be written at the end."""
+    """Raise an InputError, before anything is run, if the file could not be written."""
     file = Path(path)
     if file.suffix not in SUFFIXES:
         raise InputError([f"{path}: results are written as {', '.join(SUFFIXES)}"])
@@ -26,7 +26,7 @@ def check_target(path: str) -> None:
 
 
 def write_results(found: Comparison, path: str) -> None:
-    """Write every run's KPIs, whole or not at all."""
+    """Write every run's KPIs atomically."""
     file = Path(path)
     if file.suffix == ".json":
         content = msgspec.json.format(msgspec.json.encode(found.as_data()))

@@ -1,31 +1,31 @@
-"""When a run is over: nothing is left to do, or what is still done leads nowhere."""
+"""When a run is over: nothing is left to do, or attempts go on without any progress."""
 
 from typing import Final
 
 import msgspec
 
 SETTLED_SECONDS: Final = 12.0
-"""Longer than the longest back-off: who has not come back by then waits for an event."""
+"""Longer than the longest back-off: a pod not attempted by then waits for an event."""
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long a run goes on while plugins, or pods that displace one another, keep it busy."""
 
     attempts_in_vain: int = 10
-    """Attempts per pending pod, on average, in which no pod was bound and none was new."""
+    """Attempts without progress, per pending pod: no pod was bound, and none was a first one."""
     seconds_in_vain: float = 1200.0
-    """Virtual seconds in which nobody was bound, while pods wait on Permit or in PreBind."""
+    """Virtual seconds without progress, while pods wait on Permit or in PreBind."""
     binding_seconds: float = 60.0
-    """A binding older than this is waited for, for `seconds_in_vain`, whatever others do."""
+    """With a binding older than this, only `seconds_in_vain` counts, not `attempts_in_vain`."""
     attempts_per_pod: int = 50
-    """Attempts per pod, on average, whatever they come to."""
+    """Attempts per pod, on average, whatever their results."""
 
 
 DEFAULT_LIMITS: Final = RunLimits()
 
 
 class RunWatch:
-    """Looks at a run from time to time; `verdict` says why it should not go on, if so."""
+    """Judges a run from time to time: `verdict` says whether to give it up."""
 
     def __init__(self, limits: RunLimits) -> None:
         self._limits = limits
@@ -42,7 +42,7 @@ class RunWatch:
         now: float,
         binding_for: float,
     ) -> str:
-        """Why to give up, or an empty text."""
+        """Why to give up the run; empty if it should go on."""
         limits = self._limits
         if attempts > limits.attempts_per_pod * pods + 1000:
             return f"{attempts} attempts at {pods} pods, and no end: pods displace one another"

@@ -1,4 +1,4 @@
-"""A scenario: a cluster, the pods that come to it and when, and what happens to them."""
+"""A scenario: a cluster, the pods that arrive and when, and what happens to them."""
 
 import heapq
 from collections.abc import Iterable, Iterator
@@ -15,9 +15,9 @@ from moorage.simulate.scenario_schema import Failures, Spot
 
 
 class Arrival(NamedTuple):
-    """A pod that comes at a time, to run for so many seconds; None is for ever.
+    """A pod that arrives at `time` and runs for `duration` seconds; None means for ever.
 
-    One that is on a `node` already comes there. At `until` it is not wanted any more.
+    With a `node`, the pod is on that node when it arrives. At `until` it is withdrawn.
     """
 
     time: float
@@ -31,7 +31,7 @@ class Arrival(NamedTuple):
 
 
 class PricedNode(msgspec.Struct, frozen=True):
-    """A node, what it costs per hour, and what may become of it."""
+    """A node, its price per hour, and how it may fail or be reclaimed."""
 
     node: Node
     price_per_hour: float = 0.0
@@ -52,7 +52,7 @@ class NodeGroup(msgspec.Struct, frozen=True):
 
 
 class Scaling(msgspec.Struct, frozen=True):
-    """How an autoscaler goes about it."""
+    """The settings of the autoscaler."""
 
     groups: tuple[NodeGroup, ...]
     every_seconds: float = 10.0
@@ -60,10 +60,11 @@ class Scaling(msgspec.Struct, frozen=True):
 
 
 class PodRules(msgspec.Struct, frozen=True):
-    """What becomes of pods that are stopped.
+    """What happens to pods that are stopped.
 
-    A pod that is evicted stops after `stop_seconds` and comes again `restart_seconds` later. It
-    has lost its work, or all of it since the last of its checkpoints, `checkpoint_seconds` apart.
+    An evicted pod stops after `stop_seconds`. With `retry` it is created again `restart_seconds`
+    later. Without `checkpoint_seconds` it loses all of its work; with them, the work since its last
+    checkpoint.
     """
 
     stop_seconds: float = 0.0
@@ -90,10 +91,10 @@ class FixedArrivals:
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """Everything a run depends on, beside configuration and seed; times are seconds from its start.
+    """Everything a run depends on except configuration and seed; times are seconds from its start.
 
-    `beside` are configurations of other schedulers in the same cluster. A scenario `is_plain` where
-    pods come alone, all of one priority, and refer to no other objects.
+    `beside` are configurations of other schedulers in the same cluster. A scenario `is_plain` if
+    its pods are in no group, all have the same priority, and refer to no other objects.
     """
 
     name: str
@@ -109,12 +110,12 @@ class Scenario(msgspec.Struct, frozen=True):
     is_plain: bool = False
 
     def arrivals_of(self, seed: int) -> Iterator[Arrival]:
-        """The pods that come in a run, in order of time."""
+        """The pods that arrive in a run, in order of time."""
         streams = [source.arrivals(seed) for source in self.sources]
         merged = heapq.merge(*streams, key=attrgetter("time"))
         return iter(streams[0]) if len(streams) == 1 else merged
 
 
 def in_order(arrivals: Iterable[Arrival]) -> Iterator[Arrival]:
-    """Arrivals by time; those of equal times as they are listed."""
+    """Arrivals sorted by time; equal times keep their order."""
     return iter(sorted(arrivals, key=attrgetter("time")))

@@ -1,4 +1,4 @@
-"""Scenario files: read, checked as configuration is, and made into a scenario."""
+"""Scenario files: read, checked like a configuration, and made into a scenario."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -53,12 +53,12 @@ def is_scenario(path: str) -> bool:
 
 
 def _is_named(content: bytes, kind: str) -> bool:
-    """Whether a text, in UTF-8 or UTF-16, has a word in it: much cheaper than reading all of it."""
+    """Whether a UTF-8 or UTF-16 text contains a word: much cheaper than parsing it."""
     return kind.encode() in content.replace(b"\0", b"")
 
 
 def read_scenario_file(path: str) -> Scenario:
-    """The scenario of a file; everything that is wrong with it at once, each with its line."""
+    """The scenario of a file; raises all of its problems at once, each with its line."""
     file = Path(path)
     if not file.is_file():
         raise InputError([f"{path}: no such file"])
@@ -169,7 +169,7 @@ class _Builder:
             raise InputError([f"{self._file}: {problem}"])
 
     def _is_plain(self, objects: Sequence[object]) -> bool:
-        """Whether pods are all of one priority, without gangs, and refer to no other objects."""
+        """Whether the pods have one priority, no gangs, and refer to no other objects."""
         arrivals = self._config.arrivals
         shapes = self._shapes()
         alike = len({shape.priority for shape in shapes}) <= 1
@@ -216,7 +216,7 @@ class _Builder:
         return FixedArrivals(trace_files.read_pods(path, columns))
 
     def _replicas(self, deployment: Deployment, path: tuple[str | int, ...]) -> Iterable[Arrival]:
-        """Each replica from the step that made it to the step that ends it: the youngest first."""
+        """Each replica, from the step that adds it to the one that removes it, youngest first."""
         template = self._template(deployment.pod, path)
         running: list[tuple[float, str]] = []
         number = 0
@@ -274,7 +274,7 @@ class _Builder:
 
 
 def _with_kpis(made: Scenario, targets: KpiSettings) -> Scenario:
-    """A scenario whose KPIs know what its pods are like."""
+    """The scenario with KPI settings derived from its own pods."""
     return msgspec.structs.replace(made, kpis=settings_for(made.arrivals_of(1), targets))
 
 

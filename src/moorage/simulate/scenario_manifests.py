@@ -1,7 +1,7 @@
 """Clusters and pods of a scenario from manifests, also from a snapshot of a live cluster.
 
-A pod that is on a node already is there from the start. The annotations `moorage/arrives-at` and
-`moorage/runs-for`, in seconds, say when a pod comes and how long it runs.
+A pod with a node is on it from the start. The annotations `moorage/arrives-at` and
+`moorage/runs-for`, in seconds, say when a pod arrives and how long it runs.
 """
 
 import math
@@ -28,7 +28,7 @@ from moorage.watch.api_resources import RESOURCES
 ARRIVES_AT: Final = "moorage/arrives-at"
 RUNS_FOR: Final = "moorage/runs-for"
 PRICE: Final = "moorage/price-per-hour"
-"""The annotation of a node that says what it costs."""
+"""The annotation with a node's price per hour."""
 _MADE: Final = frozenset({"Namespace", "Event", "Lease"})
 
 
@@ -41,7 +41,7 @@ class ScenarioManifests(NamedTuple):
 
 
 Group = tuple[list[Path], float, float | None]
-"""Files, when their pods come, and how long those run."""
+"""Files, when their pods arrive, and how long those run; times in seconds."""
 
 
 def read_scenario_manifests(cluster: list[Path], arriving: Iterable[Group]) -> ScenarioManifests:
@@ -64,7 +64,7 @@ def read_scenario_manifests(cluster: list[Path], arriving: Iterable[Group]) -> S
 
 
 def _objects(files: list[Path]) -> list[KubeObject]:
-    """The objects as an API server would have them, with the pods that controllers make."""
+    """The objects as an API server would hold them, with the pods that controllers create."""
     read = [each for each in manifest_files.read_manifests(files) if _is_kept(each)]
     cluster = simulation.load_cluster(read, VirtualClock(simulation.START), random.Random(0))
     standard_controllers(cluster)[0].settle()
@@ -72,7 +72,7 @@ def _objects(files: list[Path]) -> list[KubeObject]:
 
 
 def _is_kept(manifest: Manifest) -> bool:
-    """Whether an object is for the cluster, which refuses one whose apiVersion is a mistake."""
+    """Whether to load an object; one with a wrong apiVersion is loaded so that it is refused."""
     if simulated_feeds.is_measurement(manifest.raw):
         return False
     kept = manifest_loader.find_resource(manifest.raw) is not None

@@ -1,4 +1,4 @@
-"""One run of a scenario: the scheduler in virtual time, from the first arrival to the last end."""
+"""One run of a scenario in virtual time, from the first arrival to the last completion."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -31,42 +31,42 @@ from moorage.simulate.trace_scenario import CURVE_POINTS
 from moorage.watch.api_resources import RESOURCES, Resource
 
 START: Final = 86_400.0
-"""Virtual time begins on the second day of 1970: small numbers of seconds are exact as floats."""
+"""Virtual time begins on the second day of 1970: small numbers keep float seconds precise."""
 
 _PATIENCE: Final = 10
-"""How many back-offs pods may fail while nothing else happens, before nobody waits for them."""
+"""The run gives up pending pods after this many waits of SETTLED_SECONDS without progress."""
 
 
 _QUIET: Final = 2
-"""How many back-offs without any attempt it takes to know that none will be made."""
+"""It gives them up earlier, after this many such waits in a row without a single attempt."""
 
 
 _VIEWED: Final = (1 / 3, 2 / 3, 1.0)
-"""The moments at which all nodes are looked at, as parts of the time in which pods arrive."""
+"""When to record how full the nodes are, as fractions of the time in which pods arrive."""
 _MOST_VIEWED: Final = 2000
 _MOST_WAITS: Final = 1000
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """What came of a run; times of the curve are seconds from the start of the scenario."""
+    """The result of a run; times of the curve are seconds from the start of the scenario."""
 
     seed: int
     kpis: dict[str, Any]
     curve: tuple[tuple[float, Moment], ...] = ()
     waits: tuple[float, ...] = ()
-    """The waits of all pods, or of as many, evenly chosen, as show how they are distributed."""
+    """The waits of all pods, or of an even sample of them that shows their distribution."""
     views: tuple[tuple[float, tuple[float, ...]], ...] = ()
-    """At some moments, how full each node is: its fullest resource."""
+    """Per moment, how full each node is: the share of its fullest resource."""
     errors: tuple[str, ...] = ()
     gave_up: str = ""
-    """Why the run was ended while pods waited; nothing where none did."""
+    """Why the run ended while pods were pending; empty if none was."""
 
 
 _BY_KIND: Final = {resource.kind: resource for resource in RESOURCES.values()}
 
 
 def resource_of(found: KubeObject) -> Resource:
-    """The resource that an object is one of."""
+    """The resource of an object, by its kind."""
     return _BY_KIND[type(found).__name__]
 
 
@@ -75,7 +75,7 @@ def run_scenario(
 ) -> RunResult:
     """Play a scenario with one configuration and one seed.
 
-    `whole` plays it with every feature of the scheduler, whether it needs them or not.
+    `whole` runs every feature of the scheduler, even if the scenario does not need it.
     """
     clock = VirtualClock(START - 1.0)
     with garbage.collected_rarely():
@@ -89,10 +89,10 @@ def run_scenario_observed(
     observers: Iterable[Any] = (),
     tap_of: TapOf | None = None,
 ) -> tuple[RunResult, Scheduler]:
-    """Play a scenario with every feature, and keep the scheduler as the run leaves it.
+    """Play a scenario with every feature; returns the result and the scheduler after the run.
 
-    `observers` hear what it decides, and change nothing of what comes of it; nor does the tap,
-    which sees all that the scheduler of the candidate believes.
+    `observers` are called with its decisions. The tap sees every change that the candidate's
+    scheduler applies. Neither may influence the run.
     """
     clock = VirtualClock(START - 1.0)
     with garbage.collected_rarely():
@@ -178,7 +178,7 @@ class _Run:
         )
 
     async def play(self) -> RunResult:
-        """Let everything happen."""
+        """Play the scenario to its end, and return the result."""
         for each in self._scenario.objects:
             self._server.put(resource_of(each), each)
         self._nodes.join_all(self._scenario.nodes)
@@ -209,7 +209,7 @@ class _Run:
         return self._attempts.told(profile for each in whole for profile in each.profiles.values())
 
     async def _story(self) -> str:
-        """All that happens, up to the horizon; why it ended, where pods still wait."""
+        """Play everything up to the horizon; returns why it ended if pods are still pending."""
         await self._clock.sleep(1.0)
         self._next_arrival()
         length = self._scenario.kpis.sample_seconds * CURVE_POINTS
@@ -230,7 +230,7 @@ class _Run:
         return f"it was stopped after {horizon:g} s" if self._pods.waiting else ""
 
     async def _until_over(self) -> str:
-        """Return when all that can happen has happened; why, where pods were given up."""
+        """Return when nothing more can happen; the text says why pods were given up, if so."""
         await self._arriving.wait()
         pods, news, patience, quiet = self._pods, -1, _PATIENCE, 0
         while pods.finite or pods.waiting or pods.returning or pods.departures:
@@ -270,7 +270,7 @@ class _Run:
         return bool(pods.returning or starting or (scaler is not None and scaler.may_help))
 
     def _next_arrival(self) -> None:
-        """Let everybody come whose time it is, and see to it that the next does."""
+        """Create the pods that are due, and set a timer for the next arrival."""
         now = self._clock.now()
         for arrival in self._arrivals:
             if START + arrival.time > now:

@@ -1,4 +1,4 @@
-"""Scenario files in types: what one may write, and the defaults of what is left out."""
+"""The types of scenario files: what one may write, and the defaults of what is left out."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -27,17 +27,17 @@ def quantity_text(amount: Quantity) -> str:
 
 
 class Storm(ConfigStruct, frozen=True):
-    """A moment at which a part of the spot nodes is reclaimed at once."""
+    """A moment at which a share of the spot nodes is reclaimed at once."""
 
     at_seconds: Seconds
     share: Share = 1.0
 
 
 class Spot(ConfigStruct, frozen=True):
-    """Nodes that are taken away: each on the mean after so long, or many in a storm.
+    """Nodes that are reclaimed: each after `mean_seconds` on average, or many in a storm.
 
-    A node is cordoned and its pods are stopped `notice_seconds` before; another takes its place
-    `replace_seconds` after, or none.
+    `notice_seconds` before it is removed, a node is cordoned and its pods are evicted. A new node
+    takes its place `replace_seconds` after that; without `replace_seconds` none does.
     """
 
     mean_seconds: Positive | None = None
@@ -47,9 +47,10 @@ class Spot(ConfigStruct, frozen=True):
 
 
 class Failures(ConfigStruct, frozen=True):
-    """Nodes that fail: each on the mean after so long. Its pods come again `evict_seconds` later.
+    """Nodes that fail, each after `mean_seconds` on average.
 
-    The node is back, empty, `repair_seconds` after it failed.
+    The pods of a failed node are created again `evict_seconds` later. The node is back, empty,
+    `repair_seconds` after it failed.
     """
 
     mean_seconds: Positive
@@ -58,7 +59,7 @@ class Failures(ConfigStruct, frozen=True):
 
 
 class NodeShape(ConfigStruct, frozen=True):
-    """Equal nodes; over `zones` they are dealt out in turn."""
+    """Equal nodes, dealt round-robin over `zones`."""
 
     name: str = "node"
     count: NodeCount = 1
@@ -77,14 +78,14 @@ class NodeShape(ConfigStruct, frozen=True):
 
 
 class GrowingShape(NodeShape, frozen=True):
-    """Nodes that an autoscaler may start: at most so many, each there after some time."""
+    """Nodes that an autoscaler may start: at most `most`, each ready after `start_seconds`."""
 
     most: AtLeastOne = 100
     start_seconds: Seconds = 60.0
 
 
 class Autoscaler(ConfigStruct, frozen=True):
-    """Starts nodes for pods that wait, and ends its nodes that were empty for long enough."""
+    """Starts nodes for pending pods, and removes its own nodes that were empty long enough."""
 
     nodes: tuple[GrowingShape, ...]
     every_seconds: Positive = 10.0
@@ -92,7 +93,7 @@ class Autoscaler(ConfigStruct, frozen=True):
 
 
 class TableFile(ConfigStruct, frozen=True):
-    """A table in a known form, or in one of its own: `columns` says what ours are called there."""
+    """A table in a known format, or any other: `columns` maps our column names to the table's."""
 
     file: str
     format: Literal["moorage", "openb", "philly"] = "moorage"
@@ -109,7 +110,7 @@ class Cluster(ConfigStruct, frozen=True):
 
 
 class RunningTime(ConfigStruct, frozen=True):
-    """How long pods run: always the same, or drawn with that mean."""
+    """How long pods run: always `mean_seconds`, or drawn with that mean."""
 
     mean_seconds: Positive
     distribution: Literal["fixed", "exponential", "lognormal", "uniform"] = "exponential"
@@ -117,7 +118,7 @@ class RunningTime(ConfigStruct, frozen=True):
 
 
 class PodShape(ConfigStruct, frozen=True):
-    """Pods that ask for the same; `gang` of them come together and make sense only together."""
+    """Pods with equal requests; with `gang`, that many arrive together as one gang."""
 
     name: str = "pod"
     weight: Positive = 1.0
@@ -138,14 +139,14 @@ class PodShape(ConfigStruct, frozen=True):
 
 
 class Diurnal(ConfigStruct, frozen=True):
-    """The rate over a day: highest at `peak_hour`, `low` of that twelve hours later."""
+    """The rate over a day: highest at `peak_hour`, and `low` times that twelve hours later."""
 
     peak_hour: Annotated[float, msgspec.Meta(ge=0, lt=24)] = 14.0
     low: Share = 0.2
 
 
 class Bursts(ConfigStruct, frozen=True):
-    """So many pods at once, again and again."""
+    """`pods` pods within `over_seconds`, every `every_seconds`."""
 
     every_seconds: Positive
     pods: AtLeastOne
@@ -166,10 +167,10 @@ class Generator(ConfigStruct, frozen=True):
 class Trace(TableFile, frozen=True):
     """Pods of a table.
 
-    `protocol: fgd` takes an openb trace as the published experiments do: shuffled, pods drawn again
-    until they ask for `load` of all GPUs, one a second, and none ever ends. Of a Philly trace the
-    jobs are taken that were submitted in the `seconds` after `start`; a job is a gang of pods with
-    at most eight GPUs each.
+    `protocol: fgd` uses an openb trace as the published experiments do: pods are shuffled and drawn
+    again until they ask for `load` times all GPUs; one arrives per second, and none ever completes.
+    From a Philly trace it takes the jobs submitted within `seconds` of `start`; a job is a gang of
+    pods with at most eight GPUs each.
     """
 
     protocol: Literal["times", "fgd"] = "times"
@@ -182,7 +183,7 @@ class Trace(TableFile, frozen=True):
 
 
 class Manifests(ConfigStruct, frozen=True):
-    """Pods and workloads from manifests, at a time; each runs so long, or for ever."""
+    """Pods and workloads from manifests, from `at_seconds` on, each for a time or for ever."""
 
     files: tuple[str, ...]
     at_seconds: Seconds = 0.0
@@ -190,21 +191,21 @@ class Manifests(ConfigStruct, frozen=True):
 
 
 class Scale(ConfigStruct, frozen=True):
-    """From a time on, so many replicas."""
+    """The number of replicas from a time on."""
 
     at_seconds: Seconds
     replicas: PodCount
 
 
 class Deployment(ConfigStruct, frozen=True):
-    """Replicas that become more and fewer over time."""
+    """Replicas whose number changes over time."""
 
     pod: PodShape
     scale: tuple[Scale, ...]
 
 
 class CronJob(ConfigStruct, frozen=True):
-    """Pods that come by a schedule (minute hour day month weekday), in the first `seconds`."""
+    """Pods created by a cron schedule (minute hour day month weekday), in the first `seconds`."""
 
     schedule: str
     pod: PodShape
@@ -223,7 +224,7 @@ class Arrivals(ConfigStruct, frozen=True):
 
 
 class PodsConfig(ConfigStruct, frozen=True):
-    """What becomes of pods that are stopped."""
+    """What happens to pods that are stopped."""
 
     stop_seconds: Seconds = 0.0
     restart_seconds: Seconds = 0.0
@@ -232,7 +233,7 @@ class PodsConfig(ConfigStruct, frozen=True):
 
 
 class KpiConfig(ConfigStruct, frozen=True):
-    """Targets that KPIs are measured by."""
+    """The targets that KPIs are measured against."""
 
     wait_target_seconds: Seconds = 60.0
     max_skew: AtLeastOne = 1

@@ -1,4 +1,4 @@
-"""Shapes of nodes and pods in scenario files, made into nodes and into what pods ask for."""
+"""Turns the node and pod shapes of scenario files into nodes and pod requests."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def make_nodes(shape: NodeShape, shares_gpus: bool, report: Report, path: Path) -> list[PricedNode]:
-    """The nodes of a shape, over its zones in turn."""
+    """The nodes of a shape, dealt round-robin over its zones."""
     named = {"cpu": shape.cpu, "memory": shape.memory, "pods": shape.pods}
     offered = {name: quantity_text(amount) for name, amount in named.items()}
     resources = {name: quantity_text(amount) for name, amount in shape.resources.items()}
@@ -67,7 +67,7 @@ def asked_of(shape: PodShape, report: Report, path: Path) -> Asked:
 
 
 def _check_quantity(text: str, report: Report, path: Path) -> str:
-    """The quantity; nothing where it is none, which is reported."""
+    """The quantity; a text that is not one is reported, and becomes empty."""
     try:
         if text and quantity.parse(text).milli_value < 0:
             report.problem(path, invalid(text, "is negative"))
@@ -81,7 +81,7 @@ def _check_quantity(text: str, report: Report, path: Path) -> str:
 def _read(
     read: Callable[[str, Row], tuple[T, ...]], texts: Iterable[str], report: Report, path: Path
 ) -> tuple[T, ...]:
-    """Taints or tolerations; what is wrong with them is reported in its place."""
+    """Taints or tolerations; a problem with them is reported at `path`."""
     try:
         return read(";".join(texts), Row({}, ""))
     except InputError as error:

@@ -1,6 +1,6 @@
-"""What tuning may change: places in a configuration, and the values that may stand there.
+"""The search space of tuning: paths in a configuration, and the values each may take.
 
-A place is written as `moorage config check` writes it, and an item of a list may go by its name:
+A path is written as `moorage config check` writes it; a list item may be given by its name:
 `profiles[0].plugins.multiPoint.enabled[NodeResourcesFit].weight`.
 """
 
@@ -26,7 +26,7 @@ Value = int | float | str | bool
 
 
 class Parameter(ConfigStruct, frozen=True):
-    """One place, and its values: a range from `low` to `high`, or `choices`."""
+    """One path, and its values: a range from `low` to `high`, or `choices`."""
 
     path: str
     low: float | None = None
@@ -46,7 +46,7 @@ class SearchSpace(ConfigStruct, frozen=True):
 
 
 def read_space(path: str) -> tuple[SearchSpace, Report]:
-    """The search space of a file, and where things stand in it; all that is wrong at once."""
+    """The search space of a file and its Report; raises all problems at once."""
     title = input_files.title_of(path)
     found = yaml_documents.find_only_document(input_files.read_input(path, "--space"), KIND, title)
     report = Report(title, found.places, found.within)
@@ -72,9 +72,10 @@ def _check(parameter: Parameter, report: Report, path: tuple[str | int, ...]) ->
 
 
 def check_values(space: SearchSpace, base: Candidate, report: Report) -> None:
-    """Raise a ConfigError that names, by its line, every value that no configuration takes.
+    """Raise a ConfigError that names, by its line, every value that the configuration refuses.
 
-    A value may need another parameter beside it: it is tried alone, and with the first of each.
+    A value may be valid only together with another parameter. So each value is tried alone, and
+    then with the first value of every other parameter; it is refused if both are invalid.
     """
     firsts = {each.path: next(iter(_values(each).values())) for each in space.parameters}
     for i, each in enumerate(space.parameters):
@@ -92,7 +93,7 @@ def check_values(space: SearchSpace, base: Candidate, report: Report) -> None:
 
 
 def _values(parameter: Parameter) -> dict[Path, Value]:
-    """The values to try, by where they stand: every choice, or both ends of a range."""
+    """The values to try, by their path in the parameter: every choice, or both ends of a range."""
     if parameter.choices:
         return {("choices", i): value for i, value in enumerate(parameter.choices)}
     kind = int if parameter.whole else float
@@ -100,7 +101,7 @@ def _values(parameter: Parameter) -> dict[Path, Value]:
 
 
 def _problems(base: Candidate, values: Mapping[str, Value]) -> list[str]:
-    """What is wrong with a configuration in which these values stand."""
+    """The problems of the configuration with these values."""
     try:
         with_values(base, values, base.name).load()
     except ConfigError as error:
@@ -109,7 +110,7 @@ def _problems(base: Candidate, values: Mapping[str, Value]) -> list[str]:
 
 
 def with_values(base: Candidate, values: Mapping[str, Value], name: str) -> Candidate:
-    """A configuration in which other values stand at some places."""
+    """The configuration with other values at some paths."""
     document = _document(base)
     for path, value in values.items():
         _put(document, path, value)
@@ -135,7 +136,7 @@ def _put(document: dict[str, Any], written: str, value: Value) -> None:
 
 
 def _inside(at: Any, step: str | int, following: str | int, written: str) -> Any:
-    """What stands at one step of a path, made where it is not there yet."""
+    """The value at one step of a path, created if it is missing."""
     if isinstance(at, dict):
         is_list = isinstance(following, int) or f"{step}[{following}]" in written
         return at.setdefault(str(step), [] if is_list else {})

@@ -1,8 +1,8 @@
 """Feeds of a simulation: NodeMetrics and latencies from manifests, not the network.
 
-NodeMetrics objects among the manifests are what nodes use, whoever the plugins would ask; one
-without a timestamp was measured just now. A ConfigMap of latencies is read from the embedded
-cluster, a file of them from the disk.
+NodeMetrics objects among the manifests replace every usage source that the plugins configure; one
+without a timestamp counts as measured now. A ConfigMap of latencies is read from the embedded
+cluster, a file of latencies from the disk.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ from moorage.simulate.manifest_files import Manifest
 
 
 def is_measurement(raw: dict[str, Any]) -> bool:
-    """Whether an object is no part of the cluster but says what a node uses."""
+    """Whether an object is a NodeMetrics, which is not stored in the cluster."""
     group = str(raw.get("apiVersion") or "").partition("/")[0]
     return raw.get("kind") == NODE_METRICS.kind and group == NODE_METRICS.group
 
@@ -45,7 +45,7 @@ def is_read_by_feeds(raw: dict[str, Any]) -> bool:
 
 
 def split_measurements(manifests: Iterable[Manifest]) -> tuple[list[Manifest], list[NodeMetrics]]:
-    """The objects of the cluster, and what its nodes use."""
+    """The manifests of the cluster's objects, and the NodeMetrics."""
     objects: list[Manifest] = []
     measured: list[NodeMetrics] = []
     problems: list[str] = []
@@ -68,7 +68,7 @@ def split_measurements(manifests: Iterable[Manifest]) -> tuple[list[Manifest], l
 def manifest_readers(
     measured: list[NodeMetrics], cluster: MemoryCluster, clock: Clock
 ) -> OpenReader:
-    """Who reads a source in a simulation."""
+    """The function that opens the reader of a source in a simulation."""
     maps = {found.key for found in cluster.objects(CONFIG_MAPS)}
 
     def open(source: Source) -> Reader | None:
@@ -91,7 +91,7 @@ def manifest_readers(
 
 
 class _ManifestReader:
-    """Reads the same again and again."""
+    """Returns the same measurements on every read."""
 
     def __init__(self, measured: list[NodeMetrics], now: Callable[[], float]) -> None:
         self._measured = measured
@@ -104,7 +104,7 @@ class _ManifestReader:
         )
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is open."""
 
 
 def _node_metrics(raw: dict[str, Any]) -> NodeMetrics:

@@ -1,8 +1,9 @@
 """The API server of a simulation in virtual time: objects as structs, no copies, no wire.
 
-It keeps what the scheduler reads and forgets what is deleted. Pods come and go by the thousands per
-second of real time, so there is no admission and no history: whoever lists is heard of every change
-from then on. `KubeletHooks` hears of pods that were bound or are to stop.
+It keeps the resources that the scheduler reads, and forgets deleted objects. Thousands of pods come
+and go per second of real time, so there is no admission and no history: from a list on, every
+change is kept for the watch that follows it. `KubeletHooks` is called when a pod is bound or
+deleted.
 """
 
 import asyncio
@@ -24,20 +25,20 @@ from moorage.watch.api_server import EventType, Page, PatchType, Raw, WatchEvent
 
 
 class KubeletHooks(Protocol):
-    """What a server tells of the pods on nodes."""
+    """What a server calls for the pods on nodes."""
 
     def bound(self, pod: Pod) -> None:
         """A pod was assigned to its node."""
 
     def deleted(self, pod: Pod, grace_period_seconds: int | None) -> None:
-        """A pod is to go; whoever hears it removes the pod when it has stopped."""
+        """A pod is to be deleted; the hook must remove it when it has stopped."""
 
 
 class SilentRecorder(EventRecorder):
-    """Nobody reads the events of a simulated cluster, so none are written."""
+    """Writes no events, because nobody reads those of a simulated cluster."""
 
     def record(self, *args: Any, **more: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class _Box:
@@ -107,7 +108,7 @@ class SimulatedServer:
         continue_token: str = "",
         resource_version: str = "",
     ) -> Page:
-        """All objects; what changes from now on is kept for the watch that follows."""
+        """All objects, in one page; later changes are kept for the watch from this version."""
         table, version = self._table(resource), str(self._version)
         self._opened.setdefault((resource.qualified, version), []).append(self._open(resource))
         return Page(tuple(table[key] for key in sorted(table)), version)
@@ -233,7 +234,7 @@ class SimulatedServer:
             box.put(event)
 
     def _table(self, resource: Resource) -> dict[str, KubeObject]:
-        """The objects of a resource; in a group that is not kept here there are never any."""
+        """The objects of a resource; empty for a resource of a group that is not kept here."""
         known = RESOURCES.get(resource.plural)
         if known is None:
             raise NotFound("the server could not find the requested resource")

@@ -47,7 +47,7 @@ START = 1_767_225_600.0
 
 
 class Progress(Protocol):
-    """Who is told how far a run is."""
+    """Is told of the progress of a run."""
 
     def begin(self, pods: int) -> None:
         """So many pods wait to be scheduled."""
@@ -57,10 +57,10 @@ class Progress(Protocol):
 
 
 class Simulation(NamedTuple):
-    """A finished run: the cluster as it ended, what was said meanwhile, and who was evicted.
+    """A finished run: the cluster at its end, the log of attempts, and the evictions.
 
-    `notes` say what is not taken into account, `warnings` what is odd about manifests, `gave_up`
-    why the run was ended before nothing was left to do.
+    `notes` list what the simulation leaves out, `warnings` what is odd about the manifests. If the
+    run was given up with work left to do, `gave_up` says why.
     """
 
     cluster: MemoryCluster
@@ -68,14 +68,14 @@ class Simulation(NamedTuple):
     story: AttemptLog
     evictions: tuple[Eviction, ...] = ()
     refused: dict[tuple[str, str], int] = {}  # noqa: RUF012 (never changed)
-    """What controllers could not create: whose it was, the reason, and how often."""
+    """What controllers could not create: the count by owner and reason."""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     gave_up: str = ""
 
     @property
     def errors(self) -> list[str]:
-        """What went wrong: attempts that failed, and what plugins did wrong beside them."""
+        """The errors of attempts, and the plugin failures that are the error of no attempt."""
         said = self.story.errors
         return [*said, *quiet_failures(self.scheduler.profiles.values(), said)]
 
@@ -89,10 +89,10 @@ def load_cluster(
     admission: bool = True,
     warnings: list[str] | None = None,
 ) -> MemoryCluster:
-    """An embedded cluster that holds the objects; every one that is refused is reported.
+    """An embedded cluster with the objects; raises an InputError that lists every refused one.
 
-    Each kind is loaded after those it refers to, whatever the order of the files. `warnings` gets
-    what was said of objects that were taken all the same, each with its place.
+    Each kind is loaded after the kinds it refers to, whatever the order of the files. `warnings`
+    gets the warnings about objects that were accepted, each with its place.
     """
     options = ClusterOptions(validate=validate, admission=admission)
     cluster = MemoryCluster(clock=clock, rng=rng, options=options)
@@ -135,9 +135,9 @@ def simulate(
 ) -> Simulation:
     """Schedule everything that can be scheduled.
 
-    With `validate`, what an API server refuses is refused; otherwise it is taken as far as it makes
-    sense. `progress` is told how far it is; `observers` hear of every attempt, and a tap sees
-    everything that is believed and decided.
+    With `validate`, objects that an API server would refuse are refused; otherwise they are taken
+    as far as they make sense. `progress` and `observers` are called for every attempt. A tap sees
+    every change that the cache takes in, and every decision.
     """
     warnings: list[str] = []
     rng = random.Random(seed)
@@ -196,7 +196,7 @@ def simulate(
 
 
 def _tap(clock: VirtualClock, observers: Sequence[Any], tap_of: TapOf | None) -> Tap | None:
-    """Who decides: quickly, where nobody wants to know more of a decision than its node."""
+    """The tap of the run; quick decisions, if nothing needs more of a decision than its node."""
     if tap_of is not None:
         return tap_of(clock.now)
     return None if observers else QuickDecisions(clock.now)
@@ -205,7 +205,7 @@ def _tap(clock: VirtualClock, observers: Sequence[Any], tap_of: TapOf | None) ->
 def _http_extenders(
     configured: Sequence[Extender], asking: BlockingBridge, skipped: SkippedExtenders
 ) -> "HttpExtenders | None":
-    """Those that are to be asked, if any: few configurations have one, and no other needs HTTP."""
+    """The extenders to ask, or None; imported lazily, because few configurations need HTTP."""
     if not configured:
         return None
     from moorage.extender.http_extenders import build_extenders
@@ -214,7 +214,7 @@ def _http_extenders(
 
 
 def _that_do_not_bind(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
-    """Extenders with a say, but no hand in it: one that binds would do so in a real cluster."""
+    """The extenders without their bind verb: binding through one would act on a real cluster."""
     return tuple(msgspec.structs.replace(extender, bind_verb="") for extender in extenders)
 
 
@@ -228,8 +228,8 @@ async def _until_settled(
 ) -> str:
     """Let time pass until no attempt was made for longer than any back-off lasts.
 
-    Attempts that only ever fail, as with a broken plugin, are watched for a while, and then given
-    up: they would go on for ever. The answer is why, if so.
+    Attempts that fail for ever, as with a broken plugin, are given up after `limits`. Returns why
+    the run was given up, or an empty text.
     """
     running = asyncio.ensure_future(scheduler.run())
     others = [asyncio.ensure_future(work) for work in beside]
@@ -258,7 +258,7 @@ async def _until_settled(
 
 
 def _forget_unbound(cluster: MemoryCluster, scheduler: Scheduler) -> None:
-    """Let go of pods whose binding was under way when the run was ended: they are on no node."""
+    """Forget assumed pods whose binding had not ended with the run: they are on no node."""
     cache = scheduler.cache
     for pod in pods_in(cluster):
         held = cache.pod(pod.uid) if pod.uid in cache.assumed else None
@@ -267,7 +267,7 @@ def _forget_unbound(cluster: MemoryCluster, scheduler: Scheduler) -> None:
 
 
 def _is_busy(cluster: MemoryCluster, scheduler: Scheduler) -> bool:
-    """Whether pods are being bound, or are leaving: nobody here takes their finalizers away."""
+    """Whether pods are being bound or terminate; those with finalizers would stay for ever."""
     entries = cluster.registry.store.table(PODS).entries.values()
     found = (entry.raw["metadata"] for entry in entries)
     leaving = (each.get("deletionTimestamp") and not each.get("finalizers") for each in found)
@@ -280,5 +280,5 @@ def pods_in(cluster: MemoryCluster) -> list[Pod]:
 
 
 def pods_of(simulation: Simulation) -> list[Pod]:
-    """Every pod of the cluster as it ended."""
+    """Every pod of the cluster at the end of the run."""
     return pods_in(simulation.cluster)

@@ -1,4 +1,4 @@
-"""What a simulation shows: where pods went, why one did not, how full nodes are."""
+"""The report of a simulation: where pods were placed, why others were not, how full nodes are."""
 
 from collections import Counter
 from collections.abc import Container, Iterator
@@ -15,7 +15,7 @@ from moorage.simulate.evictions import Eviction
 from moorage.simulate.simulation import Simulation, pods_of
 
 PodState = Literal["placed", "bound", "pending", "finished", "lost"]
-"""Placed by this run; on its node before; waiting; Succeeded or Failed; on a node not known."""
+"""Placed by this run; on its node before; pending; Succeeded or Failed; on an unknown node."""
 
 
 class PodReport(msgspec.Struct, frozen=True, rename="camel"):
@@ -30,7 +30,7 @@ class PodReport(msgspec.Struct, frozen=True, rename="camel"):
     attempts: int = 0
     state: PodState = "pending"
     owner: str = ""
-    """Kind and name of the workload it belongs to; of a ReplicaSet's pod, its Deployment's."""
+    """Kind and name of its workload; for a pod of a ReplicaSet, those of the Deployment."""
 
     @property
     def is_pending(self) -> bool:
@@ -59,7 +59,7 @@ class NodeReport(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Report(msgspec.Struct, frozen=True, rename="camel"):
-    """Everything a run has to tell."""
+    """Everything that is reported of a run."""
 
     pods: tuple[PodReport, ...]
     nodes: tuple[NodeReport, ...]
@@ -67,17 +67,17 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     errors: tuple[str, ...] = ()
     evictions: tuple[Eviction, ...] = ()
     refused: tuple[str, ...] = ()
-    """What controllers could not create, whose it was, and why."""
+    """What controllers could not create: owner and reason, a line each."""
     notes: tuple[str, ...] = ()
-    """What is not taken into account, and what that changes: a line each."""
+    """What the simulation leaves out, and what difference that makes: a line each."""
     warnings: tuple[str, ...] = ()
-    """What is odd about manifests that were taken all the same: a misspelt field, say."""
+    """What is odd about accepted manifests, for example a misspelt field."""
     gave_up: str = ""
-    """Why the run was ended before nothing was left to do."""
+    """Why the run was given up with work left to do; empty if it was not."""
 
     @property
     def failed(self) -> bool:
-        """Whether something went wrong, beyond that there is no node to go to."""
+        """Whether the run had errors, or was given up in a cluster that has nodes."""
         return bool(self.errors or (self.gave_up and self.nodes))
 
     @property
@@ -91,7 +91,7 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def build_report(simulation: Simulation) -> Report:
-    """Tell how a simulation ended."""
+    """The report of a finished simulation."""
     return Report(
         pods=_pods(simulation),
         nodes=_nodes(simulation.scheduler.cache),
@@ -162,7 +162,7 @@ def _owner(simulation: Simulation, pod: Pod) -> str:
 
 
 def _unattempted(pod: Pod, queued: Any, profiles: Container[str]) -> str:
-    """Why a pod waits that was not the one to be attempted: of a group, one is, for all of it."""
+    """Why a pod without an attempt is pending; of a group, one pod is attempted for all."""
     if pod.is_terminating:
         return "it is being deleted; it is left alone"
     if queued is None and pod.spec.scheduler_name not in profiles:

@@ -1,13 +1,13 @@
-"""How much of a cluster is held in memory: what is beyond that is refused before it is made."""
+"""How many pods and nodes are held in memory; more are refused before they are made."""
 
 from typing import Any, Final
 
 from moorage.config.field_errors import InputError
 
 MOST_PODS: Final = 2_000_000
-"""Of one workload; a pod takes a few kilobytes."""
+"""The limit per workload; a pod takes a few kilobytes."""
 MOST_NODES: Final = 200_000
-"""Of one template; Kubernetes itself goes up to 5,000."""
+"""The limit per template; Kubernetes itself supports up to 5,000."""
 REPLICA_FIELDS: Final = {
     "deployment": "replicas",
     "replicaset": "replicas",
@@ -26,7 +26,7 @@ def read_count(digits: str, most: int, what: str, words: str) -> int:
 
 
 def size_complaint(raw: dict[str, Any]) -> str:
-    """What is said of a workload that asks for more pods than are held, or nothing."""
+    """The complaint about a workload that asks for more than MOST_PODS pods, or nothing."""
     field = REPLICA_FIELDS.get(str(raw.get("kind") or "").lower())
     spec = raw.get("spec")
     asked = spec.get(field) if field is not None and isinstance(spec, dict) else None
@@ -36,5 +36,5 @@ def size_complaint(raw: dict[str, Any]) -> str:
 
 
 def too_many(most: int, what: str) -> str:
-    """What is said of a number that is beyond a limit."""
+    """The complaint about a number above a limit."""
     return f"too many: at most {most:,} {what} are held in memory"

@@ -1,11 +1,11 @@
-"""Extenders that a simulation went on without: each is said once, and fails nothing."""
+"""Extenders that failed and were ignored: one warning each; the simulation does not fail."""
 
 
 class SkippedExtenders:
-    """Told by extenders how they do; `warnings` has a line for each that pods were placed without.
+    """Observes extender calls; `warnings` has a line for each extender that was ignored.
 
-    As kube-scheduler does, decisions go on without an extender that is marked ignorable and fails,
-    and without the scores of any that fails to give them.
+    As in kube-scheduler, a decision goes on without an extender that fails and is ignorable, and
+    without the scores of any extender that fails to give them.
     """
 
     def __init__(self) -> None:
@@ -19,5 +19,5 @@ class SkippedExtenders:
         """An extender was asked."""
 
     def failed(self, pod: str, attempt: str, error: BaseException) -> None:
-        """A decision goes on without an extender, which `pod` names."""
+        """A decision goes on without an extender; `pod` is the extender's name."""
         self._said.setdefault(pod, f"{pod}: ignored, as it fails: {error}")

@@ -17,7 +17,7 @@ _EXACT: Final = (
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """A mean and its interval of 95 % confidence; of one value there is no interval."""
+    """A mean and its 95 % confidence interval; a single value has no interval."""
 
     mean: float
     low: float | None = None
@@ -32,7 +32,7 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """The mean of independent values, and how far it may be off."""
+    """The mean of independent values, with its confidence interval."""
     mean = fmean(values)
     if len(values) < 2:
         return Interval(mean)
@@ -41,12 +41,12 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def paired_interval(first: Sequence[float], second: Sequence[float]) -> Interval:
-    """The mean of second less first, pair by pair, and how far it may be off."""
+    """The mean of `second` − `first`, pair by pair, with its confidence interval."""
     return mean_interval([b - a for a, b in zip(first, second, strict=True)])
 
 
 def t_quantile(freedom: int) -> float:
-    """The 97.5 % point of Student's t; beyond 30 degrees by the expansion of Cornish and Fisher."""
+    """The 97.5 % point of Student's t; above 30 degrees by the Cornish-Fisher expansion."""
     if freedom <= len(_EXACT):
         return _EXACT[freedom - 1]
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)

@@ -1,4 +1,4 @@
-"""A sweep: every configuration with every seed, on all cores, in whatever order they end."""
+"""A sweep: every configuration with every seed, on all cores, in any order."""
 
 import multiprocessing
 import os
@@ -24,7 +24,7 @@ Progress = Callable[[Task, RunResult], None]
 
 
 def tasks_of(candidates: Sequence[Candidate], seeds: Sequence[int]) -> list[Task]:
-    """Seed by seed, so that what is done when somebody stops it can be compared."""
+    """The tasks, seed by seed: an interrupted sweep then has comparable results."""
     return [Task(candidate, seed) for seed in seeds for candidate in candidates]
 
 
@@ -34,10 +34,10 @@ def run_all(
     executor: Executor | None = None,
     progress: Progress = lambda task, result: None,
 ) -> tuple[Results, bool]:
-    """The results by configuration; False: it was interrupted, and these are all there are.
+    """The results by configuration, and whether they are complete: False after an interrupt.
 
-    Results do not depend on the executor: each run is decided by its scenario, its configuration
-    and its seed alone.
+    Results do not depend on the executor: a run depends on its scenario, its configuration and its
+    seed alone.
     """
     results: Results = {task.candidate.name: [] for task in tasks}
     whole = True
@@ -72,7 +72,7 @@ def _each(
 
 @contextmanager
 def local_executor(workers: int, scenario: Scenario) -> Iterator[Executor | None]:
-    """Processes of this machine that know the scenario already; none for a single worker."""
+    """Local processes that hold the scenario; None for a single worker."""
     if workers <= 1:
         yield None
         return
@@ -86,7 +86,7 @@ def local_executor(workers: int, scenario: Scenario) -> Iterator[Executor | None
 
 
 _known: list[Scenario] = []
-"""In a worker: the scenario it was started with."""
+"""In a worker process: the scenario it was started with."""
 
 
 def _prepare(scenario: Scenario) -> None:
@@ -101,7 +101,7 @@ def _work(scenario: Scenario | None, task: Task) -> RunResult:
 
 
 class _SharedScenario(Executor):
-    """Sends tasks without the scenario to processes that have it."""
+    """Sends tasks to processes that hold the scenario, and so does not send it."""
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool

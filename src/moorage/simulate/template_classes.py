@@ -10,9 +10,9 @@ MOST_KEPT: Final = 16_384
 
 
 class TemplateClasses(PodClasses):
-    """Finds the class of a pod by the very objects that it is made of, where they are known.
+    """Finds the class of a pod by the identity of its spec, labels and status objects.
 
-    They are kept, so that no other object can be taken for one of them.
+    It keeps a reference to these objects, so that their ids cannot be reused.
     """
 
     def __init__(self, resources: Interner[str]) -> None:

@@ -34,7 +34,7 @@ _EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 def read_nodes(
     path: str, *, shares_gpus: bool = False, columns: Mapping[str, str] | None = None
 ) -> list[PricedNode]:
-    """The nodes of a table; a row with a count is that many nodes."""
+    """The nodes of a table; a row with a count makes that many nodes."""
     table = read_table(path, NODE_COLUMNS, "nodes", columns)
     rows = read_each(table, lambda row: _nodes(row, shares_gpus))
     found = [node for made in rows for node in made]
@@ -70,7 +70,7 @@ def _nodes(row: Row, shares_gpus: bool) -> list[PricedNode]:
 def make_node(
     name: str, allocatable: dict[str, str], labels: dict[str, str], taints: tuple[Taint, ...] = ()
 ) -> Node:
-    """A node that offers so much."""
+    """A node with these allocatable resources."""
     return Node(
         metadata=ObjectMeta(name=name, uid=name, labels={HOSTNAME_LABEL: name, **labels}),
         spec=NodeSpec(taints=taints),
@@ -79,7 +79,7 @@ def make_node(
 
 
 def read_pods(path: str, columns: Mapping[str, str] | None = None) -> list[Arrival]:
-    """The pods of a table, in order of arrival; `columns` are its names of ours."""
+    """The pods of a table, in order of arrival; `columns` maps our column names to the table's."""
     rows = read_each(read_table(path, POD_COLUMNS, "pods", columns), _pod)
     if not rows:
         raise InputError([f"{path}: no pods"])
@@ -139,7 +139,7 @@ def read_taints(text: str, row: Row) -> tuple[Taint, ...]:
 
 
 def read_tolerations(text: str, row: Row) -> tuple[Toleration, ...]:
-    """`k=v:Effect;...` as tolerations; without a value, of any, and without an effect, of all."""
+    """`k=v:Effect;...` as tolerations; no value tolerates any, no effect tolerates all."""
     return tuple(
         Toleration(key=key, value=value, effect=effect)
         if value

@@ -57,7 +57,7 @@ def _openb_node(row: Row, shares_gpus: bool) -> Node:
 
 
 def mapped(columns: Mapping[str, str], known: tuple[str, ...], path: str) -> dict[str, str] | None:
-    """Their names of our columns, checked; None where nothing is mapped."""
+    """The table's names by our column names, checked; None if nothing is mapped."""
     unknown = [name for name in columns if name not in known]
     if unknown:
         raise InputError(
@@ -67,7 +67,7 @@ def mapped(columns: Mapping[str, str], known: tuple[str, ...], path: str) -> dic
 
 
 class OpenbTrace:
-    """An openb trace, read once; what comes when may depend on the seed."""
+    """An openb trace, read once; its arrivals may depend on the seed."""
 
     def __init__(self, trace: Trace, path: str, gpu_milli: float) -> None:
         self._trace = trace
@@ -93,7 +93,7 @@ class OpenbTrace:
         ]
 
     def _drawn_again(self, pods: list[Arrival], rng: random.Random) -> Iterator[Arrival]:
-        """More of the same, until all GPUs are asked for so many times over."""
+        """More pods, drawn from `pods`, until they ask for `load` times all GPUs."""
         asked = sum(_gpu_milli(pod) for pod in pods)
         while True:
             pod = pods[rng.randrange(len(pods))]
@@ -123,7 +123,7 @@ def _openb_pod(row: Row) -> tuple[str, Asked, float, float | None]:
 
 
 def read_philly(trace: Trace, path: str) -> list[Arrival]:
-    """The jobs of Philly that were submitted in some span of time."""
+    """The jobs of a Philly trace that were submitted in the trace's time span."""
     jobs = read_each(read_table(path, PHILLY_JOBS, "Philly jobs"), _philly_job)
     begin = _moment(trace.start, path) if trace.start else min(at for at, *_ in jobs)
     templates = Templates(shares_gpus=False)
@@ -167,6 +167,6 @@ def _moment(text: str, path: str) -> datetime:
 
 
 def _times(quantity: str, count: int) -> str:
-    """A quantity so many times."""
+    """A quantity multiplied by `count`."""
     number = quantity.rstrip("KMGTPEikm")
     return f"{float(number) * count:g}{quantity[len(number) :]}"

@@ -16,10 +16,10 @@ from moorage.simulate.pod_template import GPU_MILLI, PodTemplate
 from moorage.simulate.scenario import Arrival, FixedArrivals, PodRules, Scenario
 
 TYPICAL_SHARE: Final = 0.95
-"""Typical pods are the most frequent ones that together make up so much of all."""
+"""Typical pods are the most frequent ones that together make up this share of all."""
 CURVE_POINTS: Final = 200
 MOST_LOOKED_AT: Final = 20_000
-"""How many pods it takes to know what pods are like."""
+"""The number of pods that typical pods are derived from."""
 DEFAULT_RULES: Final = PodRules()
 DEFAULT_KPIS: Final = KpiSettings()
 
@@ -46,7 +46,7 @@ def _name(path: str) -> str:
 
 
 def are_plain(arrivals: Iterable[Arrival]) -> bool:
-    """Whether pods come alone, all of one priority, to nodes of the scheduler's choice."""
+    """Whether pods are in no group, have one priority, and name neither node nor scheduler."""
     priorities = set()
     for arrival in arrivals:
         priorities.add(arrival.template.kind.priority)
@@ -56,7 +56,7 @@ def are_plain(arrivals: Iterable[Arrival]) -> bool:
 
 
 def settings_for(arrivals: Iterable[Arrival], given: KpiSettings = DEFAULT_KPIS) -> KpiSettings:
-    """Settings with the typical pods of a trace, and with curves as long as it is."""
+    """KPI settings with the typical pods of a trace, and a sample interval that fits its length."""
     listed = list(islice(arrivals, MOST_LOOKED_AT))
     length = listed[-1].time - listed[0].time if listed else 0.0
     return msgspec.structs.replace(
@@ -67,7 +67,7 @@ def settings_for(arrivals: Iterable[Arrival], given: KpiSettings = DEFAULT_KPIS)
 
 
 def typical_pods(templates: Iterable[PodTemplate]) -> tuple[TypicalPod, ...]:
-    """The most frequent kinds of pods, as many as make up most of all."""
+    """The most frequent kinds of pods, which together make up TYPICAL_SHARE of all."""
     counts: Counter[tuple[tuple[str, float], ...]] = Counter(
         tuple(sorted(template.requests.items())) for template in templates
     )

@@ -1,7 +1,7 @@
 """Traces as tables: CSV, also compressed, or Parquet; columns checked by name, cells by type.
 
-A table is read from a file, from standard input (`-`), or from a pipe (`<(...)`), which is told by
-its first bytes where a file is told by its name.
+A table is read from a file, from standard input (`-`), or from a pipe (`<(...)`). The format of a
+file follows from its name, that of a pipe from its first bytes.
 """
 
 import codecs
@@ -21,7 +21,7 @@ from moorage.config.plugin_catalogue import closest_name, did_you_mean
 T = TypeVar("T")
 
 MOST_PROBLEMS = 10
-"""How many faults of one table are told; more of the same help nobody."""
+"""How many faults of one table are reported; more would not help."""
 NO_FILE: Final = "no such file"
 NOT_UTF_8: Final = "not in UTF-8: save it as CSV in UTF-8"
 _SEPARATORS: Final = frozenset(";\t|")
@@ -30,7 +30,7 @@ _PARQUET: Final = b"PAR1"
 
 
 class _Source(NamedTuple):
-    """Where a table is read: a file, or what came out of a pipe."""
+    """Where a table is read from: a file, or the bytes of a pipe."""
 
     title: str
     content: Path | bytes
@@ -63,7 +63,7 @@ class Row:
         self.place = place
 
     def text(self, column: str) -> str:
-        """What is written there; nothing where the column is left out."""
+        """The text of a cell; empty if the column is missing."""
         return (self._cells.get(column) or "").strip()
 
     def number(self, column: str, default: float | None = None, least: float = 0.0) -> float:
@@ -76,7 +76,7 @@ class Row:
         return default
 
     def optional_number(self, column: str, least: float = 0.0) -> float | None:
-        """A number, not below `least`; None where nothing is written."""
+        """A number, not below `least`; None if the cell is empty."""
         text = self.text(column)
         if not text:
             return None
@@ -99,7 +99,7 @@ class Row:
         return int(value)
 
     def quantity(self, column: str) -> str:
-        """A Kubernetes quantity, not negative; nothing where nothing is written."""
+        """A Kubernetes quantity, not negative; empty if the cell is."""
         text = self.text(column)
         if not text:
             return ""
@@ -122,7 +122,7 @@ class Row:
         return found
 
     def fault(self, column: str, problem: str) -> InputError:
-        """An error that names the place."""
+        """An error that names the row and the column."""
         return InputError([f"{self.place}: {column}: {problem}"])
 
 
@@ -134,7 +134,7 @@ def read_table(
 ) -> Iterator[Row]:
     """The rows of a table that may have these columns, and no others.
 
-    `names` are the table's own names of them; then only those are read.
+    `names` maps our column names to the table's; with it, other columns are ignored.
     """
     source = _source(path)
     file = source.title
@@ -169,7 +169,7 @@ def _renamed(
 
 
 def read_each(rows: Iterator[Row], read: Callable[[Row], T]) -> list[T]:
-    """Every row read; what is wrong with the first few bad ones is told together."""
+    """Every row, read; the problems of the first few bad rows are raised together."""
     found: list[T] = []
     problems: list[str] = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Tuning: values are searched on some seeds, and what was found is judged on others."""
+"""Tuning: values are searched on some seeds, and the best ones are judged on others."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from moorage.simulate.search_space import Parameter, SearchSpace, Value, with_va
 
 TUNED: Final = "tuned"
 _BAD: Final = 1e18
-"""What a configuration that cannot run is worth."""
+"""The worth of a configuration that cannot run."""
 
 
 class Objective(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class Objective(msgspec.Struct, frozen=True):
     maximise: bool = False
 
     def of(self, outcome: Outcome) -> float:
-        """What a configuration is worth by it; less is better."""
+        """The worth of a configuration by this objective; less is better."""
         found = outcome.intervals.get(self.kpi)
         if found is None:
             similar = did_you_mean(closest_name(self.kpi, outcome.intervals))
@@ -36,7 +36,7 @@ class Objective(msgspec.Struct, frozen=True):
         return -found.mean if self.maximise else found.mean
 
     def improved_by(self, difference: Difference) -> bool:
-        """Whether a change is for the better, by more than chance."""
+        """Whether a change is a significant improvement."""
         return difference.is_significant and (difference.mean > 0) == self.maximise
 
 
@@ -50,7 +50,7 @@ def read_objectives(texts: Sequence[str]) -> list[Objective]:
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """What was found, how it does on seeds it was not chosen by, and whether that is better."""
+    """The best values, their results on the held-out seeds, and whether those are better."""
 
     candidate: Candidate
     values: dict[str, Value]
@@ -62,7 +62,7 @@ class Tuned(msgspec.Struct, frozen=True):
 
 
 Trial = Callable[[int, Mapping[str, Value], Sequence[float]], None]
-"""Is told of a trial: its number, its values, and what each objective came to, if it could run."""
+"""Is called after a trial: its number, its values, and each objective, if it could run."""
 
 
 class Tuner:
@@ -83,7 +83,7 @@ class Tuner:
         self._executor = executor
 
     def run(self, seeds: Sequence[int], trials: int, tell: Trial, version: str) -> Tuned:
-        """Search on the first half of the seeds, judge on the second; Ctrl-C ends the search."""
+        """Search on the first half of the seeds, and judge on the rest; Ctrl-C ends the search."""
         half = len(seeds) // 2
         if half < 1:
             raise InputError(["--seeds: tuning needs two at least: one to search, one to judge"])
@@ -113,7 +113,7 @@ class Tuner:
     def _search(
         self, seeds: Sequence[int], trials: int, tell: Trial, given: Sequence[float]
     ) -> tuple[dict[str, Value], int, bool]:
-        """The values of the best trial, how many were made, and whether all were."""
+        """The values of the best trial, the number of trials, and whether all were made."""
         optuna = _optuna()
         study = optuna.create_study(
             directions=["minimize"] * len(self._objectives),
@@ -142,7 +142,7 @@ class Tuner:
         return dict(best.params), len(study.trials) - (not whole), whole
 
     def _judge(self, found: Comparison) -> tuple[bool, str]:
-        """Whether the found one is better than the given one, in words that do not flatter."""
+        """Whether the tuned configuration is better than the given one, and a verdict in words."""
         pair = ("given", TUNED)
         by_kpi = {each.kpi: each for each in found.differences if each.configurations == pair}
         better, lines = [], []
@@ -176,7 +176,7 @@ def _suggest(trial: Any, parameter: Parameter) -> Value:
 
 
 def _total(worth: Sequence[float], given: Sequence[float]) -> float:
-    """How much worse than what was given, all objectives together, each as a part of itself."""
+    """How much worse than the given worth: the sum of the relative changes of all objectives."""
     return math.fsum(
         (value - base) / abs(base) if base else value
         for value, base in zip(worth, given, strict=True)
@@ -193,5 +193,5 @@ def _optuna() -> Any:
 
 
 def require_optuna() -> None:
-    """Refuse, before anything is run, where nothing can be searched."""
+    """Raise an InputError, before anything is run, if Optuna is missing."""
     _optuna()

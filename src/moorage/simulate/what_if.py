@@ -1,4 +1,4 @@
-"""Changes to a cluster before it is simulated: nodes come, go or are drained, workloads scale."""
+"""Changes to a cluster before a simulation: add, remove or drain nodes, scale workloads."""
 
 import copy
 import re
@@ -17,9 +17,9 @@ _ZONE: Final = "topology.kubernetes.io/zone"
 
 
 def add_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
-    """With `3=template.yaml`, three nodes like the one of the file; with `3=node-1`, like a node.
+    """With `3=template.yaml`, add three nodes like that of the file; with `3=node-1`, like node-1.
 
-    Each has a name of its own.
+    Each gets a name of its own.
     """
     added = list(found)
     for words in given:
@@ -61,18 +61,18 @@ def _named(raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def drain_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
-    """Those nodes cordoned, and their pods, but for those of DaemonSets, waiting again."""
+    """Cordon these nodes, and make their pods pending again, except those of DaemonSets."""
     names = _known_nodes(found, given, "--drain")
     return [_drained(each, names) for each in found] if names else found
 
 
 def remove_nodes(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
-    """Those nodes gone, with the pods of DaemonSets on them; their other pods wait again."""
+    """Remove these nodes with their DaemonSet pods; their other pods are pending again."""
     return _without(found, _known_nodes(found, given, "--remove"))
 
 
 def lose_zones(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
-    """Every node of some zones gone."""
+    """Remove every node of these zones, as `remove_nodes` does."""
     zones = set(given)
     nodes = {each.name: _labels(each).get(_ZONE, "") for each in found if each.kind == "Node"}
     missing = sorted(zones - set(nodes.values()))
@@ -101,7 +101,7 @@ def _without(found: list[Manifest], names: set[str]) -> list[Manifest]:
 
 
 def _is_on(manifest: Manifest, names: set[str]) -> bool:
-    """Whether a pod is still bound to one of these nodes: it goes with it."""
+    """Whether a manifest is a pod that is bound to one of these nodes."""
     spec = manifest.raw.get("spec")
     return manifest.kind == "Pod" and isinstance(spec, dict) and spec.get("nodeName") in names
 
@@ -121,7 +121,7 @@ def _drained(manifest: Manifest, names: set[str]) -> Manifest:
 
 
 def scale_workloads(found: list[Manifest], given: Iterable[str]) -> list[Manifest]:
-    """With `deployment/web=20`, twenty replicas; `deployment/NAMESPACE/web=20`."""
+    """With `deployment/web=20` or `deployment/NAMESPACE/web=20`, set the replicas to 20."""
     scaled = list(found)
     for words in given:
         match = _SCALE.fullmatch(words)

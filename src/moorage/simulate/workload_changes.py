@@ -1,4 +1,4 @@
-"""Who gained and who lost when one configuration takes the place of another."""
+"""Which workloads gain and which lose when one configuration replaces another."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
@@ -13,7 +13,7 @@ _LOOKED_AT: Final = ("never_placed", "wait_s.mean", "completion_s.mean")
 
 
 class WorkloadChange(msgspec.Struct, frozen=True):
-    """A workload for which it made a difference that chance does not explain."""
+    """A workload with a significant difference between two configurations."""
 
     workload: str
     configurations: tuple[str, str]

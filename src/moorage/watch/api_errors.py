@@ -1,28 +1,28 @@
 """Errors of an API server as one tree of exceptions.
 
 ApiError                  any refusal: status, reason, message, retry_after
-├── BadRequest       400  the request makes no sense
-├── Unauthorized     401  the server does not know who asks
-├── Forbidden        403  it knows, and says no; admission plugins speak so too
+├── BadRequest       400  the request is malformed
+├── Unauthorized     401  the server does not know the caller
+├── Forbidden        403  the caller may not do this; admission plugins answer so too
 ├── NotFound         404  no such object
-├── AlreadyExists    409  an object of that name is there (reason AlreadyExists)
+├── AlreadyExists    409  an object of that name exists (reason AlreadyExists)
 ├── Conflict         409  the object has changed, or is another one (reason Conflict)
 ├── Gone             410  that version is no longer kept: list again
-├── Invalid          422  a field has a value it must not have
-├── TooManyRequests  429  later; a spent disruption budget speaks so too
+├── Invalid          422  a field has an invalid value
+├── TooManyRequests  429  retry later; a spent disruption budget is answered so too
 └── ServerError      5xx  the server's fault
-    ├── VersionTooLarge   the server has not come to that version: list again
+    ├── VersionTooLarge   the server has not reached that version yet: list again
     └── Unreachable  0    no answer at all
 
-Whose fault: 4xx the caller's, or nobody's where another writer was faster (Conflict, Gone); 5xx the
-cluster's.
+Whose fault: 4xx is the caller's, except that another writer may have been faster (Conflict, Gone).
+5xx is the cluster's.
 """
 
 from typing import ClassVar
 
 
 class ApiError(Exception):
-    """A refusal, in the words of a Kubernetes Status, with the causes it details, if any."""
+    """An error answer, with the message, reason and causes of a Kubernetes Status."""
 
     STATUS: ClassVar[int] = 0
     REASON: ClassVar[str] = ""
@@ -45,19 +45,19 @@ class ApiError(Exception):
 
 
 class BadRequest(ApiError):
-    """The request makes no sense."""
+    """The request is malformed."""
 
     STATUS, REASON = 400, "BadRequest"
 
 
 class Unauthorized(ApiError):
-    """The server does not know who asks."""
+    """The server does not know the caller."""
 
     STATUS, REASON = 401, "Unauthorized"
 
 
 class Forbidden(ApiError):
-    """The server knows who asks, and says no."""
+    """The caller may not do this."""
 
     STATUS, REASON = 403, "Forbidden"
 
@@ -69,7 +69,7 @@ class NotFound(ApiError):
 
 
 class AlreadyExists(ApiError):
-    """An object of that name is there."""
+    """An object of that name exists."""
 
     STATUS, REASON = 409, "AlreadyExists"
 
@@ -81,19 +81,19 @@ class Conflict(ApiError):
 
 
 class Gone(ApiError):
-    """The version asked for is no longer kept."""
+    """The requested version is no longer kept."""
 
     STATUS, REASON = 410, "Expired"
 
 
 class Invalid(ApiError):
-    """A field has a value it must not have."""
+    """A field has an invalid value."""
 
     STATUS, REASON = 422, "Invalid"
 
 
 class TooManyRequests(ApiError):
-    """Not now; `retry_after` seconds from now, where the server says."""
+    """Retry later: after `retry_after` seconds, if the server says so."""
 
     STATUS, REASON = 429, "TooManyRequests"
 
@@ -105,7 +105,7 @@ class ServerError(ApiError):
 
 
 class VersionTooLarge(ServerError):
-    """The server has not come to the version asked for."""
+    """The server has not reached the requested version yet."""
 
     STATUS, REASON = 504, "Timeout"
 
@@ -141,7 +141,7 @@ def error_from_status(
     causes: tuple[str, ...] = (),
     retry_after: float = 0.0,
 ) -> ApiError:
-    """The exception for a Status a server answered with."""
+    """The exception for a Status that a server returned."""
     kind = _class_of(status, reason, message)
     return kind(message, status=status, reason=reason, causes=causes, retry_after=retry_after)
 

@@ -8,7 +8,7 @@ import msgspec
 class Resource(msgspec.Struct, frozen=True):
     """One kind of object as an API server serves it.
 
-    With `only`, a key, it is that one object: nothing else is listed or watched.
+    If `only` is set, it is the key of the one object that is listed and watched.
     """
 
     group: str
@@ -19,12 +19,12 @@ class Resource(msgspec.Struct, frozen=True):
     only: str = ""
 
     def one(self, key: str) -> "Resource":
-        """The object of this key, followed by itself."""
+        """The resource limited to the object of this key."""
         return msgspec.structs.replace(self, only=key)
 
     @property
     def whole(self) -> "Resource":
-        """All objects of the kind."""
+        """The resource without a limit: all objects of the kind."""
         return msgspec.structs.replace(self, only="") if self.only else self
 
     @property
@@ -92,7 +92,7 @@ _ALL: Final = (
 )
 
 RESOURCES: Final[dict[str, Resource]] = {resource.plural: resource for resource in _ALL}
-"""Every resource by its plural, in an order in which each comes after those it refers to."""
+"""Every resource by plural name; each comes after the resources it refers to."""
 
 PODS: Final = RESOURCES["pods"]
 NODES: Final = RESOURCES["nodes"]

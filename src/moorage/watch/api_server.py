@@ -48,14 +48,14 @@ __all__ = [
 ]
 
 Raw = dict[str, Any]
-"""A whole object, or a patch, as JSON has it."""
+"""A whole object, or a patch, as decoded JSON."""
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 PatchType = Literal["merge", "strategic"]
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Some objects as they were at `resource_version`; more follow under `continue_token`."""
+    """Some objects as of `resource_version`; if `continue_token` is set, more follow."""
 
     items: tuple[KubeObject, ...]
     resource_version: str
@@ -63,7 +63,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class WatchEvent(msgspec.Struct, frozen=True, gc=False):
-    """One change. A bookmark has no object: it says that nothing else happened up to a version."""
+    """One change. A bookmark has no object: all changes up to its version have been sent."""
 
     type: EventType
     object: KubeObject | None
@@ -81,9 +81,9 @@ class ApiServer(Protocol):
         continue_token: str = "",
         resource_version: str = "",
     ) -> Page:
-        """Objects of all namespaces in order of their keys, at most `limit` (0: all).
+        """Objects of all namespaces in order of their keys, at most `limit` (0 for all).
 
-        All pages of one list show the same version. `Gone`: the token has expired.
+        All pages of one list have the same version. `Gone` if the token has expired.
         """
         ...
 
@@ -95,9 +95,9 @@ class ApiServer(Protocol):
         timeout_seconds: float | None = None,
         bookmarks: bool = True,
     ) -> AsyncGenerator[WatchEvent, None]:
-        """Every change after that version, in order; it ends when the server ends it.
+        """Every change after that version, in order, until the server ends the watch.
 
-        `Gone`: that version is no longer kept, or the reader has fallen too far behind.
+        `Gone` if that version is no longer kept, or the reader has fallen too far behind.
         """
         ...
 
@@ -106,15 +106,15 @@ class ApiServer(Protocol):
         ...
 
     async def create(self, resource: Resource, object: Raw) -> Raw:
-        """Create the object, in the namespace its metadata names; the answer is as stored."""
+        """Create the object in the namespace of its metadata; the object as stored."""
         ...
 
     async def post(self, resource: Resource, object: Raw) -> None:
-        """Create the object; how it was stored is not asked."""
+        """Create the object; returns nothing."""
         ...
 
     async def update(self, resource: Resource, object: Raw, *, subresource: str = "") -> Raw:
-        """Replace the object. `Conflict`: its `resourceVersion` is not the current one."""
+        """Replace the object. `Conflict` if its `resourceVersion` is not the current one."""
         ...
 
     async def patch(
@@ -139,19 +139,19 @@ class ApiServer(Protocol):
         uid: str = "",
         grace_period_seconds: int | None = None,
     ) -> None:
-        """Delete the object. `Conflict`: `uid` is given and the object has another one."""
+        """Delete the object. `Conflict` if `uid` is given and the object has another one."""
         ...
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        """Assign the pod to the node. `Conflict`: it is another pod, assigned, or being deleted."""
+        """Bind the pod to the node. `Conflict` if it is another pod, bound, or being deleted."""
         ...
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
-        """Change the pod's status by a strategic merge patch, if it is still that pod."""
+        """Change the pod's status by a strategic merge patch, if its uid is still `uid`."""
         ...
 
     async def evict(
         self, namespace: str, name: str, *, uid: str = "", grace_period_seconds: int | None = None
     ) -> None:
-        """Delete the pod if its disruption budget allows. `TooManyRequests`: it does not."""
+        """Evict the pod. `TooManyRequests` if its disruption budget does not allow it."""
         ...

@@ -1,18 +1,19 @@
-"""Whether what the reflectors hold is recent enough to decide on.
+"""Whether what the reflectors know is recent enough to decide on.
 
-To catch up, the server is asked for one object of each resource, which is a consistent read and
-tells the version of this moment; when every reflector has reached that version, nothing that was
-written before is missing. A watch with many objects is given a second to get there by itself, by an
-event or a bookmark; then, and at once where there are few objects, it is listed again.
+To catch up, one object of each resource is listed. That is a consistent read, which returns the
+current version. When every reflector has reached that version, nothing that was written before is
+missing. A watch of many objects has `WATCH_SECONDS` to reach it through an event or a bookmark; a
+resource with few objects, or one that has not reached it by then, is listed again.
 
-1. Whoever begins to lead catches up first, and back-offs of reflectors end: a standby may have
-   slept through what the last leader did. Where that takes too long, `Behind` is raised.
-2. A leader catches up again after a silence it cannot explain: a watch or list that failed, a watch
-   that brought not even a bookmark, a process that stood still. Reflectors keep their back-offs,
-   and after `PATIENCE_SECONDS` decisions go on: what cannot be followed for so long may never be.
+1. A new leader catches up first, and the reflectors' backoffs end: a standby may have missed what
+   the last leader did. If that takes more than `TAKEOVER_SECONDS`, `Behind` is raised.
+2. A leader catches up again if it may have missed something: a watch or list failed, a watch sent
+   not even a bookmark, or the process stood still. Reflectors keep their backoffs. After
+   `PATIENCE_SECONDS` decisions go on: a resource that cannot be followed for that long may never
+   be followed.
 
-An optional resource that the server has refused for `ABSENT_SECONDS` is not served any more, and
-nobody waits for it.
+An optional resource that the server has refused for `ABSENT_SECONDS` counts as not served, and is
+not waited for.
 """
 
 import asyncio
@@ -30,32 +31,32 @@ TICK_SECONDS: Final = 1.0
 ASK_AGAIN_SECONDS: Final = 0.5
 ABSENT_SECONDS: Final = 10.0
 WATCH_SECONDS: Final = 1.0
-"""How long a watch of many objects may take to get there by itself."""
+"""How long a watch of many objects may take to reach the version before it is listed again."""
 TAKEOVER_SECONDS: Final = 120.0
 PATIENCE_SECONDS: Final = 30.0
 SILENT_SECONDS: Final = 100.0
-"""A server sends a bookmark every minute or so."""
+"""How long a watch may be silent: a server sends a bookmark about every minute."""
 STANDSTILL_SECONDS: Final = 5.0
-"""How late a tick may come before the process is taken to have stood still."""
+"""How late a tick may be before the process counts as having stood still."""
 
 Say = Callable[..., None]
 
 
 class FreshnessObserver(Protocol):
-    """Who hears of it."""
+    """Is told when decisions stop because data is outdated, and when they go on."""
 
     def outdated(self, why: str) -> None: ...
     def caught_up(self, why: str, seconds: float) -> None: ...
 
 
 class Behind(ApiError):
-    """What the reflectors hold could not be brought up to date in time."""
+    """The reflectors could not catch up in time."""
 
 
 class Freshness:
-    """What may be decided on; `reflectors`, and `optional` ones, are asked for anew each time.
+    """Whether decisions may be made; `reflectors` and `optional` are called anew each time.
 
-    `say` takes a level, a message and fields; `now` is a clock that nobody sets.
+    `say` takes a level, a message and fields. `now` is a monotonic clock.
     """
 
     def __init__(
@@ -84,21 +85,21 @@ class Freshness:
 
     @property
     def is_current(self) -> bool:
-        """Whether a decision may be taken now."""
+        """Whether decisions may be made now."""
         return self._current and self._now() - self._ticked < STANDSTILL_SECONDS
 
     @property
     def behind(self) -> list[str]:
-        """Which resources are being waited for; none where decisions may be taken."""
+        """The resources that are being waited for; empty if decisions may be made."""
         return [] if self._current else list(self._behind)
 
     async def take_over(self) -> None:
-        """Catch up as a new leader; raises `Behind` where that takes too long."""
+        """Catch up as a new leader; `Behind` if that takes too long."""
         await self._catch_up("lead", TAKEOVER_SECONDS, hurry=True)
         self._current, self._ticked = True, self._now()
 
     async def run(self) -> None:
-        """Catch up whenever there is reason to, for ever."""
+        """Catch up whenever something may have been missed, for ever."""
         self._ticked = self._now()
         while True:
             await self._clock.sleep(TICK_SECONDS)
@@ -119,7 +120,7 @@ class Freshness:
         return [*self._required(), *self._optional()]
 
     def _doubt(self) -> str:
-        """Why what is known may be old; empty where it is not."""
+        """Why something may have been missed; empty if there is no such reason."""
         now = self._clock.now()
         if self._now() - self._ticked >= STANDSTILL_SECONDS:
             return "standstill"
@@ -149,7 +150,7 @@ class Freshness:
         self._say(logging.INFO, "caught up with the API server", why=why, seconds=round(took, 3))
 
     async def _bring(self, reflector: Reflector, hurry: bool) -> None:
-        """Return when one reflector has reached what the server holds now."""
+        """Return when one reflector has reached the server's current version."""
         version = await self._version(reflector)
         many = len(reflector.known) > PAGE_SIZE
         asked, deadline = False, self._clock.now() + (WATCH_SECONDS if many else 0.0)
@@ -163,7 +164,7 @@ class Freshness:
         self._behind.remove(reflector.resource.plural)
 
     async def _version(self, reflector: Reflector) -> str:
-        """The version of this moment, by a consistent read; none where nothing is served."""
+        """The current version, by a consistent read; empty if the resource is not served."""
         begun, may_be_absent = self._now(), reflector in self._optional()
         while True:
             try:

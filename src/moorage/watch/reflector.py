@@ -1,17 +1,17 @@
 """The reflector: lists and watches one resource, and reports every change in order.
 
-1. List, page by page, at one version; a page is taken in while the next is on its way.
-2. Report how the list differs from what was known: deletions, additions, updates. Where nothing was
-   known, and nobody decides before it is `synced` (`by_page`), each page is reported as it arrives.
+1. List, page by page, at one version; a page is processed while the next is on its way.
+2. Report how the list differs from what was known: deletions, additions, updates. If nothing was
+   known, and no decision is made before `synced` (`by_page`), each page is reported as it arrives.
 3. Report `synced`, the first time.
 4. Watch from the version of the list; report each change; remember the version of each event and
    bookmark.
-5. When the watch ends, go on with 4 from the last version; when it fails, wait first.
-6. When that version is no longer kept, or somebody asks for it (`relist`), go on with 1.
+5. When the watch ends, go on with 4 from the last version; if it failed, wait first.
+6. When that version is no longer kept, or when `relist` is called, go on with 1.
 
-What is reported is derived from what is known, never from what the server calls the event, so the
-changes of an object always read: added, updated ..., deleted. An object that was replaced by
-another of the same name is reported as a deletion and an addition.
+Changes are derived from what is known, never from the server's type of event. So the changes of an
+object are always: added, updated ..., deleted. An object that was replaced by another of the same
+name is reported as a deletion and an addition.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ MAX_BACKOFF_SECONDS: Final = 30.0
 
 
 class RetryBackoff:
-    """Delays that double from 0.8 s to 30 s, each stretched by a random part of itself.
+    """Delays that double from 0.8 s to 30 s, each extended by a random part of itself.
 
-    The numbers are client-go's; the stretching keeps many clients from returning at once.
+    The numbers are client-go's. The random part keeps many clients from returning at once.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -64,7 +64,7 @@ State = Literal["idle", "listing", "watching", "waiting"]
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """One change: `old` is what was reported before, `new` what is to be believed now."""
+    """One change: `old` is the object as reported before, `new` as it is now."""
 
     type: ChangeType
     old: KubeObject | None = None
@@ -78,8 +78,8 @@ class Reflector:
     """Reports every change of one resource; `known` holds the objects as last reported, by key.
 
     A watch is asked to end after one to two times `watch_seconds`; None leaves that to the server.
-    `failures` counts what it had to wait after; `heard_at` is when the server last said anything.
-    With `by_page`, a part of the first list may be reported before the rest is there.
+    `failures` counts the errors after which it waited. `heard_at` is when the server last sent
+    anything. With `by_page`, pages of the first list are reported before the list is complete.
     """
 
     def __init__(
@@ -117,9 +117,9 @@ class Reflector:
         return _number(self.resource_version) >= _number(version)
 
     def relist(self) -> None:
-        """List again, now; a watch or a back-off under way ends.
+        """List again now; a watch or a backoff under way ends.
 
-        Whoever reads `changes` awaits nothing else between two of them.
+        The reader of `changes` must not await anything else between two changes.
         """
         self._listing.reset()
         self._watching.reset()
@@ -131,7 +131,7 @@ class Reflector:
         return self.changes()
 
     async def changes(self) -> AsyncGenerator[Change, None]:
-        """Every change, for as long as anyone asks."""
+        """Every change, without end."""
         while True:
             try:
                 async with asyncio.timeout(None) as self._round:
@@ -149,7 +149,7 @@ class Reflector:
                     raise
 
     async def _list(self) -> AsyncGenerator[Change, None]:
-        """How a list differs from what is known; failures are waited after."""
+        """How a list differs from what is known; after a failure, wait and list again."""
         limit = self._page_size
         while True:
             self.state = "listing"
@@ -184,7 +184,7 @@ class Reflector:
         self.resource_version = version
 
     async def _pages(self, limit: int) -> AsyncGenerator[Page, None]:
-        """Every page of a list; the next one is asked for while one is looked at."""
+        """Every page of a list; the next one is requested while the caller processes one."""
         page = await self._page(limit, "")
         while page.continue_token:
             following = asyncio.ensure_future(self._page(limit, page.continue_token))
@@ -193,14 +193,14 @@ class Reflector:
                 page = await following
             finally:
                 if not following.cancel() and not following.cancelled():
-                    following.exception()  # nobody else looks, where the reader has gone
+                    following.exception()  # mark it as retrieved: the reader is gone
         yield page
 
     def _page(self, limit: int, token: str) -> Coroutine[Any, Any, Page]:
         return self._server.list_page(self.resource, limit=limit, continue_token=token)
 
     def _as_known(self, item: KubeObject) -> KubeObject:
-        """What is known of it already, if that is the same: not all is to be in memory twice."""
+        """The known object if it has the same version, so that it is not in memory twice."""
         known = self.known.get(item.key)
         if known is None or known.metadata.resource_version != item.metadata.resource_version:
             return item
@@ -213,7 +213,7 @@ class Reflector:
             yield from self._put(item)
 
     async def _follow(self) -> AsyncGenerator[Change, None]:
-        """Changes since the list, until its version is no longer kept."""
+        """Changes since the list, until the last version is no longer kept."""
         while True:
             began, heard, self.state = self._clock.now(), False, "watching"
             try:
@@ -275,5 +275,5 @@ class Reflector:
 
 
 def _number(version: str) -> int:
-    """Versions of one resource are numbers that grow; none is less than all."""
+    """The version as a number, which grows within one resource; -1 for none."""
     return int(version) if version.isdecimal() else -1

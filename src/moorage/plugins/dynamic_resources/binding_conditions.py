@@ -1,4 +1,4 @@
-"""Devices that have to be made ready before the pod is bound."""
+"""Devices that must be made ready before the pod is bound."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -16,7 +16,7 @@ BINDING_TIMEOUT: Final = "device binding timeout"
 
 
 class DeviceBindingError(Exception):
-    """A driver says that a device will not become ready."""
+    """A device failed to become ready, or its claim is gone or took too long."""
 
 
 def will_not_be_ready(claim: ResourceClaim, now: float, timeout: float) -> bool:
@@ -30,7 +30,7 @@ def will_not_be_ready(claim: ResourceClaim, now: float, timeout: float) -> bool:
 def are_ready(
     tracker: ClaimTracker, claims: Iterable[ResourceClaim], now: float, timeout: float
 ) -> bool:
-    """Whether the devices of all claims are ready, as far as is known now."""
+    """Whether the devices of all claims are ready; DeviceBindingError if they never will be."""
     for claim in claims:
         known = tracker.get(claim.key)
         if known is None:
@@ -43,7 +43,7 @@ def are_ready(
 
 
 def has_conditions(claim: ResourceClaim) -> bool:
-    """Whether any device of a claim has to be made ready."""
+    """Whether any device of a claim must be made ready before binding."""
     allocation = claim.status.allocation
     return allocation is not None and any(
         result.binding_conditions for result in allocation.devices.results
@@ -51,7 +51,7 @@ def has_conditions(claim: ResourceClaim) -> bool:
 
 
 def is_ready(claim: ResourceClaim) -> bool:
-    """Whether all devices are ready; DeviceBindingError where one will never be."""
+    """Whether all devices are ready; DeviceBindingError if one has failed."""
     allocation = claim.status.allocation
     if allocation is None:
         return False
@@ -63,7 +63,7 @@ def is_ready(claim: ResourceClaim) -> bool:
 
 
 def is_timed_out(claim: ResourceClaim, now: float, timeout: float) -> bool:
-    """Whether it is longer than that ago that the claim was allocated."""
+    """Whether the claim was allocated more than `timeout` seconds ago and has conditions."""
     allocation = claim.status.allocation
     if allocation is None or allocation.allocation_timestamp is None or not has_conditions(claim):
         return False

@@ -1,8 +1,8 @@
-"""What pods that ask for the same get on each node, kept between attempts.
+"""What pods with equal claims get on each node, kept between attempts.
 
-Pods whose unallocated claims have equal specs share a column: for every row whether all claims can
-be met there, and with which devices. Only rows are searched anew whose node, slices or taken
-devices have changed; and where others ask for the same under other names, once for all of them.
+Pods whose unallocated claims have equal specs share a column. It tells for every row whether all
+claims can be allocated there, and with which devices. A row is searched anew only if its node, its
+slices or its taken devices have changed. Requests that differ only in names share the search.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -46,21 +46,21 @@ MOST_ALTERNATIVES: Final = 8
 
 
 class NodeQuestion(NamedTuple):
-    """The claims to be met on a node, or the code with which it is refused without a search."""
+    """The claims to allocate on a node, or the code that refuses the node without a search."""
 
     claims: Sequence[ResourceClaim]
     mappings: tuple[RequestMapping, ...] = ()
     code: int = FITS
     key: Hashable | None = None
-    """The same for all who ask for the same under other names; None where nobody is expected to."""
+    """Equal for questions that differ only in names; None if no other such question is expected."""
 
 
 class NodeAnswer(NamedTuple):
-    """What was found on a node."""
+    """The result of a search on a node."""
 
     code: int
     found: tuple[Found, ...] | None = ()
-    """None where it is known that there is something, and not what."""
+    """The devices found; None if it is known that there are some, but not which."""
     claims: Sequence[ResourceClaim] = ()
     mappings: tuple[RequestMapping, ...] = ()
     problem: str = ""
@@ -71,20 +71,20 @@ Ask = Callable[[Node], NodeQuestion]
 
 
 class ClaimColumn:
-    """Answers for every row; `codes` and `scores` of them as arrays."""
+    """The answer for every row, and as columns: `codes` int32 (row), `scores` int64 (row)."""
 
     def __init__(self, devices: DeviceCache, features: Features = DEFAULT) -> None:
         self._devices = devices
         self._features = features
         self._stale = StaleRows(devices)
         self._broken: set[int] = set()
-        """Rows whose search failed: what it says of a claim is not to be said of another."""
+        """Rows whose search failed: they are searched anew, as the error names one pod's claim."""
         self.answers: list[NodeAnswer | None] = []
         self.codes: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self.scores: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def catch_up(self, table: NodeTable, ask: Ask, filter_seconds: float) -> None:
-        """Search the rows anew of which something has changed."""
+        """Search the rows anew for which something has changed."""
         shared: dict[Hashable, SharedVerdicts] = {}
         for row in self._stale_rows(table):
             node = table.nodes[row]
@@ -119,7 +119,7 @@ class ClaimColumn:
         return answer
 
     def settle(self, table: NodeTable, row: int, ask: Ask, seconds: float) -> NodeAnswer | None:
-        """The answer of a row that is up to date, with the devices."""
+        """The answer of an up-to-date row with the devices, which are searched now if unknown."""
         answer, node = self.answers[row], table.nodes[row]
         if answer is not None and answer.found is None and node is not None:
             answer = self._search(node, ask(node), seconds)
@@ -176,7 +176,7 @@ class ClaimColumn:
 
 
 def score(found: Sequence[Found]) -> int:
-    """How early in their lists the alternatives stand that were taken."""
+    """The sum over chosen alternatives; higher the earlier an alternative is in its list."""
     return sum(
         MOST_ALTERNATIVES - wanted.position
         for each in found
@@ -186,7 +186,7 @@ def score(found: Sequence[Found]) -> int:
 
 
 def column_of(devices: DeviceCache, asked: Hashable, features: Features) -> ClaimColumn:
-    """The column of pods that ask for the same, by the same features."""
+    """The column of pods with equal claims, under the same feature gates."""
     key = features, asked
     found: ClaimColumn | None = devices.columns.get(key)
     if found is None:

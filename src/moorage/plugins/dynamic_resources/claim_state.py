@@ -11,30 +11,30 @@ from moorage.plugins.dynamic_resources.extended_resources import RequestMapping
 
 
 class ClaimState:
-    """What one attempt knows of the pod's claims; that for extended resources comes last."""
+    """What one attempt knows of the pod's claims; the one for extended resources comes last."""
 
     def __init__(self, claims: list[ResourceClaim], extended: ResourceClaim | None) -> None:
         self.claims = claims
         self.extended = extended
         self.terms: dict[int, tuple[NodeTerm, ...]] = {}
-        """Where allocated claims are reached from, by position, unless from everywhere."""
+        """Position -> the nodes that can use an allocated claim; absent if every node can."""
         self.unusable: set[int] = set()
-        """Allocated claims whose devices were not made ready."""
+        """Positions of allocated claims whose devices did not become ready."""
         self.column: ClaimColumn | None = None
         self.allocations: dict[int, AllocationResult] = {}
-        """What Reserve has booked and PreBind has not finished, by position."""
+        """Position -> allocation that Reserve has booked and PreBind has not finished."""
         self.booked: dict[int, ResourceClaim] = {}
-        """The claims for which it was booked: that for extended resources as the node needs it."""
+        """Position -> the claim as booked; the one for extended resources with its requests."""
         self.sharing: dict[int, AllocationResult] = {}
-        """Allocations that are in flight for other pods of the group, by position."""
+        """Position -> allocation that is in flight for other pods of the group."""
         self.unsure: set[int] = set()
-        """Claims of which it is not known what an API server has made of them."""
+        """Positions of claims for which it is unknown whether the API server has written them."""
         self.mappings: tuple[RequestMapping, ...] = ()
         self.consumers: list[ResourceClaimConsumerReference] = []
-        """For whom the claims are to be reserved, where groups may have claims."""
+        """The consumers to reserve the claims for, by position; empty if no group is involved."""
 
     def replace(self, position: int, claim: ResourceClaim) -> None:
-        """Go by a claim as an API server has answered it."""
+        """Replace a claim by the version that the API server returned."""
         if self.claims[position] is self.extended:
             self.extended = claim
         self.claims[position] = claim

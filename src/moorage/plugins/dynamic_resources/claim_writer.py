@@ -1,7 +1,7 @@
-"""What is written about claims: allocation, reservation, and taking it back.
+"""Writes claims: allocation, reservation, and undoing both.
 
-PreBind writes and waits. What PostFilter and Unreserve want written becomes an errand, which
-whoever runs the scheduler carries out (`moorage.devices.errands`).
+PreBind writes and waits. PostFilter and Unreserve cannot wait: their writes become errands
+(`moorage.devices.errands`), which the scheduler carries out.
 """
 
 import datetime
@@ -35,7 +35,7 @@ Raw = dict[str, Any]
 
 
 class ClaimWriteError(Exception):
-    """A claim is not what it was: the pod is to be tried again."""
+    """A claim has changed in the meantime: the pod must be tried again."""
 
 
 def new_uid(random: Random) -> str:
@@ -47,17 +47,20 @@ def new_uid(random: Random) -> str:
 
 
 def deallocate_later(cycle: Cycle, claim: ResourceClaim) -> None:
-    """Have a claim deallocated that nobody uses, so that other devices can be found for it."""
+    """Leave an errand to deallocate a claim, so that other devices can be found for it."""
     device_cache(cycle.cache).errands.append(Errand(ErrandKind.DEALLOCATE, claim))
 
 
 def delete_later(cycle: Cycle, claim: ResourceClaim) -> None:
-    """Have a claim deleted that was made for extended resources in an earlier attempt."""
+    """Leave an errand to delete a claim made for extended resources in an earlier attempt."""
     device_cache(cycle.cache).errands.append(Errand(ErrandKind.DELETE, claim))
 
 
 def take_back(cycle: Cycle, pod: Pod, state: ClaimState) -> None:
-    """Free what Reserve has booked, and give up what PreBind has written."""
+    """Free what Reserve has booked, and leave errands to undo what PreBind has written.
+
+    If it is unknown whether an allocation was written, an errand settles that before it is freed.
+    """
     devices = device_cache(cycle.cache)
     for position, claim in enumerate(state.claims):
         if position in state.allocations:
@@ -79,7 +82,7 @@ def take_back(cycle: Cycle, pod: Pod, state: ClaimState) -> None:
 async def write_claims(
     cycle: Cycle, pod: Pod, state: ClaimState, now: float, by_group: bool
 ) -> None:
-    """Allocate and reserve every claim that is not yet the pod's, or its group's."""
+    """Allocate and reserve every claim that is not yet reserved for the pod or its group."""
     if cycle.client is None:
         raise LookupError("there is no API server to write claims to")
     for position in range(len(state.claims)):
@@ -126,13 +129,13 @@ def _consumer(pod: Pod, state: ClaimState, position: int) -> ResourceClaimConsum
 
 
 def _has_consumer(claim: ResourceClaim, consumer: ResourceClaimConsumerReference) -> bool:
-    """Whether somebody has written the reservation meanwhile: another pod of the same group."""
+    """Whether the reservation is written already, as by another pod of the same group."""
     reserved = claim.status.allocation is not None and claim.metadata.deletion_timestamp is None
     return reserved and any(each.uid == consumer.uid for each in claim.status.reserved_for)
 
 
 def _has_devices(claim: ResourceClaim, allocation: AllocationResult) -> bool:
-    """Whether a claim has these very devices by now."""
+    """Whether a claim is allocated with exactly these devices."""
     given = claim.status.allocation
     return given is not None and _devices(given) == _devices(allocation)
 
@@ -145,7 +148,7 @@ def _devices(allocation: AllocationResult) -> list[tuple[str, str, str, str, str
 
 
 def _was_refused(error: Exception) -> bool:
-    """Whether an API server has said no; anything else may have been written all the same."""
+    """Whether the API server refused; after any other error the write may have succeeded."""
     return isinstance(error, ClaimWriteError) or 400 <= getattr(error, "status", 0) < 500
 
 
@@ -164,9 +167,10 @@ async def _write(
     now: float,
     tries: int,
 ) -> ResourceClaim:
-    """Finalizer, allocation and reservation; again from the latest version after a conflict.
+    """Write finalizer, allocation and reservation.
 
-    A pod of the same group may have written the allocation meanwhile."""
+    After a conflict, read the latest version and try again: a pod of the same group may have
+    written the allocation meanwhile."""
     for left in range(tries - 1, -1, -1):
         try:
             if allocation is not None:
@@ -223,7 +227,7 @@ def _check_alive(claim: ResourceClaim) -> None:
 
 
 def _precondition(claim: ResourceClaim) -> Raw:
-    """The patch is good for this version of this claim, and no other."""
+    """Metadata that makes a patch fail for any other version of this claim."""
     meta = claim.metadata
     return {"uid": meta.uid, "resourceVersion": meta.resource_version}
 
@@ -235,7 +239,7 @@ def _time(now: float) -> str:
 async def _tell_pod(
     client: Client, pod: Pod, claim: ResourceClaim, mappings: tuple[RequestMapping, ...]
 ) -> None:
-    """Write into the pod's status which request has the devices of which container."""
+    """Write to the pod's status which request of the claim serves which container."""
     if not mappings:
         detail = f"nil or empty request mappings, no update of pod {pod.key}"
         raise PluginError("DynamicResources", "PreBind", f"{detail} ExtendedResourceClaimStatus")

@@ -1,8 +1,8 @@
-"""Extended resources that device classes stand for, as claims.
+"""Extended resources that device classes back, as claims.
 
 A pod that requests such a resource gets a claim of its own, which exists in memory until the pod
-has a node. What it asks for differs from node to node: a node that offers the resource through a
-device plugin needs no devices for it.
+has a node. Its requests differ from node to node: a node that offers the resource through a device
+plugin needs no devices for it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,13 +28,13 @@ from moorage.devices.claim_tracker import EXTENDED_RESOURCE_CLAIM
 from moorage.devices.classes import CLASS_RESOURCE_PREFIX
 
 IN_MEMORY_NAME: Final = "<extended-resources>"
-"""No claim on an API server can have this name."""
+"""The name of a claim that exists in memory only; no claim on an API server can have it."""
 
 ClassOf = Callable[[str], DeviceClass | None]
 
 
 class RequestMapping(ApiStruct):
-    """Which request of the claim has the devices of a container's extended resource."""
+    """Maps a container's extended resource to the request of the claim that serves it."""
 
     container_name: str = ""
     resource_name: str = ""
@@ -42,19 +42,19 @@ class RequestMapping(ApiStruct):
 
 
 class NodeRequests(NamedTuple):
-    """What a claim for extended resources asks for on a node, and for whom."""
+    """The requests of a claim for extended resources on a node, and the containers they serve."""
 
     requests: tuple[DeviceRequest, ...]
     mappings: tuple[RequestMapping, ...]
 
 
 def may_be_backed(resource: str) -> bool:
-    """Whether a class may stand for a resource of this name."""
+    """Whether a device class may back a resource of this name."""
     return is_extended(resource) or resource.startswith(CLASS_RESOURCE_PREFIX)
 
 
 def backed_resources(requests: Mapping[str, int], class_of: ClassOf) -> bool:
-    """Whether a pod requests any resource that a class stands for."""
+    """Whether a pod requests any resource that a device class backs."""
     return any(
         amount and may_be_backed(name) and class_of(name) is not None
         for name, amount in requests.items()
@@ -100,9 +100,10 @@ def node_requests(pod: Pod, resources: Iterable[str], class_of: ClassOf) -> Node
 class _ResourceRequests:
     """The requests for one resource.
 
-    Containers that run all the time each get devices of their own. An init container may use those
-    of containers that start after it; what it needs beyond that, the greediest of them asks for,
-    and the others share.
+    1. A container that keeps running (a sidecar too) has a request of its own.
+    2. An init container that ends may use the devices of containers that start after it.
+    3. What such init containers need beyond that is one request, as large as the largest need;
+       they share it.
     """
 
     def __init__(self, pod: Pod, resource: str, class_name: str) -> None:
@@ -142,7 +143,7 @@ class _ResourceRequests:
         reusable: Iterable[DeviceRequest | None],
         mappings: list[RequestMapping],
     ) -> DeviceRequest | None:
-        """What a container needs beside what it may use of others."""
+        """The request for what a container needs beyond the reusable ones; None if nothing."""
         container = self._containers[index]
         wanted = _whole(container.resources.requests.get(self._resource))
         if not wanted:
@@ -173,7 +174,7 @@ def _count(request: DeviceRequest) -> int:
 
 
 def _whole(text: str | None) -> int:
-    """The number; 0 where there is none, or it is not a whole one."""
+    """The quantity as an integer; 0 if there is none, or if it is not whole."""
     if text is None:
         return 0
     parsed = parse(text)

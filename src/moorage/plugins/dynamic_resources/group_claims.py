@@ -18,7 +18,7 @@ def group_name(pod: Pod) -> str | None:
 
 
 def group_of(cache: Cache, pod: Pod) -> PodGroup | None:
-    """The group that a pod's spec names, if it is known of."""
+    """The group that a pod's spec names; None if it names none, or none that is known."""
     name = group_name(pod)
     return None if name is None else cache.objects.get(PodGroup, name, pod.namespace)
 
@@ -41,7 +41,7 @@ def is_group(consumer: ResourceClaimConsumerReference, group: str) -> bool:
 def consumer_of(
     pod: Pod, group: PodGroup | None, entry: PodResourceClaim
 ) -> ResourceClaimConsumerReference:
-    """For whom a claim is reserved: for the group where it has the same entry, or for the pod."""
+    """The consumer to reserve a claim for: the group if it has the same entry, else the pod."""
     if group is not None and entry in group.spec.resource_claims:
         return ResourceClaimConsumerReference(
             api_group=API_GROUP, resource=RESOURCE, name=group.name, uid=group.uid
@@ -50,7 +50,7 @@ def consumer_of(
 
 
 def is_placed(cache: Cache, pod: Pod) -> bool:
-    """Whether any pod of the pod's group is on a node, or on its way to one."""
+    """Whether any pod of the pod's group is assumed on a node, or bound to one."""
     name = group_name(pod)
     return any(
         info.pod.namespace == pod.namespace and group_name(info.pod) == name

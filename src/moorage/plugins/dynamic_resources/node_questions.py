@@ -1,7 +1,7 @@
 """The device requests of a pod, node by node.
 
-Claims ask for the same everywhere. Extended resources ask for devices where a node does not offer
-them by a device plugin, so what is asked differs by the resources that a node lacks.
+Claims have the same requests on every node. Extended resources need devices only on nodes that do
+not offer them through a device plugin, so the requests depend on the resources that a node lacks.
 """
 
 from collections.abc import Hashable
@@ -30,7 +30,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class NodeQuestions:
-    """The questions of one attempt: one for all nodes that lack the same."""
+    """The questions of one attempt: nodes that lack the same resources share one."""
 
     def __init__(self, cycle: Cycle, pod: Pod, state: ClaimState) -> None:
         self._cycle = cycle
@@ -47,7 +47,7 @@ class NodeQuestions:
             if state.extended is not None
             else []
         )
-        """Extended resources that the pod requests, and whether a class stands for each."""
+        """(extended resource that the pod requests, whether a device class backs it)."""
 
     def of(self, node: Node) -> NodeQuestion:
         extended = self._state.extended
@@ -62,7 +62,7 @@ class NodeQuestions:
         return made
 
     def _lacks(self, node: Node) -> tuple[str, ...] | None:
-        """What a node has to give as devices; None where it lacks what no class stands for."""
+        """The resources needed as devices; None if the node lacks one that no class backs."""
         lacks = []
         for name, is_backed in self._resources:
             if is_backed and not self._cycle.allocatable(node.name, name):
@@ -84,7 +84,7 @@ class NodeQuestions:
         return NodeQuestion(wanted, asked.mappings, key=self._key(asked.requests))
 
     def _key(self, requests: tuple[DeviceRequest, ...]) -> Hashable:
-        """What a search depends on, beside the node: of classes what they select, not the name."""
+        """What a search depends on besides the node; of classes their selectors, not the names."""
         classes = device_cache(self._cycle.cache).classes
         extended: list[Hashable] = []
         for request in requests:

@@ -109,7 +109,7 @@ class DynamicResources(
 
     @cached_property
     def features(self) -> Features:
-        """What is done beside what is done by default."""
+        """The features switched on or off by `feature_gates`."""
         return features_of(self.feature_gates or {})
 
     def concerns(self) -> int:
@@ -156,7 +156,7 @@ class DynamicResources(
         return None
 
     def _group_of(self, cycle: Cycle, pod: Pod) -> PodGroup | None:
-        """The pod's group, where claims may be a group's; ClaimsError where it is not there."""
+        """The pod's group, if groups may have claims; ClaimsError if the group does not exist."""
         name = group_claims.group_name(pod) if self.features.workload_claims else None
         if name is None or not pod.spec.resource_claims:
             return None
@@ -268,7 +268,7 @@ class DynamicResources(
     def _give_up_group_claim(
         self, cycle: Cycle, pod: Pod, state: ClaimState, in_the_way: list[int]
     ) -> Rejection:
-        """Deallocate a claim in the way that is only the pod's group's, while no pod of it runs."""
+        """Deallocate a claim in the way that only the pod's group uses, if none of it is placed."""
         name = group_claims.group_name(pod) if self.features.workload_claims else None
         if name is None:
             return unschedulable()
@@ -324,7 +324,7 @@ class DynamicResources(
         return None
 
     def _share(self, cycle: Cycle, state: ClaimState) -> None:
-        """Go by what another pod of the group has booked."""
+        """Use the allocations that another pod of the group has booked."""
         tracker = device_cache(cycle.cache).claims
         for position, allocation in state.sharing.items():
             state.allocations[position] = allocation
@@ -385,7 +385,7 @@ def _state(cycle: Cycle) -> ClaimState:
 
 
 def _unavailable(state: ClaimState, position: int, nodes: Nodes) -> NDArray[np.bool_] | None:
-    """bool (node): where an allocated claim is of no use; None where it is of use everywhere."""
+    """bool (node): the node cannot use an allocated claim; None if every node can."""
     if position in state.unusable:
         return np.ones(nodes.count, dtype=bool)
     terms = state.terms.get(position)
@@ -393,9 +393,9 @@ def _unavailable(state: ClaimState, position: int, nodes: Nodes) -> NDArray[np.b
 
 
 def _in_the_way(cycle: Cycle, state: ClaimState, diagnosis: Diagnosis) -> list[int]:
-    """Allocated claims without which some node would have passed, by position.
+    """Positions of allocated claims without which some node might have passed.
 
-    A node that others refused, or that has no devices for the rest, does not tell of them.
+    Only rows count that this plugin refused because such a claim is not available there.
     """
     rows = diagnosis.rows_refused_for(NAME, REASONS[UNAVAILABLE])
     if not len(rows):
@@ -413,7 +413,7 @@ def _problem(state: ClaimState) -> str:
 
 
 def _column_key(cycle: Cycle, state: ClaimState) -> Hashable:
-    """What the answers depend on, beside the cluster."""
+    """What the answers depend on besides the cluster."""
     specs = tuple(_encode(state.claims[i].spec) for i in state.to_allocate)
     if state.extended is None:
         return specs
@@ -446,7 +446,7 @@ def _check_classes(
 
 
 def _allocated_score(claims: list[ResourceClaim]) -> int:
-    """What claims add everywhere that were allocated before."""
+    """The score that claims allocated before add on every node."""
     total = 0
     for claim in claims:
         allocation = claim.status.allocation

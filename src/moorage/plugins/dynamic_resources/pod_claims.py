@@ -1,4 +1,4 @@
-"""The claims of a pod: which they are, and whether they are fit to be used."""
+"""The claims of a pod: which they are, and whether they can be used."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,11 @@ from moorage.plugins.dynamic_resources import group_claims
 
 
 class ClaimsError(Exception):
-    """A claim is missing, or not this pod's: the pod has to wait."""
+    """A claim is missing, being deleted, or not this pod's: the pod must wait."""
 
 
 def pod_claims(pod: Pod, claims: ClaimTracker, by_group: bool = False) -> list[ResourceClaim]:
-    """The claims that a pod refers to, in its order; ClaimsError where one cannot be used."""
+    """The claims that a pod refers to, in its order; ClaimsError if one cannot be used."""
     return [claim for _, claim in named_claims(pod, claims, by_group)]
 
 
@@ -49,7 +49,7 @@ def _check_group(pod: Pod, claim: ResourceClaim, by_group: bool) -> None:
 
 
 def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str | None, bool]:
-    """The name of a claim, None where there is none to be, and whether it was made for the pod."""
+    """The name of a claim (None if none was needed), and whether it was made for the pod."""
     if entry.resource_claim_name is not None:
         return entry.resource_claim_name, False
     if entry.resource_claim_template_name is None:
@@ -70,7 +70,7 @@ def is_controlled_by(claim: ResourceClaim, owner: KubeObject) -> bool:
 
 
 def is_reserved_for(claim: ResourceClaim, pod: Pod, by_group: bool = False) -> bool:
-    """Whether a claim is kept for a pod, or for its group where groups count."""
+    """Whether a claim is reserved for a pod or, with `by_group`, for its group."""
     users = claim.status.reserved_for
     if any(consumer.uid == pod.uid for consumer in users):
         return True

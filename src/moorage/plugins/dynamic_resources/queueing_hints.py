@@ -12,7 +12,7 @@ from moorage.plugins.dynamic_resources.pod_claims import ClaimsError, pod_claims
 def event_hints(
     claims: Callable[[], ClaimTracker], by_group: bool = False
 ) -> tuple[EventHint, ...]:
-    """The events, and the hints of those that are not worth an attempt in every case."""
+    """The events, with hints for those that do not always help."""
     changed = Action.ADD | Action.UPDATE
     node = Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
     generated = Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM
@@ -54,7 +54,7 @@ def after_claim_change(
 
 
 def _uses(claims: ClaimTracker, pod: Pod, by_group: bool) -> set[str] | None:
-    """The uids of a pod's claims; None where they are not all there."""
+    """The uids of a pod's claims; None if one is missing."""
     try:
         return {claim.uid for claim in pod_claims(pod, claims, by_group)}
     except ClaimsError:

@@ -1,8 +1,8 @@
-"""What searches have found on each node, for whoever asks for the same under other names.
+"""Search results on each node, shared by requests that differ only in names.
 
-Extended resources by the dozen are often stood for by classes that select the same devices. Whether
-a node has them is searched once for all of these pods; which ones a pod gets is searched on its
-own node, when they are reserved.
+Dozens of extended resources are often backed by classes that select the same devices. Whether a
+node has them is searched once for all of these pods. Which devices a pod gets is searched only on
+its own node, in Reserve.
 """
 
 from collections.abc import Hashable
@@ -19,14 +19,14 @@ MOST_KEPT: Final = 256
 
 
 class Verdict(NamedTuple):
-    """The code with which a node accepts or refuses, and its score."""
+    """The code of a node, and its score."""
 
     code: int
     score: int
 
 
 class SharedVerdicts:
-    """By row what a search has found, as long as nothing has changed there."""
+    """The verdict of each row, as long as nothing has changed there."""
 
     def __init__(self, devices: DeviceCache) -> None:
         self._stale = StaleRows(devices)
@@ -35,7 +35,7 @@ class SharedVerdicts:
         self._scores: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def catch_up(self, table: NodeTable) -> None:
-        """Forget what was found where something has changed."""
+        """Forget the verdicts of rows for which something has changed."""
         missed = self._stale.missed(table)
         if missed is None:
             self._is_known = np.zeros(table.rows, dtype=np.bool_)
@@ -55,7 +55,7 @@ class SharedVerdicts:
 
 
 def shared_verdicts(devices: DeviceCache, key: Hashable) -> SharedVerdicts:
-    """The verdicts of all who ask for the same."""
+    """The verdicts for a key; made on first use."""
     kept: dict[Hashable, SharedVerdicts] = devices.verdicts
     found = kept.get(key)
     if found is None:

@@ -5,7 +5,8 @@
     affinity_filter  required terms: which nodes they rule out
     affinity_score   preferred terms: which nodes they favour
 
-Law of the package: terms are read once per class of pods and counted, never matched pod by pod.
+Law of the package: terms are parsed once per class of pods. Pods are counted, never matched one by
+one.
 """
 
 from moorage.plugins.inter_pod_affinity.plugin import InterPodAffinity

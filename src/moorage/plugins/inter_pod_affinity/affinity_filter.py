@@ -12,11 +12,11 @@ from moorage.plugins.inter_pod_affinity.compiled_terms import ExistingTerms, Req
 Mask = NDArray[np.bool_]
 
 AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = 1, 2, 4
-"""Bits of a code, in the order in which kube-scheduler asks: the lowest one set is the reason."""
+"""Bits of a code, in kube-scheduler's order of checks: the lowest one set is the reason."""
 
 
 def is_repelled(counters: PodCounters, said: ExistingTerms) -> bool:
-    """Whether a pod somewhere keeps the incoming one away from some domain."""
+    """Whether the anti-affinity of some existing pod excludes the incoming pod from a domain."""
     return any(_sums(counters, key, counters.carrying(terms)).most > 0 for key, terms in said.away)
 
 
@@ -27,7 +27,7 @@ def write_refusals(
     nodes: Nodes,
     out: NDArray[np.int32],
 ) -> None:
-    """Write the bits of what refuses each node."""
+    """Write to `out` (node) the bits of the rules that refuse each node."""
     bits = np.zeros(nodes.count, dtype=np.int8)
     for key, terms in said.away:
         sums = _sums(counters, key, counters.carrying(terms))
@@ -48,10 +48,10 @@ def _mark(bits: NDArray[np.int8], refused: Mask, bit: int) -> None:
 
 
 def _is_near(counters: PodCounters, required: RequiredTerms, tally: Tally, nodes: Nodes) -> Mask:
-    """bool (node): in every topology asked for, the node's domain holds a pod that is wanted.
+    """bool (node): for every topology key, the node's domain holds a matching pod.
 
-    The first pod of a series that wants its own kind finds none anywhere; it may go wherever all
-    the labels are.
+    If no pod matches anywhere and the incoming pod matches its own terms, it is the first of its
+    kind: any node that has all topology labels will do.
     """
     every = [_sums(counters, key, tally) for key in required.near_keys]
     alone = required.meets_own and all(sums.most <= 0 for sums in every)

@@ -15,7 +15,7 @@ from moorage.plugins.inter_pod_affinity.compiled_terms import ExistingTerms, Pre
 
 
 class DomainScores(NamedTuple):
-    """What being in each domain of a topology is worth.  values: int64 (domain)."""
+    """The score of each domain of a topology.  values: int64 (domain)."""
 
     topology: Topology
     values: NDArray[np.int64]
@@ -24,7 +24,7 @@ class DomainScores(NamedTuple):
 def domain_scores(
     counters: PodCounters, preferred: Iterable[PreferredTerm], said: ExistingTerms
 ) -> list[DomainScores]:
-    """What domains are worth to the pod, for each topology in which that makes a difference."""
+    """The scores of domains for the pod, for each topology in which any is not zero."""
     found: dict[str, NDArray[np.int64]] = {}
     for weight, key, selection in preferred:
         _add(found, counters, key, counters.selected(selection), weight)

@@ -17,14 +17,14 @@ ByTopology = tuple[tuple[str, WeightedTerms], ...]
 
 
 class ExistingTerms(NamedTuple):
-    """Terms about a pod, by topology key: those that keep it away, and those that score."""
+    """Existing pods' terms that match a pod, by topology key: anti-affinity, and scored ones."""
 
     away: ByTopology
     scored: ByTopology
 
 
 class ExistingTermsCache:
-    """What is said of each group of pods, until a term comes or goes, or a namespace changes."""
+    """Existing pods' terms by the label group they match; cleared if terms or namespaces change."""
 
     __slots__ = ("_known", "_stamp")
 
@@ -35,7 +35,7 @@ class ExistingTermsCache:
     def about(
         self, group: LabelGroup, census: PodIndex, objects: ObjectStore, affinity_weight: int
     ) -> ExistingTerms:
-        """The terms that mean the pods of a group; required affinity scores `affinity_weight`."""
+        """The terms that match the pods of a group; required affinity scores `affinity_weight`."""
         stamp = (census.terms_version, objects.version(Namespace))
         if stamp != self._stamp or len(self._known) > _EXISTING_KEPT:
             self._known.clear()
@@ -92,7 +92,7 @@ class PreferredTerm(NamedTuple):
 
 
 class IncomingTermsCache:
-    """Terms as selections, worked out once, until a namespace changes."""
+    """Terms compiled to selections; kept until a namespace changes."""
 
     __slots__ = ("_preferred", "_required", "_version")
 
@@ -144,14 +144,14 @@ def _preferred(terms: PodTerms, objects: ObjectStore) -> tuple[PreferredTerm, ..
 
 
 def _selection(terms: tuple[AffinityTerm, ...], objects: ObjectStore) -> PodSelection:
-    """The pods, those being deleted included, that every term means."""
+    """The pods that every term matches, those being deleted included."""
     return PodSelection(
         tuple(Clause(_namespaces(term, objects), term.selector) for term in terms), dying=True
     )
 
 
 def _namespaces(term: AffinityTerm, objects: ObjectStore) -> frozenset[str] | None:
-    """Where the term's pods are: a namespace selector means the namespaces there are now."""
+    """The namespaces of the term's pods; None for all. A selector is resolved as of now."""
     chosen = term.namespace_selector
     if chosen.selects_everything:
         return None

@@ -28,9 +28,10 @@ from moorage.plugins.inter_pod_affinity.compiled_terms import (
 
 
 def after_assigned_pod_change(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
-    """A pod on a node matters if it now meets all affinity, or no longer stands in the way.
+    """Queue if the changed pod now matches all affinity terms, or no longer excludes the pod.
 
-    The last pod to meet it may go, too: then the first of a group may be wherever it likes.
+    Queue also if a pod that matches the affinity terms is gone and the pod matches its own terms:
+    if that was the last one, the pod is the first of its kind and may go anywhere.
     """
     if not (_is_placed_or_none(old) and _is_placed_or_none(new)):
         return Hint.SKIP
@@ -41,9 +42,10 @@ def after_assigned_pod_change(pod: Pod, old: Pod | None, new: Pod | None) -> Hin
 
 
 def may_help_some(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
-    """Whether the change may help a pod like this one, whatever labels it has.
+    """Whether the change may help a pod of this spec, whatever its labels.
 
-    Labels matter to a pod that goes, if it shuns others or was of the group that the pod seeks.
+    The pod's labels matter if the changed pod has anti-affinity or matches the affinity terms: in
+    these cases the answer is Queue.
     """
     if not (_is_placed_or_none(old) and _is_placed_or_none(new)):
         return Hint.SKIP
@@ -58,8 +60,10 @@ def may_help_some(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
 
 
 def _label_sought(pod: Pod) -> tuple[str, str] | None:
-    """A label without which no pod is one that this one has to be near; None where it also shuns
-    pods, or where no single label decides."""
+    """A label that every pod matching the affinity terms must have.
+
+    None if the pod also has anti-affinity, or if the terms require no single label value.
+    """
     terms = affinity_terms.terms_of(pod)
     if terms.errors or terms.anti_affinity:
         return None
@@ -68,7 +72,7 @@ def _label_sought(pod: Pod) -> tuple[str, str] | None:
 
 
 def _labels_of(old: Pod | None, new: Pod | None) -> set[tuple[str, str]] | None:
-    """The labels of a pod that came, changed or went; None where one goes that shuns others."""
+    """The labels of the changed pod, old and new; None if a pod with anti-affinity is gone."""
     if new is None and old is not None and affinity_terms.terms_of(old).anti_affinity:
         return None
     return {label for pod in (old, new) if pod is not None for label in pod.labels.items()}
@@ -93,17 +97,18 @@ def _pod_change_helps(terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | Non
 
 
 def _may_be_first(terms: PodTerms, pod: Pod, gone: Pod) -> bool:
-    """Whether the pod belongs to the group that it seeks, and one of that group has gone."""
+    """Whether the pod matches its own affinity terms, and so did the pod that is gone."""
     return _matches_all(terms.affinity, pod) and _matches_all(terms.affinity, gone)
 
 
 def after_node_change(pod: Pod, old: Node | None, new: Node) -> Hint:
-    """A node matters if it is new and has a topology that the pod seeks, or if it has moved.
+    """Queue if a node is new and has a topology key of the pod, or has changed its topology.
 
-    Whom the pod seeks may be on the new node, and so in a topology that another node is in, too. To
-    a pod that seeks nothing or shuns somebody, any new node matters.
-    It moves to a topology of an affinity term, or away from any: somebody who is shunned may be
-    left behind there, or somebody who shuns.
+    1. A new node with a topology key of an affinity term may hold a matching pod, which counts for
+       the other nodes of its domain too.
+    2. For a pod with anti-affinity, or without required affinity, any new node may help.
+    3. A changed node helps if it came to another domain of an affinity term's key, or if one of its
+       labels was changed or removed: a pod that excluded its old domain may have left that domain.
     """
     terms = affinity_terms.terms_of(pod)
     if terms.errors:
@@ -139,7 +144,7 @@ _DOMAIN_SCORES = "PreScoreInterPodAffinity"
 
 
 class _TermCaches:
-    """What outlives an attempt, under one profile."""
+    """The caches of one profile, which outlive attempts."""
 
     __slots__ = ("sayings", "wishes")
 
@@ -189,12 +194,12 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
         )
 
     def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
-        """Unless somebody who leaves is sought."""
+        """False if the pod has required affinity: a pod that leaves may be the one that matches."""
         required, _ = cycle.state[_NAME]
         return required.near is None
 
     def label_keys(self, cycle: Cycle) -> Iterable[str] | None:
-        """Those by which pods on nodes shun others, and by which the pod may seek itself."""
+        """The keys in existing pods' anti-affinity, and those in the pod's own affinity terms."""
         census = PodCounters.of(cycle.table).census
         shunned = census.keys_in_terms()
         sought = census.standing(cycle.incoming.cls).terms.affinity
@@ -256,13 +261,13 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score, frozen=True):
 
 
 def _nobody_cares(cycle: Cycle) -> bool:
-    """Whether neither the pod nor any on a node says anything about others: nothing is counted."""
+    """Whether neither the pod nor any pod on a node has affinity or anti-affinity."""
     asks = cycle.incoming.cls.features & Feature.POD_AFFINITY
     return not asks and not cycle.table.pods_with_affinity
 
 
 def _after_own_labels(pod: Pod, old: Any, new: Any) -> Hint:
-    """New labels may please pods whose anti-affinity meant the old ones."""
+    """Always queue: existing pods' anti-affinity may not match the new labels."""
     return Hint.QUEUE
 
 

@@ -5,5 +5,5 @@
     balanced_allocation  NodeResourcesBalancedAllocation
     resource_allocation  which resources are scored, and Go's division over columns
 
-Law of the package: scores are Go's truncated integers, whichever form computes them.
+Law of the package: scores equal Go's truncated integers, whichever kernel computes them.
 """

@@ -1,7 +1,7 @@
 """NodeResourcesBalancedAllocation: prefer nodes whose resources the pod would use more evenly.
 
-The score compares the spread of the used fractions with and without the pod. The part without the
-pod is the same for every pod, so it is kept as a column of its own.
+The score compares the standard deviation of the used fractions with and without the pod. The part
+without the pod is the same for every pod, so it is kept as a column of its own.
 """
 
 from collections.abc import Hashable
@@ -95,7 +95,7 @@ _EVENNESS = Rule("evenness", np.float64, True, _evenness_without_pod)
 
 
 def _score_fused(resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.int64]) -> None:
-    """The same as by passes, for a simple pair, in one compiled pass."""
+    """The same as `_score_by_passes`, for a simple pair, in one compiled pass."""
     if compiled is None:
         raise LookupError("the compiled kernels were not built")
     (first, _, request, _), (second, _, other, _) = resources
@@ -106,7 +106,7 @@ def _score_fused(resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.
 
 
 def is_simple_pair(resources: list[ScoredResource], nodes: Nodes) -> bool:
-    """Two resources that every node offers, in ordinary amounts: nearly always so."""
+    """Whether there are two resources, offered by every node in ordinary amounts (the norm)."""
     return len(resources) == 2 and are_exact_in_float(resources, nodes)
 
 
@@ -132,7 +132,7 @@ def _pair_evenness(first: float, second: float) -> int:
 def evenness(
     resources: list[ScoredResource], nodes: Nodes, *, with_pod: bool
 ) -> NDArray[np.float64]:
-    """100 less the standard deviation of the used fractions in percent, whole.  float64 (node)."""
+    """100 less the standard deviation of the used percentages, truncated.  float64 (node)"""
     if is_simple_pair(resources, nodes):
         first, second = (_fraction(resource, nodes, with_pod) for resource in resources)
         first -= second
@@ -211,7 +211,7 @@ def _spread(
 def _pair_difference(
     fractions: list[NDArray[np.float64]], present: list[NDArray[np.bool_]]
 ) -> NDArray[np.float64]:
-    """Half the distance between the first two fractions that a node has."""
+    """Half the difference of the first two fractions that a node has.  float64 (node)"""
     first, second = np.zeros_like(fractions[0]), np.zeros_like(fractions[0])
     seen = np.zeros(len(first), dtype=np.int64)
     for fraction, mask in zip(fractions, present, strict=True):

@@ -70,7 +70,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, frozen=True):
         return None
 
     def checked(self, cycle: Cycle) -> list[tuple[int, int]]:
-        """(resource, amount) of what the node must have, without what the profile ignores."""
+        """(resource, amount) of what the node must have free; ignored resources are left out."""
         asked = [request for request in cycle.incoming.requests if request[1] > 0]
         if not self.ignored_resources and not self.ignored_resource_groups:
             return asked
@@ -172,7 +172,7 @@ def mark_all(
 def mark_short(
     out: Sets, free: NDArray[np.int64], offered: NDArray[np.int64], amount: int, bit: int
 ) -> None:
-    """Mark rows with less free than the amount, and those that do not even offer it."""
+    """Set `bit` where less than the amount is free, and `_NEVER` where less is allocatable."""
     short = free < amount
     if short.any():
         out[short] |= bit
@@ -180,8 +180,10 @@ def mark_short(
 
 
 def backed_by_devices(cycle: Cycle) -> frozenset[int]:
-    """Requested resources that device classes stand for: a node that offers none of them may have
-    devices instead, and DynamicResources is to say so."""
+    """The indices of requested resources that device classes back.
+
+    A node that offers none of such a resource may have devices instead: DynamicResources decides.
+    """
     incoming = cycle.incoming
     if not incoming.cls.features & Feature.EXTENDED:
         return NO_RESOURCES
@@ -219,7 +221,7 @@ def after_pod_deleted(pod: Pod, deleted: Pod, _: None) -> Hint:
 
 
 def after_pod_shrunk(pod: Pod, old: Pod, new: Pod) -> Hint:
-    """Worth a try if the other pod gave back something this one asks for."""
+    """Queue if the other pod now requests less of a resource that this pod requests."""
     before, after = pod_requests(old), pod_requests(new)
     wanted = pod_requests(pod)
     freed = any(before.get(name, 0) > after.get(name, 0) for name in wanted)
@@ -237,10 +239,10 @@ def after_node_change(
     class_of: Callable[[str], DeviceClass | None],
     is_ignored: Callable[[str], bool] = _ignores_nothing,
 ) -> Hint:
-    """Worth a try on a node that could hold the pod when empty, and offers more than before.
+    """Queue if the node could hold the pod when empty, and offers more than before.
 
-    What a node does not offer at all may come from devices, where a class stands for it: that it
-    has ceased to offer something may help, too.
+    A resource that the node does not offer may come from devices if a device class backs it: then
+    it helps too if the node has ceased to offer the resource.
     """
     offered = node_allocatable(new)
     asked = {n: amount for n, amount in pod_requests(pod).items() if amount and not is_ignored(n)}
@@ -261,7 +263,7 @@ def after_node_change(
 
 
 def after_device_class_change(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> Hint:
-    """Worth a try if the class begins to stand for a resource that the pod asks for."""
+    """Queue if the class begins to back a resource that the pod requests."""
     stands_for = new.spec.extended_resource_name
     if old is not None and old.spec.extended_resource_name == stands_for:
         return Hint.SKIP

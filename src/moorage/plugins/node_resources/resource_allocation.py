@@ -53,7 +53,7 @@ class ScoredResource(NamedTuple):
 def scored_resources(
     specs: Iterable[ResourceSpec], requests: dict[str, int], nodes: Nodes, cycle: Cycle
 ) -> list[ScoredResource]:
-    """The resources to score; scalar ones only where the pod asks for them."""
+    """The resources to score; scalar resources only if the pod requests them."""
     found = []
     for spec in specs:
         name = spec.name
@@ -107,12 +107,12 @@ def are_exact_in_float(resources: list[ScoredResource], nodes: Nodes) -> bool:
 
 
 def percent_of(part: Amounts, whole: Amounts) -> Amounts:
-    """100 * part / whole as Go's int64 has it; whole is not zero.  int64 (node)."""
+    """100 * part / whole in Go's int64 arithmetic; whole must not be zero.  int64 (node)."""
     return truncated(part * PERCENT, whole)
 
 
 def truncated(part: Amounts, whole: Amounts) -> Amounts:
-    """part / whole, truncated towards zero; whole is not zero.  int64 (node)."""
+    """part / whole, truncated towards zero; whole must not be zero.  int64 (node)."""
     with np.errstate(over="ignore"):
         quotient = np.asarray(part // whole, dtype=np.int64)
     quotient += (quotient < 0) & (quotient * whole != part)

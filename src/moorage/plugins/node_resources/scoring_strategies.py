@@ -1,10 +1,11 @@
 """LeastAllocated, MostAllocated and RequestedToCapacityRatio of NodeResourcesFit, over columns.
 
-Each takes, per resource, its weight, what would be used of it and what is offered, and writes the
-weighted mean of per-resource scores. A resource that a node does not offer does not count there.
+Each strategy takes, per resource, its weight, the amount that would be used and the amount offered,
+and writes the weighted mean of the per-resource scores. A resource that a node does not offer does
+not count there.
 
-`exact_mean` is the law: int64, truncating, as in Go. `fast_mean` is the same in float64, for
-resources that every node offers and that are small enough for float64 division to be exact.
+`exact_mean` is the specification: int64, truncating, as in Go. `fast_mean` computes the same in
+float64, for resources that every node offers in amounts that float64 divides exactly.
 """
 
 from collections.abc import Callable
@@ -72,7 +73,7 @@ def mean_of(resources: list[ScoredResource], table: NodeTable, row: int, least: 
 def exact_mean(
     resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.int64], least: bool
 ) -> None:
-    """Percent left (`least`) or used, weighted by resource, truncated at every step."""
+    """The weighted mean of the percentages free (`least`) or used, truncated at every step."""
     weights = np.zeros_like(out)
     for resource in resources:
         weight, request = resource.weight, resource.request
@@ -138,7 +139,7 @@ def _amount(resource: ScoredResource, nodes: Nodes) -> Amount:
 
 
 def _ratio_kernel(shape: tuple[UtilizationShapePoint, ...]) -> Kernel:
-    """A broken line over utilisation in percent; resources that score 0 do not weigh."""
+    """Scores on a broken line over utilisation; a resource that scores 0 has no weight."""
     by_percent = _broken_line(shape)
 
     def kernel(resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.int64]) -> None:
@@ -159,7 +160,7 @@ def _ratio_kernel(shape: tuple[UtilizationShapePoint, ...]) -> Kernel:
 
 
 def _broken_line(shape: tuple[UtilizationShapePoint, ...]) -> Amounts:
-    """The line's value at 0..100 percent, in whole numbers as Go computes them."""
+    """The line's value at 0..100 percent, in integers as Go computes them."""
     points = [(p.utilization, p.score * (MAX_SCORE // _MAX_CUSTOM_SCORE)) for p in shape]
     return np.array([_line_at(points, percent) for percent in range(PERCENT + 1)], dtype=np.int64)
 

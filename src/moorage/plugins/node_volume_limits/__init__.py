@@ -4,6 +4,6 @@
     attachable_volumes  the CSI driver and volume handle behind each of a pod's volumes
     attached_volumes    how many volumes of each driver every node has attached
 
-Law of the package: upper bounds decide where they can; a node is counted exactly only if one does
-not.
+Law of the package: an upper bound decides if it can; the volumes of a node are counted exactly only
+if its bound does not decide.
 """

@@ -1,7 +1,7 @@
 """The CSI driver and volume handle behind each of a pod's volumes, in-tree volumes included.
 
-Volumes of claims are found through the claim's volume, or through its class where it has none yet.
-In-tree volumes count as volumes of the CSI driver in their place.
+The driver of a claim is found through its volume, or through its StorageClass if it has no volume
+yet. In-tree volumes count as volumes of the CSI driver that they migrate to.
 """
 
 from collections.abc import Iterator
@@ -32,15 +32,15 @@ NAMELESS_CLAIM = "PersistentVolumeClaim had no name"
 LOOKING_UP = "looking up PVC {}/{}: {}"
 
 _UNPROVISIONED = "unprovisioned-{}/{}"
-"""The handle of a volume that is still to be made."""
+"""The handle of a volume that is not provisioned yet."""
 
 
 VolumeId = tuple[str, str]
-"""(driver, handle): the same volume in two pods is one."""
+"""(driver, handle): a volume that two pods use counts once."""
 
 
 class Attachable(NamedTuple):
-    """A volume to attach. One that migrated counts only where there is a CSINode."""
+    """A volume to attach. A migrated one counts only on nodes with a CSINode."""
 
     driver: str
     handle: str
@@ -58,7 +58,7 @@ class MissingClaim(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Something that should not be; one that `migrated` shows only where there is a CSINode."""
+    """An invalid volume; if `migrated`, it is an error only on nodes with a CSINode."""
 
     message: str
     migrated: bool = False
@@ -74,7 +74,7 @@ def is_attachable(volume: Volume) -> bool:
 
 
 def may_be_uncountable(volume: Volume) -> bool:
-    """Whether a volume of a pod on a node may turn out to be a problem."""
+    """Whether a volume of a pod on a node may turn out to be a `Problem`."""
     claim = volume.persistent_volume_claim
     if claim is not None:
         return not claim.claim_name
@@ -84,7 +84,7 @@ def may_be_uncountable(volume: Volume) -> bool:
 def attachable_volumes(
     objects: ObjectStore, pod: Pod
 ) -> Iterator[Attachable | MissingClaim | Problem]:
-    """What attaching each of the pod's volumes means, in their order."""
+    """The attachable volumes of a pod in order, with missing claims and invalid volumes."""
     for volume in pod.spec.volumes:
         name = claim_name(pod, volume)
         found = _inline(volume) if name is None else _of_claim(objects, pod, volume, name)

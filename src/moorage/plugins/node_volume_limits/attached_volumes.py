@@ -1,9 +1,8 @@
 """How many volumes of each CSI driver every node has attached: upper bounds, and exact counts.
 
-Counting exactly takes a look at every claim on the node. So rows first get an upper bound, which
-pods coming and going keep up to date: every volume that may count, and every VolumeAttachment. Only
-rows whose bound could pass a limit are counted, and a count is kept until something that it was
-made of changes.
+An exact count must read every claim on the node. So each row has an upper bound, which is updated
+as pods come and go: every volume that may count, plus every VolumeAttachment. Only rows whose bound
+could exceed a limit are counted, and a count is kept until an object that it was made from changes.
 """
 
 from collections.abc import Iterable
@@ -36,11 +35,11 @@ from moorage.plugins.volumes.object_changes import ObjectTracker
 from moorage.plugins.volumes.persistent_volumes import claim_name
 
 NO_ROW: Final = -1
-"""No row at all."""
+"""A row number that no node has."""
 
 
 class NodeCount(NamedTuple):
-    """What a node has attached: volumes of its pods, and all; or why that cannot be told."""
+    """The volumes of a node's pods, and all that are attached; or why they cannot be counted."""
 
     by_pods: set[VolumeId]
     attached: set[VolumeId]
@@ -60,7 +59,7 @@ class CountsByRow:
         self._readers: dict[tuple[type[Any], str], set[int]] = {}
 
     def count(self, driver: str) -> NDArray[np.int64]:
-        """(row) The volumes of a driver that are attached, where that is known."""
+        """int64 (row): the attached volumes of a driver, on rows that are `known`."""
         found = self._counts.get(driver)
         return found if found is not None else np.zeros(len(self.known), dtype=np.int64)
 
@@ -81,11 +80,11 @@ class CountsByRow:
             self._counts[driver][row] += 1
 
     def depends(self, row: int, kind: type[Any], key: str) -> None:
-        """Note that the count of a row read an object, which may not even be there."""
+        """Note that the count of a row depends on an object, which need not exist."""
         self._readers.setdefault((kind, key), set()).add(row)
 
     def changed(self, kind: type[Any], key: str) -> None:
-        """Forget the counts that read an object."""
+        """Forget the counts that depend on an object."""
         for row in self._readers.pop((kind, key), ()):
             self.forget(row)
 
@@ -113,19 +112,19 @@ class CountsByRow:
 
 
 class PodUpperBound(NamedTuple):
-    """Volumes of a pod that may count, and how many of those may turn out to be wrong."""
+    """The volumes of a pod that may count, and how many of them may turn out to be invalid."""
 
     volumes: int
     doubtful: int
 
 
 class AttachedVolumes:
-    """Upper bounds for all rows, exact counts for those asked about."""
+    """Upper bounds for all rows, and exact counts for the rows that were asked about."""
 
     def __init__(self) -> None:
         self.rows = CountsByRow()
         self.doubtful: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        """(row) Volumes of pods that may turn out to be wrong."""
+        """int64 (row): volumes of pods that may turn out to be invalid."""
         self._of_pods: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._of_attachments: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._by_node: dict[str, dict[str, VolumeAttachment]] = {}
@@ -138,7 +137,7 @@ class AttachedVolumes:
 
     @property
     def at_most(self) -> NDArray[np.int64]:
-        """(row) No more volumes than these are attached."""
+        """int64 (row): the upper bound of attached volumes."""
         return self._of_pods + self._of_attachments
 
     def catch_up(self, cycle: Cycle) -> None:
@@ -149,7 +148,7 @@ class AttachedVolumes:
         self._read_pods(table)
 
     def count(self, cycle: Cycle, rows: Iterable[int]) -> None:
-        """Count what is attached to these rows, where that is not known or may have changed."""
+        """Count the attached volumes of these rows, if unknown or if they may have changed."""
         self._read_storage(cycle.cache.objects)
         for row in rows:
             if not self.rows.known[row]:

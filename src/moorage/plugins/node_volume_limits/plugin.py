@@ -40,7 +40,7 @@ from moorage.plugins.volumes.persistent_volumes import names_claim
 
 
 def after_csi_node_update(pod: Pod, old: CSINode, new: CSINode) -> Hint:
-    """A driver came, or allows more than before; one that names no limit has none."""
+    """Queue if a driver was added or its limit was raised; a driver without a limit allows any."""
     before, after = _limits_by_driver(old), _limits_by_driver(new)
     came = after.keys() - before.keys()
     raised = any(after.get(driver, math.inf) > limit for driver, limit in before.items())
@@ -56,7 +56,7 @@ def _limits_by_driver(node: CSINode) -> dict[str, float]:
 
 
 def after_driver_change(pod: Pod, old: CSIDriver, new: CSIDriver | None) -> Hint:
-    """Only where nodes without the driver are no longer out of the question."""
+    """Queue if the driver no longer requires to be installed on a node (or is deleted)."""
     asks = new is not None and new.spec.prevent_pod_scheduling_if_missing
     return Hint.QUEUE if old.spec.prevent_pod_scheduling_if_missing and not asks else Hint.SKIP
 
@@ -72,7 +72,7 @@ def after_claim_added(pod: Pod, _: None, claim: PersistentVolumeClaim) -> Hint:
 
 
 def after_detach(pod: Pod, detached: VolumeAttachment, _: None) -> Hint:
-    """A pod with claims may gain by any; one with in-tree volumes, by those of their drivers."""
+    """Queue for a pod with claims, or with in-tree volumes of the driver that was detached."""
     for volume in pod.spec.volumes:
         plugin = plugin_of(volume)
         if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
@@ -93,7 +93,7 @@ Outcome = Rejection | Problem
 
 
 class VolumesToAttach:
-    """What the pod would attach to one sort of node: with a CSINode, or without."""
+    """The volumes that the pod would attach to nodes with a CSINode, or to nodes without one."""
 
     def __init__(
         self, found: list[Attachable | MissingClaim | Problem], has_csi_node: bool
@@ -109,7 +109,7 @@ class VolumesToAttach:
 
     @property
     def demand(self) -> tuple[tuple[str, int], ...]:
-        """Drivers in the order of the volumes, and how many volumes of each."""
+        """(driver, number of volumes), in the order of the volumes."""
         return tuple((driver, self.count(driver)) for driver in self.drivers)
 
     def count(self, driver: str) -> int:
@@ -117,7 +117,7 @@ class VolumesToAttach:
 
 
 class AttachDemand:
-    """What the pod would attach, and the outcomes that codes stand for."""
+    """The volumes that the pod would attach, and the outcomes that codes stand for."""
 
     def __init__(self, objects: ObjectStore, pod: Pod) -> None:
         found = list(attachable_volumes(objects, pod))
@@ -132,8 +132,8 @@ class AttachDemand:
 
 
 class NodeVolumeLimits(PreFilter, Filter, frozen=True):
-    """Where pods on a node are wrong beyond counting, the node is refused; if that decides the
-    attempt, it is an error and no refusal."""
+    """If a node's volumes cannot be counted because a pod on it is invalid, the node is refused; if
+    no node is left, the attempt ends in an error instead of a refusal."""
 
     def concerns(self) -> int:
         return Feature.VOLUMES
@@ -153,7 +153,7 @@ class NodeVolumeLimits(PreFilter, Filter, frozen=True):
             _apply_limits(cycle, csi, nodes, out)
 
     def volumes_sign(self, cycle: Cycle) -> Hashable | None:
-        """How many volumes of each driver; by name only those that some node has already."""
+        """The number of volumes of each driver, and the volumes that some node has attached."""
         wanted = _attach_demand(cycle)
         parts = wanted.on_csi_nodes, wanted.elsewhere
         if any(part.trouble is not None for part in parts):
@@ -161,7 +161,8 @@ class NodeVolumeLimits(PreFilter, Filter, frozen=True):
         return tuple(part.demand for part in parts), frozenset(_held(cycle, wanted))
 
     def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
-        """Unless a volume of the pod's leaves with somebody: it counts as attached until then."""
+        """False if a pod on some node uses a volume of this pod: it no longer counts as attached
+        once that pod leaves."""
         return not any(_held(cycle, _attach_demand(cycle)))
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
@@ -196,7 +197,7 @@ def _attach_demand(cycle: Cycle) -> AttachDemand:
 
 
 def _held(cycle: Cycle, wanted: AttachDemand) -> Iterator[VolumeId]:
-    """The volumes that pods on some node have, as far as nodes were counted."""
+    """The volumes of the pod that pods on some node use, as far as nodes were counted."""
     attachments: AttachedVolumes | None = cycle.shared.get("NodeVolumeLimits")
     if attachments is not None:
         yield from filter(attachments.rows.holders, wanted.on_csi_nodes.names)
@@ -213,7 +214,7 @@ def _require_drivers(
     nodes: Nodes,
     out: NDArray[np.int32],
 ) -> None:
-    """A driver that asks for it must be on the node before its volumes are."""
+    """Refuse nodes that lack a driver which sets `preventPodSchedulingIfMissing`."""
     for driver in part.drivers:
         found = cycle.get(CSIDriver, driver)
         if found is not None and found.spec.prevent_pod_scheduling_if_missing:
@@ -240,7 +241,7 @@ def _apply_limits(cycle: Cycle, csi: CSINodes, nodes: Nodes, out: NDArray[np.int
 def _is_over(
     driver: str, part: VolumesToAttach, rows: CountsByRow, csi: CSINodes, nodes: Nodes
 ) -> NDArray[np.bool_]:
-    """bool (node): with the pod's new volumes of the driver there would be too many."""
+    """bool (node): the pod's volumes of the driver that are not attached yet exceed its limit."""
     added = np.full(nodes.count, part.count(driver))
     for name in part.names:
         if name[0] == driver:

@@ -27,7 +27,7 @@ _NO_LABELS: dict[str, str] = {}
 
 
 class _CachedSelector(NamedTuple):
-    """A selector worked out, and what it was worked out from."""
+    """A computed selector, and what it was computed from."""
 
     services: dict[str, str]
     owned: LabelSelector | dict[str, str] | None
@@ -46,7 +46,7 @@ class DefaultSelectors:
         self._known: dict[tuple[str, str, str], _CachedSelector] = {}
 
     def of(self, pod: Pod, group: LabelGroup, objects: ObjectStore) -> Selector:
-        """The selector for a pod; one that selects everything where the pod belongs to nothing."""
+        """The selector for a pod; if the pod belongs to nothing, one that selects everything."""
         owner = pod.owner
         services = self._service_labels(group, objects)
         if owner is None:
@@ -75,7 +75,7 @@ class DefaultSelectors:
             self._version = version
 
     def _service_labels(self, group: LabelGroup, objects: ObjectStore) -> dict[str, str]:
-        """The labels by which services select the pods of a group, merged."""
+        """The merged selectors of all services that select the pods of a label group."""
         self._catch_up(objects)
         listed = self._services.get(group.namespace)
         if listed is None:
@@ -113,7 +113,7 @@ def _owned_by(
 
 
 def _combine(services: dict[str, str], owned: LabelSelector | dict[str, str] | None) -> Selector:
-    """Services' labels and the controller's; a controller's selector that is no selector is not."""
+    """The services' and the controller's selector combined; an invalid controller's is ignored."""
     if isinstance(owned, dict):
         return selectors.from_labels(services | owned)
     alone = selectors.from_labels(services)

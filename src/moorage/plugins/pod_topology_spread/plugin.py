@@ -43,7 +43,7 @@ _PLANS_KEPT = 4096
 
 
 class _CompiledPlan(NamedTuple):
-    """A plan, and what it was made from."""
+    """A plan, and what it was compiled from."""
 
     listed: tuple[TopologySpreadConstraint, ...]
     selector: Selector | None
@@ -66,7 +66,7 @@ class _CompiledPlan(NamedTuple):
 
 
 class CompiledPlans:
-    """The last plan of each group of pods, under one profile."""
+    """The last plan of each label group, for one profile."""
 
     __slots__ = ("_made", "selectors")
 
@@ -82,7 +82,7 @@ class CompiledPlans:
         selector: Selector | None,
         needs_all_keys: bool,
     ) -> SpreadPlan:
-        """The plan for a pod; `selector`, where given, takes the place of the constraints' own."""
+        """The plan for a pod; `selector`, if given, replaces the constraints' own selectors."""
         made = self._made.get(group)
         if made is None or not made.serves(listed, selector, pod.spec):
             if len(self._made) >= _PLANS_KEPT:
@@ -95,7 +95,10 @@ class CompiledPlans:
 def after_assigned_pod_change(
     pod: Pod, constraints: tuple[Constraint, ...], old: Pod | None, new: Pod | None
 ) -> Hint:
-    """A pod on a node matters if it is of the same namespace and selected, before or after."""
+    """Queue if a selected pod on a node came or went, or a change of labels selects it or not.
+
+    Pods of other namespaces are ignored.
+    """
     if any(each is not None and not _involved(each, pod) for each in (old, new)):
         return Hint.SKIP
     if old is not None and new is not None:
@@ -107,7 +110,7 @@ def after_assigned_pod_change(
 
 
 def after_target_pod_change(constraints: tuple[Constraint, ...], old: Pod, new: Pod) -> Hint:
-    """The pod itself changed: tolerations matter where taints decide which nodes count."""
+    """Queue if the pod's tolerations changed and taints count, or a selector's match changed."""
     if old.spec.tolerations != new.spec.tolerations and any(map(_honours_taints, constraints)):
         return Hint.QUEUE
     return after_label_change(constraints, old, new)
@@ -126,8 +129,8 @@ def after_label_change(constraints: tuple[Constraint, ...], old: Pod, new: Pod) 
 def after_node_change(
     pod: Pod, constraints: tuple[Constraint, ...], old: Node | None, new: Node | None
 ) -> Hint:
-    """A node matters if it has all topology keys, before or after, and its part in them changed:
-    its domain, its taints, or whether the pod's node affinity has it count."""
+    """Queue if a node has all topology keys and changed its domain, its taints, or whether it
+    counts under the pod's node affinity; or if it gained or lost the keys, came or went."""
     was = old is not None and _has_all_keys(old, constraints)
     now = new is not None and _has_all_keys(new, constraints)
     if old is None or new is None:
@@ -167,7 +170,7 @@ def _has_all_keys(node: Node, constraints: tuple[Constraint, ...]) -> bool:
 
 
 def _ignores_labels(pod: Pod) -> bool:
-    """Whether the pod's own labels have no part in its constraints."""
+    """Whether the pod's constraints do not depend on its own labels (no `matchLabelKeys`)."""
     constraints = pod.spec.topology_spread_constraints
     return not any(constraint.match_label_keys for constraint in constraints)
 
@@ -205,12 +208,14 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
         spread_filter.write_refusals(PodCounters.of(cycle.table), cycle.state[_TRIAL], nodes, out)
 
     def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
-        """With fewer pods, a node's domain comes closer to the least, or is the least."""
+        """True: with fewer pods, a node's domain comes closer to the least, or is the least."""
         return True
 
     def label_keys(self, cycle: Cycle) -> Iterable[str] | None:
-        """Those that selectors select by, values of `matchLabelKeys` included; of the defaults any,
-        for services select by them."""
+        """The keys in the constraints' selectors and `matchLabelKeys`.
+
+        None for default constraints: services may select by any label.
+        """
         listed = cycle.pod.spec.topology_spread_constraints
         if not listed:
             return None
@@ -248,7 +253,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
         return plan
 
     def _compile(self, cycle: Cycle) -> SpreadPlan:
-        """The pod's constraints compiled, or the defaults where it brings none."""
+        """The pod's constraints compiled, or the default constraints if it has none."""
         pod = cycle.pod
         plans: CompiledPlans | None = cycle.shared.get(_NAME)
         if plans is None:
@@ -281,7 +286,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
         )
 
     def _hard(self, pod: Pod) -> tuple[Constraint, ...] | None:
-        """What a hint can know of the pod's hard constraints; None where it cannot know."""
+        """The pod's hard constraints; None if they are unknown here: defaults need the cluster."""
         if pod.spec.topology_spread_constraints:
             plan = spread_constraints.compile_plan(
                 pod, pod.spec.topology_spread_constraints, None, True
@@ -299,7 +304,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score, frozen=True):
     def _after_target_pod(self, pod: Pod, old: Any, new: Any) -> Hint:
         hard = self._hard(pod)
         if hard is None or (old.labels != new.labels and self._hard(old) != hard):
-            return Hint.QUEUE  # `matchLabelKeys` select by other values, or the pod counts itself
+            return Hint.QUEUE  # `matchLabelKeys` have other values, or the pod selects itself now
         return after_target_pod_change(hard, old, new)
 
     def _after_node(self, pod: Pod, old: Any, new: Any) -> Hint:

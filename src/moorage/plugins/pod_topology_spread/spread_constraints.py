@@ -25,10 +25,10 @@ _REPELLING = (NO_SCHEDULE, NO_EXECUTE)
 
 
 class NodeInclusion(msgspec.Struct, frozen=True, cache_hash=True):
-    """Nodes count that have all keys, match the pod's node selector, and do not repel the pod.
+    """Which nodes count: those with all keys that match the node selector and are tolerated.
 
-    `terms` is None where there is no required node affinity or it is not honoured; `tolerations`
-    is None where taints are ignored.
+    `terms` is None if there is no required node affinity or it is not honoured; `tolerations` is
+    None if taints are ignored.
     """
 
     keys: tuple[str, ...] = ()
@@ -58,8 +58,8 @@ _EVERY_NODE = NodeInclusion()
 class Constraint(msgspec.Struct, frozen=True):
     """One constraint, compiled for the pods of one namespace with equal labels.
 
-    `counted` are the pods that are counted; a selector that selects everything counts none.
-    `included` is None where every node that has the topology key counts.
+    `counted` selects the pods to count; for a selector that selects everything it selects none.
+    `included` is None if every node that has the topology key counts.
     """
 
     topology_key: str
@@ -72,14 +72,14 @@ class Constraint(msgspec.Struct, frozen=True):
 
 
 class SpreadPlan(msgspec.Struct, frozen=True):
-    """All constraints of a pod. Those that cannot be compiled leave an error to be raised."""
+    """All constraints of a pod; an error is set if they cannot be compiled, to be raised later."""
 
     hard: tuple[Constraint, ...] = ()
     soft: tuple[Constraint, ...] = ()
     hard_error: SelectorError | None = None
     soft_error: SelectorError | None = None
     needs_all_keys: bool = True
-    """Whether nodes that lack a key of a soft constraint are left out of scoring."""
+    """Whether nodes that lack a key of a soft constraint are ignored in scoring."""
 
 
 NO_PLAN = SpreadPlan()
@@ -91,7 +91,7 @@ def compile_plan(
     selector: Selector | None,
     needs_all_keys: bool,
 ) -> SpreadPlan:
-    """Compile constraints; `selector`, where given, takes the place of their own."""
+    """Compile constraints; `selector`, if given, replaces their own selectors."""
     listed = tuple(listed)
     hard, hard_error = _compile_all(pod, listed, HARD, selector, True)
     soft, soft_error = _compile_all(pod, listed, SOFT, selector, needs_all_keys)

@@ -1,8 +1,8 @@
 """DoNotSchedule constraints: refuses nodes where one more pod would exceed maxSkew.
 
-skew = pods in the node's domain + (1 if the constraint selects the pod itself) - the least of all
-domains. Pods being deleted are not counted; but when a trial takes a pod away or brings one, kube-
-scheduler takes it off or on whether it was counted or not, and so do we.
+skew = pods in the node's domain + (1 if the constraint selects the pod itself) - the least number
+of pods in any domain. Pods being deleted are not counted. When a trial adds or removes such a pod,
+kube-scheduler adds or subtracts it all the same, and so does this plugin.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,10 @@ FITS, SKEWED, UNLABELLED = 0, 1, 2
 
 
 class UncountedPods:
-    """What trials since PreFilter did to pods that are not counted.  row -> how many, per hard
-    constraint."""
+    """Pods that are not counted, and that trials since PreFilter have added or removed.
+
+    `moved` has for each hard constraint: row -> number of such pods added minus removed.
+    """
 
     __slots__ = ("_namespace", "_trial", "moved", "plan")
 
@@ -83,7 +85,7 @@ def write_refusals(
 def _by_domain(
     counters: PodCounters, constraint: Constraint, moved: dict[int, int]
 ) -> NDArray[np.int32] | None:
-    """int32 (domain): the verdict on its nodes; None where no node is refused."""
+    """int32 (domain): the verdict on the domain's nodes; None if no node is refused."""
     domains = counters.topologies.domains(constraint.topology_key, constraint.included)
     sums = counters.selected(constraint.counted).over(domains)
     spread = _with_trial(sums, moved) if moved else sums

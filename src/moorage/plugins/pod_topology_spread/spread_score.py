@@ -54,13 +54,13 @@ def natural_log(number: int) -> float:
 Floats = NDArray[np.float64]
 
 ALMOST_HALF = math.nextafter(0.5, 0.0)
-"""Added before truncating, rounds what is not below zero as Go's math.Round does: halves go up."""
+"""Added before truncation, it rounds values >= 0 as Go's math.Round does: halves go up."""
 
 
 class WeightedConstraints(NamedTuple):
-    """The soft constraints with their weights, and the nodes left out of scoring (None: none).
+    """The soft constraints with their weights, and the nodes ignored in scoring (None if none).
 
-    `by_domain` holds the scores of domains where they alone decide.  int64 (domain)
+    `by_domain`: int64 (domain), the scores of domains, if a single constraint by domain decides.
     """
 
     plan: SpreadPlan
@@ -70,7 +70,7 @@ class WeightedConstraints(NamedTuple):
 
 
 def weigh_constraints(counters: PodCounters, plan: SpreadPlan, nodes: Nodes) -> WeightedConstraints:
-    """Weigh each constraint by the number of domains that the feasible nodes are in."""
+    """Weigh each constraint by the log of the number of domains that the feasible nodes are in."""
     ignored = _ignored(counters, plan, nodes) if plan.needs_all_keys else None
     left = nodes.count - (0 if ignored is None else int(np.count_nonzero(ignored)))
     weights = tuple(
@@ -87,7 +87,7 @@ def weigh_constraints(counters: PodCounters, plan: SpreadPlan, nodes: Nodes) -> 
 def score(
     counters: PodCounters, weighed: WeightedConstraints, nodes: Nodes, out: NDArray[np.int64]
 ) -> None:
-    """Pods in the node's domains, weighted and summed; ignored nodes get 0."""
+    """Write the weighted sum of the pods in each node's domains; ignored nodes get 0."""
     plan, weights, ignored, by_domain = weighed
     if by_domain is not None:
         by_domain.take(_domains(counters, plan, nodes), out=out, mode="clip")
@@ -104,7 +104,7 @@ def score(
 def normalize(
     counters: PodCounters, weighed: WeightedConstraints, nodes: Nodes, scores: NDArray[np.int64]
 ) -> None:
-    """Turn counts round: the lowest gets 100; ignored nodes get 0."""
+    """Reverse the scores: the lowest count gets 100; ignored nodes get 0."""
     plan, _, ignored, by_domain = weighed
     valid = scores if ignored is None else scores[~ignored]
     highest = int(np.maximum.reduce(valid, initial=0))
@@ -129,7 +129,7 @@ def _reverse(scores: NDArray[np.int64], both: int, highest: int, out: NDArray[np
 
 
 def _domains(counters: PodCounters, plan: SpreadPlan, nodes: Nodes) -> NDArray[np.intp]:
-    """intp (node): the domain under the only constraint."""
+    """intp (node): the node's domain under the single constraint."""
     return counters.topologies.topology(plan.soft[0].topology_key).of_row[nodes.rows]
 
 
@@ -146,7 +146,7 @@ def _ignored(counters: PodCounters, plan: SpreadPlan, nodes: Nodes) -> NDArray[n
 
 
 def _size(counters: PodCounters, key: str, nodes: Nodes, ignored: NDArray[np.bool_] | None) -> int:
-    """How many domains there are; nodes without the label make up one, that of the empty value."""
+    """The number of domains; nodes without the label form one, that of the empty value."""
     topology = counters.topologies.topology(key)
     if ignored is None and nodes.count == len(nodes.table) and topology.covers_all:
         return topology.present
@@ -161,7 +161,7 @@ def _size(counters: PodCounters, key: str, nodes: Nodes, ignored: NDArray[np.boo
 def _constraint_score(
     counters: PodCounters, plan: SpreadPlan, constraint: Constraint, weight: float, nodes: Nodes
 ) -> Floats:
-    """What a constraint adds to each node's score; nothing without the label.  float64 (node)."""
+    """A constraint's part of each node's score; 0 without the label.  float64 (node)."""
     topology = counters.topologies.topology(constraint.topology_key)
     if constraint.topology_key != HOSTNAME_LABEL:
         by_domain = _domain_scores(counters, plan, constraint, weight)
@@ -176,7 +176,7 @@ def _constraint_score(
 def _domain_scores(
     counters: PodCounters, plan: SpreadPlan, constraint: Constraint, weight: float
 ) -> Floats:
-    """What a constraint adds to the scores of a domain's nodes.  float64 (domain)."""
+    """A constraint's part of the scores of a domain's nodes.  float64 (domain)."""
     key = constraint.topology_key
     topology, tally = counters.topologies.topology(key), counters.selected(constraint.counted)
     values = tally.over(counters.topologies.domains(key, constraint.included)).values
@@ -189,14 +189,14 @@ def _domain_scores(
 
 
 def _for_counts(counts: IntColumn, constraint: Constraint, weight: float) -> Floats:
-    """`maxSkew - 1` waters differences down, so that small ones are tolerated."""
+    """Scores for counts: adding `maxSkew - 1` makes small differences matter less."""
     scores = counts * np.float64(weight)
     scores += float(constraint.max_skew - 1)
     return scores
 
 
 def _without_label(topology: Topology, constraint: Constraint, count: IntColumn) -> int:
-    """Pods on nodes without the label, which count as if its value were empty."""
+    """The number of pods on nodes without the label, which form the domain of the empty value."""
     nodes = Nodes.all(topology.table)
     outside = topology.of_row[nodes.rows] == NO_DOMAIN
     if constraint.included is not None:

@@ -19,7 +19,7 @@ AVAILABLE = "Available"
 
 
 class VolumeTraits(NamedTuple):
-    """What else of a volume a claim looks at. Most volumes of a class have the same."""
+    """The other properties of a volume that claims read; most volumes of a class share them."""
 
     mode: str
     attributes_class: str
@@ -27,10 +27,10 @@ class VolumeTraits(NamedTuple):
     access_modes: frozenset[str]
     is_deleted: bool
     class_name: str
-    """As spec has it: scores go by that."""
+    """The class in the spec, which scores use; annotations are ignored here."""
 
     def suit(self, claim: PersistentVolumeClaim) -> bool:
-        """Whether such a volume has what the claim asks for, whoever it is kept for."""
+        """Whether a volume with these traits meets the claim, regardless of its claimRef."""
         want = claim.spec
         return (
             not self.is_deleted
@@ -39,13 +39,13 @@ class VolumeTraits(NamedTuple):
         )
 
     def are_open_to(self, claim: PersistentVolumeClaim) -> bool:
-        """Whether such a volume, kept for nobody, can be given to the claim."""
+        """Whether a volume with these traits, without a claimRef, can be bound to the claim."""
         has_modes = self.access_modes.issuperset(claim.spec.access_modes)
         return self.phase == AVAILABLE and has_modes and self.suit(claim)
 
 
 class VolumeEntry(NamedTuple):
-    """A volume, its exact size in billionths of a byte, its traits, and who can reach it."""
+    """A volume, its exact size in billionths of a byte, its traits, and the nodes that reach it."""
 
     volume: PersistentVolume
     size: int
@@ -54,7 +54,7 @@ class VolumeEntry(NamedTuple):
 
 
 class AvailableVolumes:
-    """Volumes numbered by size, those of one size by name."""
+    """Volumes numbered by size, and by name if sizes are equal."""
 
     def __init__(self, shelved: Iterable[VolumeEntry]) -> None:
         self.shelved = sorted(shelved, key=lambda each: (each.size, each.volume.name))
@@ -71,7 +71,7 @@ class AvailableVolumes:
         self._gone = 0
 
     def remove(self, name: str) -> bool:
-        """Leave the place of a volume empty; False once more than half of the shelf is."""
+        """Mark a volume as gone; False if more than half are gone, so that it must be rebuilt."""
         self._present[self._numbers[name]] = False
         self._gone += 1
         return 2 * self._gone <= len(self.shelved)
@@ -79,7 +79,7 @@ class AvailableVolumes:
     def open_to(
         self, claim: PersistentVolumeClaim, wanted: Selector | None, gone: Iterable[str]
     ) -> Mask:
-        """bool (volume): the claim can have the volume. `gone` names those given away by now."""
+        """bool (volume): the volume can be bound to the claim. `gone`: names of assumed volumes."""
         kinds = np.array([kind.are_open_to(claim) for kind in self.kinds.values], dtype=bool)
         allowed: Mask = kinds[self.kind] & self._present
         allowed[: bisect_left(self._sizes, requested_size(claim))] = False
@@ -111,17 +111,17 @@ def volume_entry(volume: PersistentVolume) -> VolumeEntry:
 
 
 def volume_capacity(volume: PersistentVolume) -> int:
-    """Bytes that the volume holds."""
+    """The volume's capacity in bytes."""
     return quantity.value(volume.spec.capacity.get(STORAGE, "0"))
 
 
 def requested_size(claim: PersistentVolumeClaim) -> int:
-    """The exact size a claim asks for, in billionths of a byte."""
+    """The exact size a claim requests, in billionths of a byte."""
     return nano_quantity(claim.spec.resources.requests.get(STORAGE, "0"))
 
 
 @lru_cache(maxsize=4096)
 def nano_quantity(text: str) -> int:
-    """A quantity in billionths, whatever its size."""
+    """A quantity in billionths, without loss or overflow."""
     parsed = quantity.parse(text)
     return int(parsed.amount * 10 ** (parsed.scale - quantity.NANO))

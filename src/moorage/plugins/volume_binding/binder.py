@@ -29,14 +29,14 @@ T = TypeVar("T", PersistentVolume, PersistentVolumeClaim)
 
 
 class BindingInfo(NamedTuple):
-    """A volume and the claim it is to be bound to."""
+    """A volume and the claim to bind it to."""
 
     volume: PersistentVolume
     claim: PersistentVolumeClaim
 
 
 class PodVolumes:
-    """What is to be done for a pod on the node it was given; done parts carry a new version."""
+    """The plan for a pod on its node; written parts have the version of the server's answer."""
 
     def __init__(self, pairs: list[BindingInfo], provisions: list[PersistentVolumeClaim]) -> None:
         self.pairs = pairs
@@ -44,7 +44,7 @@ class PodVolumes:
 
 
 def pod_volumes(found: SearchResult, candidates: CandidateVolumes) -> PodVolumes:
-    """What a search over a single node comes to."""
+    """The plan that results from a search over a single node."""
     pairs = [
         BindingInfo(candidates.shelved[int(things[0])].volume, claim)
         for claim, things in found.taken
@@ -56,7 +56,7 @@ def pod_volumes(found: SearchResult, candidates: CandidateVolumes) -> PodVolumes
 def assume_pod_volumes(
     objects: ObjectStore, shelf: VolumeCache, wanted: PodVolumes, node: str
 ) -> PodVolumes:
-    """Assume that volumes and claims are as the plan makes them; all of them, or none."""
+    """Assume all volumes and claims of the plan; if one fails, none stays assumed."""
     done = PodVolumes([], [])
     try:
         for volume, claim in wanted.pairs:
@@ -75,7 +75,7 @@ def assume_pod_volumes(
 
 
 def revert_pod_volumes(shelf: VolumeCache, assumed: PodVolumes) -> None:
-    """Take back what was assumed and not yet written."""
+    """Undo assumptions that have not been written."""
     for volume, _ in assumed.pairs:
         shelf.volumes.restore(volume)
     for claim in assumed.provisions:
@@ -83,7 +83,7 @@ def revert_pod_volumes(shelf: VolumeCache, assumed: PodVolumes) -> None:
 
 
 def bound_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """The volume, bound to the claim from its side."""
+    """The volume with a claimRef to the claim, as it is to be written."""
     ref = volume.spec.claim_ref
     bound = volume
     if ref is None or (ref.name, ref.namespace, ref.uid) != (
@@ -116,7 +116,7 @@ def _annotated(obj: T, key: str, value: str) -> T:
 
 
 async def write_pod_volumes(cycle: Cycle, client: Client, assumed: PodVolumes) -> None:
-    """Write the plan. What could not be written is no longer assumed."""
+    """Write the plan. Parts that could not be written are no longer assumed."""
     written = PodVolumes([], [])
     try:
         for volume, claim in assumed.pairs:
@@ -146,7 +146,7 @@ def _claim_patch(claim: PersistentVolumeClaim) -> dict[str, Any]:
 
 
 def _precondition(obj: PersistentVolume | PersistentVolumeClaim, key: str) -> dict[str, Any]:
-    """A patch of one annotation, good for the version that was decided upon and no other."""
+    """A patch of one annotation that fails for any other version than the one decided upon."""
     metadata: dict[str, Any] = {}
     if obj.metadata.resource_version:
         metadata["resourceVersion"] = obj.metadata.resource_version
@@ -162,13 +162,13 @@ def _at_version(obj: T, answer: dict[str, Any]) -> T:
 
 
 class BindingFailedError(Exception):
-    """The volumes will not be bound to the pod's claims on this node: schedule it again."""
+    """The volumes cannot be bound to the pod's claims on this node: it must be scheduled again."""
 
 
 def check_bindings(cycle: Cycle, pod: Pod, node: str, written: PodVolumes) -> bool:
-    """Whether everything in the plan is bound; raises where it will not come to that.
+    """Whether everything in the plan is bound; BindingFailedError if it never will be.
 
-    Looks at what the API server says, never at assumptions.
+    Reads only objects as the API server reported them, never assumptions.
     """
     if node not in cycle.table.row_of:
         raise BindingFailedError(f'failed to get node "{node}": {not_found("node", node)}')
@@ -227,7 +227,7 @@ def _is_behind(
     known: PersistentVolume | PersistentVolumeClaim,
     written: PersistentVolume | PersistentVolumeClaim,
 ) -> bool:
-    """Whether what was written has not come back to us yet."""
+    """Whether the known version is older than the one that was written."""
     ours, theirs = written.metadata.resource_version, known.metadata.resource_version
     return ours.isdigit() and theirs.isdigit() and int(theirs) < int(ours)
 

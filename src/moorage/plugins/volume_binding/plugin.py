@@ -79,9 +79,9 @@ def after_csi_node_change(pod: Pod, old: CSINode | None, new: CSINode) -> Hint:
 
 
 def after_driver_change(pod: Pod, old: CSIDriver, new: CSIDriver | None) -> Hint:
-    """Only where the driver stops keeping account of space.
+    """Queue if the driver stops reporting storage capacity.
 
-    Whether it is the pod's driver is not asked: that its claims' storage classes would tell.
+    Whether it is the pod's driver is not checked: the hint cannot read the claims' classes.
     """
     stopped = old.spec.storage_capacity and (new is None or not new.spec.storage_capacity)
     return Hint.QUEUE if stopped else Hint.SKIP
@@ -108,7 +108,7 @@ REASONS: Final = {
     NOT_ENOUGH_SPACE: "node(s) did not have enough free storage",
     VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 }
-"""What the bits of a code stand for, in the order in which they are told."""
+"""The reason for each bit of a code, in the order in which they are reported."""
 
 TIMED_OUT: Final = "context deadline exceeded"
 
@@ -119,11 +119,11 @@ class BindingState:
     def __init__(self, search: VolumeSearch) -> None:
         self.search = search
         self.filtered = False
-        """Whether nodes were searched: where Filter is disabled there is nothing to score."""
+        """Whether nodes were searched: if Filter is disabled there is nothing to score."""
         self.everywhere: SearchResult | None = None
-        """What the search over all rows found."""
+        """The result of the search over all rows."""
         self.plan: PodVolumes | None = None
-        """What was assumed for the pod's node; None where nothing is left to bind."""
+        """What Reserve assumed for the pod's node; None if no claim is to be bound."""
 
 
 class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen=True):
@@ -153,7 +153,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
         return None
 
     def sign(self, cycle: Cycle) -> Hashable | None:
-        """Bound volumes are where they are; anything else may be different next time."""
+        """The reach of bound volumes; None if a claim is unbound: the result may change."""
         return _reach(_state(cycle).search)
 
     def volumes_sign(self, cycle: Cycle) -> Hashable | None:
@@ -241,7 +241,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind, frozen
 
 
 def _reach(search: VolumeSearch) -> Hashable | None:
-    """Where the volumes of bound claims can be reached from; None where there are other claims."""
+    """The reach of bound claims' volumes; None if a claim is unbound or a volume may migrate."""
     if search.claims.delayed or any(bound.plugin for bound in search.bound):
         return None
     return tuple((bound.volume is None, bound.reach) for bound in search.bound)

@@ -29,15 +29,15 @@ MODE_NOT_SET: Final = 'VolumeBindingMode not set for StorageClass "{}"'
 
 
 class PodClaims(NamedTuple):
-    """A pod's claims in the order of its volumes; a claim used twice is there twice."""
+    """A pod's claims in the order of its volumes; a claim used twice is listed twice."""
 
     bound: tuple[PersistentVolumeClaim, ...]
     delayed: tuple[PersistentVolumeClaim, ...]
-    """Unbound, to be bound to a volume that suits the pod's node."""
+    """Unbound claims, to be bound to a volume that the pod's node reaches."""
 
 
 def find_pod_claims(cycle: Cycle) -> PodClaims | Rejection | None:
-    """Sort the pod's claims; None where it has none."""
+    """The pod's claims, or the reason why it cannot use one; None if it has none."""
     pod = cycle.pod
     volumes = [volume for volume in pod.spec.volumes if claim_name(pod, volume) is not None]
     if not volumes:

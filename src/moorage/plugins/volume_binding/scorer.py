@@ -1,7 +1,8 @@
 """Scores nodes by how full their storage would be, through the shape in the arguments.
 
-Where volumes were found, their use counts: what claims ask for against what the volumes hold. Where
-all are to be made, it is what claims ask for against the pool they would be drawn from.
+If a node would use existing volumes, the score compares the size of claims with the capacity of
+these volumes. If all volumes are to be provisioned, it compares the size of claims with the
+capacity of the pools they would come from.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +28,7 @@ _MAX_SHAPE_SCORE = 10
 
 
 class StorageUsage:
-    """Of one storage class, what would be used and what there is.  int64 (node)."""
+    """The bytes used and offered of one storage class.  int64 (node)."""
 
     def __init__(self, count: int) -> None:
         self.used: Amounts = np.zeros(count, dtype=np.int64)
@@ -90,7 +91,7 @@ def _requested_bytes(claim: PersistentVolumeClaim) -> int:
 
 
 def broken_line(shape: Shape) -> Amounts:
-    """The shape's score at 0 to 100 percent, in whole numbers, truncated towards zero."""
+    """The shape's score at 0 to 100 percent, in integers truncated towards zero."""
     points = [(p.utilization, p.score * (MAX_SCORE // _MAX_SHAPE_SCORE)) for p in shape]
     return np.array([_line_at(points, percent) for percent in range(_FULL + 1)], dtype=np.int64)
 

@@ -1,6 +1,6 @@
-"""Volumes, claims and capacities as they will be once what is assumed here has come true.
+"""Volumes, claims and capacities, with the changes assumed by Reserve laid over them.
 
-One set of shelves serves all attempts of a profile, with what was assumed laid over it.
+One cache serves all attempts of a profile.
 """
 
 from collections.abc import Iterator
@@ -28,11 +28,11 @@ T = TypeVar("T", PersistentVolume, PersistentVolumeClaim)
 
 
 class OutOfSyncError(Exception):
-    """What is to be assumed is not a change of what is known."""
+    """The object to assume is not a change of the known version."""
 
 
 class AssumeCache(Generic[T]):
-    """Assumed objects over known ones. An assumption holds for one resourceVersion only."""
+    """Assumed objects over known ones. An assumption is dropped if the resourceVersion changes."""
 
     def __init__(self, kind: type[T]) -> None:
         self._kind: type[T] = kind
@@ -43,7 +43,7 @@ class AssumeCache(Generic[T]):
         return None if known is None else self.over(known)
 
     def over(self, known: T) -> T:
-        """What is assumed of a known object, or the object itself."""
+        """The assumed version of a known object, or the object itself."""
         assumed = self._assumed.get(known.key)
         if assumed is None:
             return known
@@ -62,13 +62,13 @@ class AssumeCache(Generic[T]):
         self._assumed[changed.key] = changed
 
     def restore(self, changed: T) -> None:
-        """Take an assumption back, unless there is another one by now."""
+        """Undo an assumption, unless the object has another version by now."""
         assumed = self._assumed.get(changed.key)
         if assumed is not None and _version(assumed) == _version(changed):
             del self._assumed[changed.key]
 
     def all(self, objects: ObjectStore) -> list[T]:
-        """Everything that is assumed at the moment."""
+        """All objects that are assumed now."""
         for key, assumed in list(self._assumed.items()):
             known = objects.get(self._kind, assumed.name, assumed.namespace)
             if known is None or _version(known) != _version(assumed):
@@ -81,20 +81,20 @@ def _version(obj: PersistentVolume | PersistentVolumeClaim) -> str:
 
 
 VOLUME_CACHE: Final = "VolumeBinding"
-"""Where `cycle.shared` has the shelves, with what was assumed."""
+"""Key in `cycle.shared` of the `VolumeCache`."""
 
 
 class StoragePool(NamedTuple):
-    """Storage that some nodes can reach."""
+    """Storage that some nodes can reach; sizes in bytes."""
 
     limit: int
-    """Bytes of the largest volume that can be made of it."""
+    """Size of the largest volume that can be provisioned from it."""
     capacity: int
     reach: Reach
 
 
 class StoragePools:
-    """The pools of a class."""
+    """The storage pools of a class."""
 
     def __init__(self, pools: list[StoragePool]) -> None:
         self.offers = ReachIndex([pool.reach for pool in pools])
@@ -103,7 +103,7 @@ class StoragePools:
 
 
 class VolumeCache:
-    """Unclaimed volumes by class, kept ones by claim, pools by class."""
+    """Unclaimed volumes by class, volumes with a claimRef by claim, storage pools by class."""
 
     def __init__(self) -> None:
         self.volumes = AssumeCache(PersistentVolume)
@@ -117,7 +117,7 @@ class VolumeCache:
         self._pool_version = -1
 
     def shelf(self, objects: ObjectStore, class_name: str) -> AvailableVolumes:
-        """The volumes of a class that no claim had, before anything was assumed."""
+        """The unclaimed volumes of a class, without assumptions: assumed ones are included."""
         self._read_volumes(objects)
         found = self._shelves.get(class_name)
         if found is None:
@@ -128,7 +128,7 @@ class VolumeCache:
         return found
 
     def kept_for(self, objects: ObjectStore, claim: PersistentVolumeClaim) -> Iterator[VolumeEntry]:
-        """Volumes bound to the claim, or assumed to be, by name."""
+        """The volumes bound to the claim, or assumed to be, in the order of their names."""
         self._read_volumes(objects)
         names = set(self._kept.get((claim.namespace, claim.name), ()))
         names.update(volume.name for volume in self.volumes.all(objects))
@@ -180,7 +180,7 @@ class VolumeCache:
 
 
 def volume_cache_of(cycle: Cycle) -> VolumeCache:
-    """The profile's shelves."""
+    """The profile's volume cache; made on first use."""
     found: VolumeCache | None = cycle.shared.get(VOLUME_CACHE)
     if found is None:
         found = cycle.shared[VOLUME_CACHE] = VolumeCache()
@@ -196,7 +196,7 @@ def _pool(capacity: CSIStorageCapacity) -> StoragePool | None:
 
 
 def _selector_reach(selector: LabelSelector) -> Reach:
-    """The nodes that a label selector selects; none where it is malformed."""
+    """The nodes that a label selector selects; none if it is malformed."""
     try:
         return (selectors.compile(selector).requirements,)
     except SelectorError:

@@ -1,4 +1,4 @@
-"""The volume each node would take for a claim: one bound to it, or the smallest that suits."""
+"""The volume each node would use for a claim: one bound to it, or the smallest that fits."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from moorage.plugins.volumes.volume_affinity import NO_CHOICE, Choices, Reach, r
 
 
 class CandidateVolumes:
-    """The volumes of one attempt by number: whole shelves, and volumes that were kept."""
+    """The volumes of one attempt, numbered: all unclaimed ones of a class, and those of claims."""
 
     def __init__(self) -> None:
         self.shelved: list[VolumeEntry] = []
@@ -54,20 +54,20 @@ class CandidateVolumes:
 
     @property
     def capacities(self) -> NDArray[np.int64]:
-        """Bytes by number; the last entry, 0, is what NOTHING holds."""
+        """Bytes by volume number; the last entry, 0, is for NO_CHOICE.  int64 (volume + 1)"""
         return np.concatenate((*self._capacities, np.zeros(1, dtype=np.int64)))
 
     @property
     def classes(self) -> NDArray[np.int64]:
-        """The index in `class_names` by number; the last entry, -1, is NOTHING's."""
+        """Index in `class_names` by volume number; the last entry, -1, is for NO_CHOICE."""
         return np.concatenate((*self._classes, np.full(1, NO_CHOICE)))
 
 
 class ClaimMatches:
     """The volumes that can serve one claim.
 
-    A volume kept for the claim that suits it otherwise settles the matter: a node within its reach
-    takes it, another node takes nothing.
+    If a volume that fits is bound to the claim already, it decides alone: a node within its reach
+    uses it, and any other node gets no volume.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class ClaimMatches:
         ]
 
     def best(self, nodes: Nodes, taken: Sequence[Choices]) -> Choices:
-        """The volume that each node takes, given those it takes for other claims."""
+        """The volume number that each node uses, given those it uses for other claims (`taken`)."""
         best = self._smallest(nodes, taken)
         for number, reach in reversed(self._kept):
             within = reach_mask(reach, nodes)

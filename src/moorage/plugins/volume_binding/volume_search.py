@@ -1,11 +1,12 @@
 """On which nodes all of the pod's claims can be bound or provisioned, and how.
 
-1. Volumes of bound claims must be within the node's reach; the first that is not decides.
-2. A claim that was already given a node is provisioned there or nowhere.
-3. The other unbound claims take, from the smallest to the largest, the smallest free volume within
-   the node's reach.
-4. What is still without a volume is provisioned: by a provisioner, within the topologies its class
-   allows, with enough space where someone keeps account of it. The first that cannot be decides.
+1. The node must reach the volumes of bound claims; the first that it does not reach decides.
+2. A claim whose node was selected before is provisioned there or nowhere.
+3. The other unbound claims use, from the smallest claim to the largest, the smallest free volume
+   that the node reaches.
+4. Claims that are still without a volume are provisioned. The class must have a provisioner, the
+   node must be in its allowed topologies, and there must be enough space, if the driver reports
+   capacity. The first claim that cannot be provisioned decides.
 """
 
 from typing import Final, NamedTuple
@@ -50,7 +51,7 @@ NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 
 class Provisioning:
-    """How volumes for one claim are made: `pools` is None where nobody keeps account of space."""
+    """How a volume for one claim is provisioned; `pools` is None if capacity is not reported."""
 
     def __init__(self, cycle: Cycle, claim: PersistentVolumeClaim) -> None:
         self.claim = claim
@@ -65,11 +66,11 @@ class Provisioning:
             self._roomy = self.pools.limits >= quantity.value(size)
 
     def can_be_made(self, nodes: Nodes) -> Mask:
-        """bool (node): the class can make volumes for the node."""
+        """bool (node): the class can provision volumes for the node."""
         return reach_mask(self.reach, nodes)
 
     def pools_for(self, nodes: Nodes) -> tuple[Choices, Mask]:
-        """The pool each node would draw the volume from, and whether there is room for it."""
+        """The pool that the volume would come from on each node, and whether it has room."""
         if self.pools is None:
             return np.full(nodes.count, NO_CHOICE), np.ones(nodes.count, dtype=bool)
         best = self.pools.offers.best(nodes, self._roomy)
@@ -86,7 +87,7 @@ def _allowed_topologies(storage_class: StorageClass) -> Reach:
 
 
 def _topology_term(term: TopologySelectorTerm) -> Term:
-    """The requirements of a term; none where it is empty or malformed, which holds nowhere."""
+    """The requirements of a term; empty if it is empty or malformed: then no node matches it."""
     try:
         return tuple(
             label_requirements.check_requirement(expression.key, IN, expression.values)
@@ -111,26 +112,26 @@ MALFORMED_SELECTOR: Final = "error creating internal label selector for claim: {
 
 
 class BoundVolume(NamedTuple):
-    """The volume of a bound claim, if there is one, and where it can be reached from."""
+    """The volume of a bound claim, if it exists, and the nodes that reach it."""
 
     volume: PersistentVolume | None
     reach: Reach = None
     plugin: InTreePlugin | None = None
-    """The in-tree plugin, whose volumes are reached differently on nodes that have migrated."""
+    """The in-tree plugin of the volume, whose reach differs on nodes that have migrated."""
 
 
 class SearchResult:
-    """What a search found for each node of a view."""
+    """The result of a search for each node of a view."""
 
     def __init__(self, count: int) -> None:
         self.codes: NDArray[np.int32] = np.zeros(count, dtype=np.int32)
         self.taken: list[tuple[PersistentVolumeClaim, Choices]] = []
-        """Claims, smallest first, with the number of the volume each node takes for them."""
+        """(claim, number of the volume that each node uses for it), smallest claim first."""
         self.made: list[tuple[Provisioning, Mask, Choices]] = []
-        """Claims to provision, on which nodes, and the pool each node draws them from."""
+        """(claim to provision, on which nodes, the pool on each node)."""
 
     def at(self, nodes: Nodes) -> "SearchResult":
-        """The part for some rows, of a search over all rows."""
+        """The part for some rows of a search over all rows."""
         rows, part = nodes.rows, SearchResult(0)
         part.codes = self.codes[rows]
         part.taken = [(claim, things[rows]) for claim, things in self.taken]
@@ -139,7 +140,7 @@ class SearchResult:
 
 
 class VolumeSearch:
-    """One pod's search, made ready once per attempt, run for any view."""
+    """One pod's search: prepared once per attempt, and run for any view."""
 
     def __init__(self, cycle: Cycle, claims: PodClaims) -> None:
         self.claims = claims
@@ -203,7 +204,7 @@ class VolumeSearch:
         return np.where(migrated, moved, within)
 
     def _given_here(self, nodes: Nodes) -> Mask:
-        """bool (node): every claim that was given a node was given this one."""
+        """bool (node): the selected node of every claim that has one is this node."""
         here = np.ones(nodes.count, dtype=bool)
         for claim in self.given:
             row = nodes.table.row_of.get(claim.annotations[SELECTED_NODE], NO_CHOICE)

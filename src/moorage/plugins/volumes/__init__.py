@@ -7,5 +7,5 @@
     csi_migration       in-tree volumes as volumes of their CSI driver
     object_changes      objects of a kind that changed since the last look
 
-Law of the package: it reads; it refuses nothing and writes nothing.
+Law of the package: it only reads; it refuses no node and writes nothing.
 """

@@ -11,7 +11,7 @@ ClaimKey = tuple[str, str]
 
 
 def only_claim(pod: Pod) -> ClaimKey | None:
-    """The one claim of a pod; None where it has several, or one that goes by the pod's name."""
+    """The only claim of a pod; None if it has several, none, or one of an ephemeral volume."""
     names = set()
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:

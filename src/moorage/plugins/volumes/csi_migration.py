@@ -1,7 +1,7 @@
 """CSI migration: in-tree volumes translated to driver, handle and topology of their CSI driver.
 
 kube-scheduler reads an in-tree volume as its CSI equivalent on nodes that have migrated. Seven
-in-tree plugins have such an equivalent; for five of them the scheduler makes the move.
+in-tree plugins have such an equivalent; for five of them the scheduler translates volumes.
 """
 
 import re
@@ -27,7 +27,8 @@ _Terms = tuple[NodeSelectorTerm, ...]
 def csi_selector(volume: PersistentVolume, zone_label: str) -> NodeSelector | None:
     """The node affinity of the CSI equivalent of a volume.
 
-    Zones it names move to the driver's label; zones it has only as labels become requirements.
+    Zones in its terms are moved to the driver's label. Zones that it has only as labels of its own
+    become requirements.
     """
     affinity = volume.spec.node_affinity
     required = affinity.required if affinity is not None else None
@@ -43,7 +44,7 @@ def csi_selector(volume: PersistentVolume, zone_label: str) -> NodeSelector | No
 
 
 def _labels_in_use(volume: PersistentVolume, terms: _Terms) -> tuple[str, str]:
-    """The zone and region label that the volume goes by: today's, or their beta predecessors."""
+    """The zone and region label that the volume uses: the GA labels, or the beta ones."""
     named = {expression.key for term in terms for expression in term.match_expressions}
     for known in (named, volume.labels.keys()):
         if ZONE_LABEL in known:
@@ -92,17 +93,17 @@ _EBS_VOLUME: Final = re.compile(r"vol-[^/]*")
 
 
 class MigrationError(ObjectError):
-    """An in-tree volume that has no CSI equivalent."""
+    """An in-tree volume that cannot be translated to CSI."""
 
 
 class InTreePlugin(NamedTuple):
-    """An in-tree plugin, the CSI driver in its place, and that driver's zone label."""
+    """An in-tree plugin, the CSI driver it migrates to, and that driver's zone label."""
 
     name: str
     driver: str
     zone_label: str | None = None
     handle: Callable[[VolumeSources], str] | None = None
-    """The volume's handle; None where the scheduler does not make the move."""
+    """Makes a volume's handle; None if the scheduler does not translate its volumes."""
 
 
 def plugin_of(sources: VolumeSources) -> InTreePlugin | None:
@@ -129,7 +130,7 @@ def inline_handle(sources: VolumeSources, plugin: InTreePlugin) -> str:
 
 
 def migrated_reach(volume: PersistentVolume, plugin: InTreePlugin) -> Reach:
-    """Where the CSI equivalent of an in-tree volume can be reached from."""
+    """The reach of the CSI equivalent of an in-tree volume."""
     volume_handle(volume, plugin)
     if plugin.zone_label is None:
         return reach_of(volume)

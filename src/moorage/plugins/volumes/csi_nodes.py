@@ -8,7 +8,7 @@
 | `installed(d)`     | bool  | the driver is on the node                                       |
 | `migrated(plugin)` | bool  | the in-tree plugin has moved to CSI there                       |
 
-All are (row). They are shared by the volume rules of a profile, under the key "CSINode".
+All are (row). The volume plugins of a profile share them, under the key "CSINode".
 """
 
 from typing import Final
@@ -117,7 +117,7 @@ class CSINodes:
 
 
 def csi_nodes(cycle: Cycle) -> CSINodes:
-    """The columns, as fresh as the objects."""
+    """The columns, brought up to date."""
     columns: CSINodes = cycle.shared.setdefault("CSINode", CSINodes())
     columns.catch_up(cycle)
     return columns

@@ -25,7 +25,7 @@ class ObjectTracker(Generic[T]):
         self._version = -1
 
     def catch_up(self, objects: ObjectStore) -> list[ObjectChange[T]]:
-        """Every change since the last call; at first, everything there is."""
+        """Every change since the last call; the first call returns all objects as new."""
         version = objects.version(self._kind)
         if version == self._version:
             return []

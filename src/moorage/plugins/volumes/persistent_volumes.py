@@ -22,7 +22,7 @@ def not_found(resource: str, name: str) -> str:
 
 
 def claim_name(pod: Pod, volume: Volume) -> str | None:
-    """The claim behind a pod's volume; None where the volume is no claim's."""
+    """The name of the claim behind a pod's volume; None if it has no claim."""
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     return ephemeral_name(pod, volume) if volume.ephemeral is not None else None
@@ -45,7 +45,7 @@ def names_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
 
 
 def not_created_for(pod: Pod, claim: PersistentVolumeClaim) -> str | None:
-    """Why a claim cannot serve the pod's ephemeral volume: someone else made it."""
+    """Why a claim cannot serve the pod's ephemeral volume: it was not created for the pod."""
     owner = next((ref for ref in claim.metadata.owner_references if ref.controller), None)
     if owner is not None and owner.uid == pod.uid and claim.namespace == pod.namespace:
         return None
@@ -58,7 +58,7 @@ def _namespaced_name(obj: Pod | PersistentVolumeClaim) -> str:
 
 
 def claim_class(claim: PersistentVolumeClaim) -> str:
-    """The claim's storage class, empty where it names none."""
+    """The claim's storage class; empty if it names none."""
     annotated = claim.annotations.get(CLASS_ANNOTATION)
     return annotated if annotated is not None else claim.spec.storage_class_name or ""
 
@@ -69,12 +69,12 @@ def volume_class(volume: PersistentVolume) -> str:
 
 
 def is_bound(claim: PersistentVolumeClaim) -> bool:
-    """Whether claim and volume are bound for good, from both sides."""
+    """Whether the claim's binding to its volume is complete."""
     return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.annotations
 
 
 def is_kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume is bound to this claim, by a user beforehand or by a controller."""
+    """Whether the volume's claimRef names this claim, set by a user or by a controller."""
     ref = volume.spec.claim_ref
     if ref is None or (ref.name, ref.namespace) != (claim.name, claim.namespace):
         return False

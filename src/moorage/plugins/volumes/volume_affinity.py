@@ -1,7 +1,7 @@
 """Node affinity of volumes: which nodes reach a volume, and for each node the first it reaches.
 
-Volumes know nodes by labels alone. A term's fields are checked for form and then hold anywhere, as
-they do in kube-scheduler.
+Only labels of nodes count. As in kube-scheduler, a term's fields are validated and then match every
+node.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,11 +72,11 @@ def _requirement_mask(requirement: Requirement, nodes: Nodes) -> Mask:
 NO_CHOICE: Final = -1
 
 Choices = NDArray[np.int64]
-"""(node) A thing's number, or NOTHING."""
+"""int64 (node): the number of a thing (a volume or a storage pool), or NO_CHOICE."""
 
 
 class ReachIndex:
-    """Things by number, the most preferred first; made once, asked many times."""
+    """Finds for each node the first thing it reaches; numbers are in order of preference."""
 
     def __init__(self, reaches: Sequence[Reach]) -> None:
         self._count = len(reaches)
@@ -93,7 +93,7 @@ class ReachIndex:
                 group.add(thing, label.values)
 
     def best(self, nodes: Nodes, allowed: Mask, taken: Sequence[Choices] = ()) -> Choices:
-        """For each node, the first allowed thing within its reach that it has not taken already."""
+        """For each node, the first allowed thing within reach that is not in `taken` for it."""
         nobody, depth = self._count, len(taken) + 1
         best = np.full(nodes.count, nobody)
         for things in self._within_reach(nodes, allowed, depth):
@@ -105,8 +105,10 @@ class ReachIndex:
         return best
 
     def _within_reach(self, nodes: Nodes, allowed: Mask, depth: int) -> Iterator[Choices]:
-        """Things within reach, beyond the last where there is none; the first `depth` of each
-        group at least, since a node has taken fewer than that."""
+        """Columns of things within reach; `self._count` where there is none.
+
+        At least the first `depth` things of each group: a node has taken fewer than that.
+        """
         for group in self._by_label.values():
             yield from group.firsts(nodes, allowed, depth, self._count)
         for reach, things in self._by_reach.items():
@@ -125,7 +127,7 @@ class LabelReachIndex:
         self._known: Interner[str] = Interner()
         self._arrays: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         self._translated: list[str | None] = []
-        """The label's values, as they were numbered when they were translated."""
+        """The list of the label's values that `_translation` was made from."""
         self._translation: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def add(self, thing: int, values: Sequence[str]) -> None:
@@ -134,7 +136,7 @@ class LabelReachIndex:
             self._values.append(self._known.intern(value))
 
     def firsts(self, nodes: Nodes, allowed: Mask, depth: int, nobody: int) -> Iterator[Choices]:
-        """For each node the first allowed thing with its value, then the second, and so on."""
+        """For each node the first allowed thing with its label value, then the second etc."""
         things, values = self._columns()
         offered = allowed[things]
         things, values = things[offered], values[offered]
@@ -153,7 +155,7 @@ class LabelReachIndex:
         return self._arrays
 
     def _translate(self, nodes: Nodes) -> NDArray[np.int64]:
-        """int64 (node): the node's value as numbered here, beyond the last where it is unknown."""
+        """int64 (node): the id of the node's value in this index; `len(self._known)` if unknown."""
         values = nodes.table.label(self.key).values.values
         if values is not self._translated:
             self._translated, self._translation = values, np.zeros(0, dtype=np.int64)
@@ -169,7 +171,7 @@ class LabelReachIndex:
 
 
 def _single_label(reach: Reach) -> Requirement | None:
-    """The requirement of a reach that is one label having one of some values."""
+    """The requirement of a reach that is a single `label in (values)`; else None."""
     if reach is None or len(reach) != 1 or len(reach[0]) != 1:
         return None
     return reach[0][0] if reach[0][0].operator == IN else None

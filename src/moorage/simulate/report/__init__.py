@@ -4,5 +4,5 @@
     charts   curves and distributions, drawn by Vega-Altair (the extra `report`)
     page     the page around them
 
-Law of the package: all of the page is in its file, and every text that users wrote is escaped.
+Law of the package: the page is complete in one file, and every text that users wrote is escaped.
 """

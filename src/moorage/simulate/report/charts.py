@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def require_altair() -> None:
-    """Refuse, before anything is run, where charts cannot be drawn."""
+    """Raise an InputError, before anything is run, if charts cannot be drawn."""
     try:
         import altair  # noqa: F401
         import vl_convert  # noqa: F401
@@ -27,7 +27,7 @@ def require_altair() -> None:
 
 
 def charts(found: Comparison) -> Iterable[tuple[str, str]]:
-    """Every chart that says something here: what it shows, and its SVG."""
+    """Every chart that has data: its title, and its SVG."""
     names = [outcome.name for outcome in found.configurations]
     yield "Pods waiting", _lines(_curve(found, "waiting"), names, "pods")
     yield "Nodes in use", _lines(_curve(found, "nodes_in_use"), names, "nodes")
@@ -42,7 +42,7 @@ def charts(found: Comparison) -> Iterable[tuple[str, str]]:
 
 
 def _curve(found: Comparison, field: str, within: str = "") -> list[Row]:
-    """One curve per configuration: of its first seed, which all share."""
+    """One curve per configuration, of its first seed, which all configurations share."""
     rows: list[Row] = []
     for outcome in found.configurations:
         for time, moment in outcome.seeds[0].curve:
@@ -111,7 +111,7 @@ def _distribution(rows: list[Row], names: list[str]) -> str:
 
 
 def node_strip(fills: Sequence[float]) -> str:
-    """Nodes at one moment, each a cell, darker the fuller it is; the fullest first."""
+    """The nodes at one moment as cells, the fullest first; a fuller node is darker."""
     import altair as alt
 
     side = max(1, math.ceil(math.sqrt(len(fills) * 3)))

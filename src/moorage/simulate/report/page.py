@@ -49,17 +49,17 @@ footer { color: #6a7681; font-size: .85rem; margin-top: 2rem; }
 
 
 class ReportContext(msgspec.Struct, frozen=True):
-    """What a report says beside what was found."""
+    """What a report says besides the comparison."""
 
     question: str
     candidates: tuple[Candidate, ...]
     command: str
     shown: tuple[tuple[str, str], ...]
-    """The KPIs of the table: their paths and what they are called."""
+    """The KPIs of the table: their paths and their labels."""
 
 
 def check_target(path: str) -> None:
-    """Refuse, before anything is run, a report that could not be written at the end."""
+    """Raise an InputError, before anything is run, if the report could not be written."""
     charts.require_altair()
     file = Path(path)
     if file.suffix not in (".html", ".htm"):
@@ -74,7 +74,7 @@ def write_report(found: Comparison, context: ReportContext, path: str) -> None:
 
 
 def write_page(text: str, path: str) -> None:
-    """Write a page, whole or not at all."""
+    """Write a page atomically: readers never see a part of it."""
     file = Path(path)
     partial = file.with_name(f".{file.name}.part")
     partial.write_text(text, encoding="utf-8")
@@ -87,7 +87,7 @@ def page(found: Comparison, context: ReportContext) -> str:
 
 
 def document(heading: str, contents: Iterable[str]) -> str:
-    """A page of parts in HTML, under a heading."""
+    """An HTML page with a heading and these parts."""
     parts, title = "\n".join(contents), escape(heading)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -178,7 +178,7 @@ def _workloads(found: Comparison) -> str:
 
 
 def _views(found: Comparison) -> Iterator[tuple[str, str]]:
-    """Every configuration at every moment, moments of the same time side by side."""
+    """The node strip of every configuration at every moment, moment by moment."""
     moments = zip(*(outcome.seeds[0].views for outcome in found.configurations), strict=False)
     for moment in moments:
         for outcome, (time, fills) in zip(found.configurations, moment, strict=True):
@@ -187,7 +187,7 @@ def _views(found: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def configurations(candidates: Sequence[Candidate]) -> str:
-    """The first configuration, and how others differ from it."""
+    """The text of the first configuration, and the diff of each other one against it."""
     first = candidates[0]
     parts = [f"<details open><summary>{escape(first.name)}</summary>{_text(first)}</details>"]
     for other in candidates[1:]:
@@ -211,7 +211,7 @@ def _lines(candidate: Candidate) -> list[str]:
 
 
 def number(value: float) -> str:
-    """A number as people read it."""
+    """A number for display."""
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -7,7 +7,7 @@ from moorage.simulate.comparison import Comparison, Difference
 
 
 class Headline(NamedTuple):
-    """A KPI that a verdict speaks of; `less_is_better` or more is."""
+    """A KPI that a verdict mentions, and whether less of it is better."""
 
     kpi: str
     words: str
@@ -40,13 +40,13 @@ class Finding(NamedTuple):
 
     @property
     def is_better(self) -> bool:
-        """Whether the second is better than the first, by more than chance."""
+        """Whether the second is significantly better than the first."""
         less = self.difference.mean < 0
         return self.difference.is_significant and less == self.headline.less_is_better
 
     @property
     def is_worse(self) -> bool:
-        """Whether the second is worse than the first, by more than chance."""
+        """Whether the second is significantly worse than the first."""
         return self.difference.is_significant and not self.is_better
 
     @property
@@ -63,7 +63,7 @@ class Finding(NamedTuple):
 
 
 def findings(found: Comparison, pair: tuple[str, str]) -> Iterator[Finding]:
-    """Every headline that two configurations can be compared in."""
+    """A finding for every headline that both configurations have."""
     by_kpi = {each.kpi: each for each in found.differences if each.configurations == pair}
     base = next(outcome for outcome in found.configurations if outcome.name == pair[0])
     for headline in HEADLINES:
@@ -75,7 +75,7 @@ def findings(found: Comparison, pair: tuple[str, str]) -> Iterator[Finding]:
 
 
 def verdict(found: Comparison, pair: tuple[str, str]) -> list[str]:
-    """What to make of the second configuration against the first, in a few sentences."""
+    """The second configuration judged against the first, in a few sentences."""
     first, second = pair
     listed = list(findings(found, pair))
     better = [each.sentence for each in listed if each.is_better]
