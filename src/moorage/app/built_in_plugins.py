@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moorage.config.plugin_catalogue import PluginInfo
-from moorage.framework.hook_faults import hook_faults
 from moorage.framework.plugin import Plugin
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.framework.points import points_of
@@ -162,10 +161,16 @@ def describe_plugins(registry: Mapping[str, type[Plugin]]) -> dict[str, PluginIn
             points_of(plugin),
             plugin if plugin.__struct_fields__ else None,
             plugin.needs,
-            tuple(hook_faults(plugin)) if is_custom(plugin) else (),
+            _hook_faults(plugin) if is_custom(plugin) else (),
         )
         for name, plugin in registry.items()
     }
+
+
+def _hook_faults(plugin: type[Plugin]) -> tuple[str, ...]:
+    from moorage.framework.hook_faults import hook_faults  # built-in plugins are spared it
+
+    return tuple(hook_faults(plugin))
 
 
 def describe_installed() -> dict[str, PluginInfo]:

@@ -112,7 +112,7 @@ def test_who_waits_for_no_number_of_seconds_is_named_and_the_pod_tried_again(
     assert len(world.attempts) > 1
     assert world.attempts[0].message.startswith(
         f"running Permit plugin '{plugin.__name__}': "
-        f"ValueError: Wait({shown}): say how many seconds, as a number (in permit, "
+        f"ValueError: Wait({shown}): say how many seconds, as a number above 0 (in permit, "
     )
     assert not scheduler.cache.assumed
 
