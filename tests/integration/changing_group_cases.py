@@ -87,8 +87,8 @@ def _low(count: int, grace: int = 0) -> list[Raw]:
     ]
 
 
-def _of_priority(name: str, minimum: int, count: int, priority: str) -> list[Raw]:
-    made = group(name, minimum, priorityClassName=priority)
+def _of_priority(name: str, minimum: int, count: int, priority: str, **spec: Any) -> list[Raw]:
+    made = group(name, minimum, priorityClassName=priority, **spec)
     return [made, *members(name, count, priorityClassName=priority)]
 
 
@@ -213,7 +213,11 @@ CHANGES: Final = {
         placed=2,
     ),
     "a gang that may not preempt waits as a whole": case(
-        *CLASSES, nodes(2), _low(2), then=_of_priority("p", 2, 2, POLITE), placed=2
+        *CLASSES,
+        nodes(2),
+        _low(2),
+        then=_of_priority("p", 2, 2, POLITE, preemptionPolicy="Never"),
+        placed=2,
     ),
     "late pods go where the zone of their gang has grown": case(
         zones(a=2),

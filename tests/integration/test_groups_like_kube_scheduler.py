@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -53,11 +54,20 @@ Outcomes = dict[str, dict[str, dict[str, Any]]]
 """By scheduler, by title."""
 
 
+Planes = dict[str, ControlPlane]
+"""By scheduler."""
+
+
 @pytest.fixture(scope="module")
-def served(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane that serves Kubernetes' own groups, and no others."""
-    with ControlPlane(programs, tmp_path_factory.mktemp("served"), *FLAGS) as plane:
-        yield plane
+def served(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planes]:
+    """A control plane for each scheduler that serves Kubernetes' own groups, and no others."""
+    with contextlib.ExitStack() as stack:
+        yield {
+            name: stack.enter_context(
+                ControlPlane(programs, tmp_path_factory.mktemp("served"), *FLAGS)
+            )
+            for name in SCHEDULERS
+        }
 
 
 @contextlib.contextmanager
@@ -161,22 +171,24 @@ def _is_empty(plane: ControlPlane, path: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def outcomes(served: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
-    """What comes of every case, with either scheduler.
+def outcomes(served: Planes, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """What comes of every case, with either scheduler, both at the same time.
 
     When pods and groups are heard of is up to chance: cases that differ are put to both again.
     """
 
     def played(name: str, cases: Mapping[str, Case]) -> dict[str, dict[str, Any]]:
-        with scheduler(name, served, tmp_path_factory.mktemp(name)):
-            _until_it_schedules(served)
-            return {title: play(served, case) for title, case in cases.items()}
+        plane = served[name]
+        with scheduler(name, plane, tmp_path_factory.mktemp(name)):
+            _until_it_schedules(plane)
+            return {title: play(plane, case) for title, case in cases.items()}
 
     cases: Mapping[str, Case] = {**EVERY, **BEYOND}
     found: Outcomes = {name: {} for name in SCHEDULERS}
     for _ in range(ROUNDS):
-        for name in SCHEDULERS:
-            found[name] |= played(name, cases)
+        with ThreadPoolExecutor() as both:
+            for name, seen in zip(SCHEDULERS, both.map(partial(played, cases=cases), SCHEDULERS), strict=False):
+                found[name] |= seen
         theirs, ours = (found[name] for name in SCHEDULERS)
         cases = {title: case for title, case in EVERY.items() if theirs[title] != ours[title]}
         if not cases:

@@ -134,9 +134,9 @@ class KubeApiServer:
                         yield event
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Raw:
-        """The object as it is now."""
+        """The object as it is now; without a name, the list of all."""
         body = await self._sender.repeat(resource, "GET", resource.path(namespace, name))
-        return _raw(body, resource)
+        return _raw(body, resource) if name else _raw_list(body, resource)
 
     async def create(self, resource: Resource, object: Raw) -> Raw:
         """Create the object, in the namespace its metadata names; the answer is as stored."""
