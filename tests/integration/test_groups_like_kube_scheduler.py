@@ -187,8 +187,9 @@ def outcomes(served: Planes, tmp_path_factory: pytest.TempPathFactory) -> Outcom
     found: Outcomes = {name: {} for name in SCHEDULERS}
     for _ in range(ROUNDS):
         with ThreadPoolExecutor() as both:
-            for name, seen in zip(SCHEDULERS, both.map(partial(played, cases=cases), SCHEDULERS), strict=False):
-                found[name] |= seen
+            seen = both.map(partial(played, cases=cases), SCHEDULERS)
+            for name, outcomes in zip(SCHEDULERS, seen, strict=True):
+                found[name] |= outcomes
         theirs, ours = (found[name] for name in SCHEDULERS)
         cases = {title: case for title, case in EVERY.items() if theirs[title] != ours[title]}
         if not cases:
