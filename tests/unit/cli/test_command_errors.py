@@ -129,3 +129,26 @@ def test_the_traceback_of_a_fault_of_ours_is_shown_on_request() -> None:
     told = CliRunner().invoke(failing(KeyError("pod")), ["work"], env={"MOORAGE_DEBUG": "1"})
 
     assert "Traceback" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "refused"),
+    [
+        ("nonsense", True),
+        ("localhost:4318", True),
+        ("grpc://localhost:4317", True),
+        ("http://", True),
+        ("http://localhost:x", True),
+        ("http://localhost:4318", False),
+        ("https://collector/v1/traces", False),
+    ],
+)
+def test_a_collector_that_spans_cannot_be_sent_to_is_refused(endpoint: str, refused: bool) -> None:
+    words = ["run", "--otlp-endpoint", endpoint, "--kubeconfig", "nowhere"]
+
+    told = CliRunner().invoke(main, words)
+
+    said = f"'--otlp-endpoint': '{endpoint}' is not a URL: write http://HOST:PORT"
+    assert told.exit_code == 2
+    assert (said in told.stderr) == refused
+    assert ("nowhere" in told.stderr) != refused
