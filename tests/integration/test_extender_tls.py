@@ -1,9 +1,12 @@
 """Moorage asks Moorage over TLS, each with a certificate that the other one checks."""
 
+import contextlib
 import http.client
 import json
+import shutil
 import ssl
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,9 @@ import yaml
 from click.testing import CliRunner
 
 from moorage.cli.main import main
+from tests.integration import extending
 from tests.integration.extending import Serving, serving
+from tests.integration.harness import wait_for
 
 CHOOSING = Path(__file__).parents[2] / "examples" / "choosing"
 
@@ -79,19 +84,53 @@ def test_only_clients_that_show_a_certificate_are_answered(tmp_path: Path) -> No
         assert asked(extender, "/metrics") == 403
 
 
-def asked(extender: Serving, path: str) -> int:
+REFUSED = 0
+
+
+def asked(extender: Serving, path: str, shown: tuple[Path, Path] | None = None) -> int:
+    """The status of the answer; `REFUSED` where the certificate that is shown is."""
     context = ssl._create_unverified_context()
+    if shown is not None:
+        context.load_cert_chain(*shown)
     connection = http.client.HTTPSConnection("127.0.0.1", extender.port, context=context)
-    connection.request("GET", path)
-    status = connection.getresponse().status
-    connection.close()
-    return status
+    with contextlib.closing(connection), contextlib.suppress(OSError):
+        connection.request("GET", path)
+        return connection.getresponse().status
+    return REFUSED
+
+
+OFTEN = """
+from moorage.app import extender_process
+from moorage.cli.main import main
+extender_process.REFRESH_SECONDS = 0.05
+main()
+"""
+
+
+def test_an_authority_that_is_replaced_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who shows a certificate of the one before is not known any more."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
+    file = shutil.copy(old.cert, tmp_path / "ca.crt")
+    before, after = old.certify("scheduler"), new.certify("scheduler")
+    often = (sys.executable, "-c", OFTEN, "extender", "serve")
+    monkeypatch.setattr(extending, "_command", lambda *given: [*often, *given])
+    rule = f"--plugin={CHOOSING / 'rule.py'}"
+    with serving(tmp_path, rule, f"--client-ca-file={file}", "--no-cluster") as extender:
+        assert asked(extender, "/metrics", before) == 200
+        assert asked(extender, "/metrics", after) == REFUSED
+        shutil.copy(new.cert, file)
+        wait_for(lambda: asked(extender, "/metrics", after) == 200, "it is not read again")
+        assert asked(extender, "/metrics", before) == REFUSED
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        pytest.param((), "nowhere.crt: [Errno 2] No such file", id="that is not there"),
+        pytest.param((), "nowhere.crt: No such file", id="that is not there"),
         pytest.param(("--http",), "--client-ca-file: of no use with --http", id="without TLS"),
     ],
 )

@@ -25,8 +25,13 @@ from moorage.framework.cycle import Client
 from moorage.kube import in_cluster_config
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.observe.logs import say
+from moorage.serve.client_certificates import (
+    CaBundle,
+    ClientCertificates,
+    refresh_certificates,
+)
 from moorage.serve.http_server import REFRESH_SECONDS
-from moorage.serve.secure_serving import CertificateError, Certificates, ServerTls
+from moorage.serve.secure_serving import Certificates, ServerTls
 
 NOBODY: Final = "moorage-extender/nobody"
 """The scheduler name under which a cluster is followed: no pod has it, so none is scheduled."""
@@ -143,10 +148,11 @@ class _FailureLog:
 @contextlib.asynccontextmanager
 async def _listening(options: ExtenderOptions, server: ExtenderServer) -> AsyncIterator[None]:
     """Listen for as long as the block lasts; renewed certificates are read again."""
-    tls = _tls(options)
+    callers = _callers(options)
+    tls = _tls(options, callers)
     runner = web.AppRunner(server.application(), shutdown_timeout=SHUTDOWN_SECONDS, access_log=None)
     await runner.setup()
-    refreshing = asyncio.ensure_future(_refresh(tls))
+    refreshing = asyncio.ensure_future(_refresh(tls, callers))
     try:
         await _listen(runner, options, None if tls is None else tls.context)
         port = runner.addresses[0][1]
@@ -168,28 +174,23 @@ async def _listen(
         raise CannotServe(f"cannot listen on {where}: {error.strerror}") from error
 
 
-async def _refresh(tls: ServerTls | None) -> None:
+async def _refresh(tls: ServerTls | None, callers: ClientCertificates) -> None:
     while tls is not None:
         await asyncio.sleep(REFRESH_SECONDS)
-        try:
-            if tls.refresh():
-                say(logging.INFO, "Certificate read again")
-        except CertificateError as error:
-            say(logging.WARNING, "Certificate not read again", err=str(error))
+        refresh_certificates([tls], callers)
 
 
-def _tls(options: ExtenderOptions) -> ServerTls | None:
+def _callers(options: ExtenderOptions) -> ClientCertificates:
+    if options.http and options.client_ca_file:
+        raise CannotServe("--client-ca-file: of no use with --http: leave out one of them")
+    return ClientCertificates(CaBundle(file=options.client_ca_file))
+
+
+def _tls(options: ExtenderOptions, callers: ClientCertificates) -> ServerTls | None:
     """The TLS context, None without TLS. Client certificates are optional, because of probes."""
     if options.http:
-        if options.client_ca_file:
-            raise CannotServe("--client-ca-file: of no use with --http: leave out one of them")
         return None
     given = Certificates(options.tls_cert_file, options.tls_private_key_file, options.cert_dir)
     tls = ServerTls(given, options.bind_address)
-    if options.client_ca_file:
-        try:
-            tls.context.load_verify_locations(options.client_ca_file)
-        except (OSError, ssl.SSLError) as error:
-            raise CertificateError(f"{options.client_ca_file}: {error}") from error
-        tls.context.verify_mode = ssl.CERT_OPTIONAL
+    tls.trust(callers.pem)
     return tls

@@ -2,11 +2,9 @@
 
 import logging
 import shutil
-import ssl
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -18,9 +16,9 @@ from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import SelectedContext
 from moorage.observe.logs import say
 from moorage.serve.callers import HEALTH_PATHS, Callers
-from moorage.serve.client_certificates import ClientCertificates, FrontProxy
+from moorage.serve.client_certificates import CaBundle, ClientCertificates, FrontProxy
 from moorage.serve.request_authorizer import Authorizer, KeptFor
-from moorage.serve.secure_serving import TlsTerms
+from moorage.serve.secure_serving import CertificateError, TlsTerms
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import RESOURCES
 
@@ -118,10 +116,19 @@ async def _certificates(flags: ServingFlags, tokens: KubeApiServer) -> ClientCer
     found: dict[str, Any] = {}
     if flags.authentication_kubeconfig and not flags.authentication_skip_lookup:
         found = await _looked_up(flags, tokens)
-    own_ca = _read(flags.client_ca_file) or found.get("client-ca-file", "")
-    if flags.requestheader_client_ca_file:
-        return ClientCertificates(own_ca, _front_proxy(flags))
-    return ClientCertificates(own_ca, _front_proxy_of(found))
+    clients = _bundle(flags.client_ca_file, found.get("client-ca-file", ""))
+    by_flag = flags.requestheader_client_ca_file
+    proxies = _bundle(by_flag, found.get("requestheader-client-ca-file", ""))
+    terms = _front_proxy(flags) if by_flag else _front_proxy_of(found)
+    return ClientCertificates(clients, proxies, terms)
+
+
+def _bundle(file: str, pem: str) -> CaBundle:
+    """The authorities in a file, else those that were looked up."""
+    try:
+        return CaBundle(file=file) if file else CaBundle(pem)
+    except CertificateError as error:
+        raise InputError([str(error)]) from None
 
 
 async def _looked_up(flags: ServingFlags, tokens: KubeApiServer) -> dict[str, Any]:
@@ -142,7 +149,6 @@ async def _looked_up(flags: ServingFlags, tokens: KubeApiServer) -> dict[str, An
 
 def _front_proxy(flags: ServingFlags) -> FrontProxy:
     return FrontProxy(
-        _read(flags.requestheader_client_ca_file),
         flags.requestheader_allowed_names,
         flags.requestheader_username_headers,
         flags.requestheader_group_headers,
@@ -156,24 +162,9 @@ def _front_proxy_of(found: dict[str, Any]) -> FrontProxy:
         return tuple(msgspec.json.decode(found.get(key) or "[]"))
 
     return FrontProxy(
-        found.get("requestheader-client-ca-file", ""),
         listed("requestheader-allowed-names"),
         listed("requestheader-username-headers"),
         listed("requestheader-group-headers"),
         listed("requestheader-uid-headers"),
         listed("requestheader-extra-headers-prefix"),
     )
-
-
-def _read(file: str) -> str:
-    """The certificates in a file of an authority's."""
-    if not file:
-        return ""
-    try:
-        text = Path(file).read_text()
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
-    except (ssl.SSLError, ValueError):  # a UnicodeDecodeError is a ValueError
-        raise InputError([f"{file}: not a PEM certificate"]) from None
-    except OSError as error:
-        raise InputError([f"{file}: {error.strerror}"]) from None
-    return text

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import reduce
 from typing import Any, Final, ParamSpec, TypeVar
+from urllib.parse import urlsplit
 
 import click
 from click.core import ParameterSource
@@ -80,7 +81,30 @@ def _is_address(text: str) -> bool:
     return True
 
 
+class UrlType(click.ParamType[str]):
+    """The URL of a server, or nothing."""
+
+    name = "url"
+
+    def convert(self, value: str, param: Any, ctx: Any) -> str:
+        if value and not is_url(value):
+            self.fail(
+                f"{value!r} is not a URL: write http://HOST:PORT or https://HOST:PORT", param, ctx
+            )
+        return value
+
+
+def is_url(text: str) -> bool:
+    """Whether it is the URL of a server that speaks HTTP."""
+    try:
+        found = urlsplit(text)
+        return found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+    except ValueError:
+        return False
+
+
 ADDRESS: Final = AddressType()
+URL: Final = UrlType()
 
 CONTEXT: Final = click.option(
     "--context", default="", metavar="NAME", help="The context of the kubeconfig to use."

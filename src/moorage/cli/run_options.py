@@ -116,6 +116,7 @@ _OPTIONS = (
     *common.CERTIFICATE,
     click.option(
         "--otlp-endpoint",
+        type=common.URL,
         default="",
         metavar="URL",
         help="Export traced attempts as OpenTelemetry spans to this collector, as in "

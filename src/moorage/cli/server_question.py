@@ -4,14 +4,13 @@ import asyncio
 import ssl
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, TypeVar
-from urllib.parse import urlsplit
 
 import aiohttp
 import click
 import msgspec
 
 from moorage.app import input_files
-from moorage.cli.common import F, given_options, with_options
+from moorage.cli.common import F, given_options, is_url, with_options
 from moorage.config.field_errors import InputError
 from moorage.tls_trust import trusting
 
@@ -113,16 +112,8 @@ def asked_server(
     else:
         given = given_options(_OF_A_CLUSTER).values()
         problems = [f"{each}: {_ITS_OWN}" for each in (*paths, *given)]
-        if not _is_url(url):
+        if not is_url(url):
             problems.append(f"--server {url}: not a URL: write https://HOST:PORT")
     if problems:
         raise InputError(problems)
     return RunningServer(url, token_file, authority, insecure) if url else None
-
-
-def _is_url(text: str) -> bool:
-    try:
-        found = urlsplit(text)
-        return found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
-    except ValueError:
-        return False

@@ -1,6 +1,6 @@
 """kube-scheduler's default plugins: points, order, weights; and merging a profile into them.
 
-As of kube-scheduler 1.38 with its default feature gates.
+As of kube-scheduler v1.37 with its default feature gates.
 """
 
 from typing import Final

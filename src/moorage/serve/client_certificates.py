@@ -4,10 +4,18 @@ A certificate signed by the client CA names its user (CN) and groups (O). One si
 front proxies, with a name that is allowed, may say in headers who it speaks for.
 """
 
+import logging
+import os
 import ssl
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+
+from moorage.observe.logs import say
+from moorage.serve.secure_serving import CertificateError, ServerTls
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -18,7 +26,6 @@ AUTHENTICATED_GROUP: Final = "system:authenticated"
 class FrontProxy(msgspec.Struct, frozen=True):
     """Who may name users in headers, and in which."""
 
-    ca: str = ""
     allowed_names: tuple[str, ...] = ()
     username_headers: tuple[str, ...] = ("x-remote-user",)
     group_headers: tuple[str, ...] = ("x-remote-group",)
@@ -26,20 +33,73 @@ class FrontProxy(msgspec.Struct, frozen=True):
     extra_prefixes: tuple[str, ...] = ("x-remote-extra-",)
 
 
+class CaBundle:
+    """Certificate authorities in PEM, given or from a file, which is read again when it changes."""
+
+    def __init__(self, pem: str = "", *, file: str = "") -> None:
+        self.pem = pem
+        self._file = file
+        self._read: tuple[int, ...] | None = ()
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Read the file if it has changed; whether it had. A broken one is told of once."""
+        if not self._file or (found := _stamp(self._file)) == self._read:
+            return False
+        self._read = found
+        try:
+            pem = Path(self._file).read_text()
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+        except (ssl.SSLError, ValueError):  # a UnicodeDecodeError is a ValueError
+            raise CertificateError(f"{self._file}: not a PEM certificate") from None
+        except OSError as error:
+            raise CertificateError(f"{self._file}: {error.strerror}") from None
+        self.pem = pem
+        return True
+
+
+def _stamp(file: str) -> tuple[int, ...] | None:
+    """What changes with a file; None where there is none."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 class ClientCertificates:
-    """The authorities that callers' certificates are checked against, as PEM."""
+    """The authorities that callers' certificates are checked against."""
 
-    def __init__(self, client_ca: str = "", front_proxy: FrontProxy | None = None) -> None:
-        self._clients = _certificates(client_ca)
-        self._proxy = FrontProxy() if front_proxy is None else front_proxy
-        self._proxies = _certificates(self._proxy.ca)
-        self._pem = "\n".join(filter(None, (client_ca, self._proxy.ca)))
+    def __init__(
+        self,
+        clients: CaBundle | None = None,
+        proxies: CaBundle | None = None,
+        terms: FrontProxy = FrontProxy(),  # noqa: B008 frozen: sharing it does no harm
+    ) -> None:
+        self._bundles = (clients or CaBundle(), proxies or CaBundle())
+        self._terms = terms
+        self._take()
 
-    def ask_for(self, context: ssl.SSLContext) -> None:
-        """Have a certificate asked for, and checked where one is shown."""
-        if self._pem:
-            context.load_verify_locations(cadata=self._pem)
-            context.verify_mode = ssl.CERT_OPTIONAL
+    @property
+    def pem(self) -> str:
+        """Who may sign a certificate; nobody where it is empty."""
+        return "\n".join(filter(None, (bundle.pem for bundle in self._bundles)))
+
+    def refresh(self) -> bool:
+        """Read files that have changed; whether one had. A broken one leaves those it had."""
+        changed, problems = False, []
+        for bundle in self._bundles:
+            try:
+                changed |= bundle.refresh()
+            except CertificateError as error:
+                problems.append(str(error))
+        self._take()
+        if problems:
+            raise CertificateError("; ".join(problems))
+        return changed
+
+    def _take(self) -> None:
+        self._clients, self._proxies = (_certificates(bundle.pem) for bundle in self._bundles)
 
     def user_of(self, request: "web.Request") -> dict[str, Any] | None:
         """Who calls; None where no certificate tells."""
@@ -55,7 +115,7 @@ class ClientCertificates:
         return None
 
     def _spoken_for(self, request: "web.Request", proxy: str) -> dict[str, Any] | None:
-        terms, headers = self._proxy, request.headers
+        terms, headers = self._terms, request.headers
         if terms.allowed_names and proxy not in terms.allowed_names:
             return None
         name = next((headers[each] for each in terms.username_headers if headers.get(each)), "")
@@ -70,6 +130,22 @@ class ClientCertificates:
                     extra.setdefault(key[len(prefix) :].lower(), []).append(value)
         groups = [*groups, AUTHENTICATED_GROUP]
         return {"username": name, "groups": groups, "uid": uid, "extra": extra}
+
+
+def refresh_certificates(served: Iterable[ServerTls], callers: ClientCertificates) -> None:
+    """Read files that have changed, and say what became of it; done every minute."""
+    _read_again("Client CA", callers.refresh)
+    for tls in served:
+        _read_again("Certificate", tls.refresh)
+        _read_again("Certificate", partial(tls.trust, callers.pem))
+
+
+def _read_again(what: str, read: Callable[[], bool | None]) -> None:
+    try:
+        if read():
+            say(logging.INFO, f"{what} read again")
+    except CertificateError as error:
+        say(logging.WARNING, f"{what} not read again", err=str(error))
 
 
 def _certificates(pem: str) -> frozenset[bytes]:

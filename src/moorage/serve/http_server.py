@@ -30,13 +30,14 @@ from moorage.observe.logs import Logs, say
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve import debug_profiles
 from moorage.serve.bounded_listener import BoundedListener
+from moorage.serve.client_certificates import refresh_certificates
 from moorage.serve.decisions import DecisionPages
 from moorage.serve.gate import Gate, busy_while_answering
 from moorage.serve.health import Health, HealthAnswer
 from moorage.serve.loop_watchdog import LoopWatchdog
 from moorage.serve.open_listener import OpenListener
 from moorage.serve.questions import Question, Questions
-from moorage.serve.secure_serving import CertificateError, Listener, ServerTls
+from moorage.serve.secure_serving import Listener, ServerTls
 
 REFRESH_SECONDS: Final = 60.0
 SHUTDOWN_SECONDS: Final = 5.0
@@ -118,7 +119,7 @@ class Server:
         if opened.tls is not None:
             self._tls.append(opened.tls)
             context = opened.tls.context
-            self.gate.certificates.ask_for(context)
+            opened.tls.trust(self.gate.certificates.pem)
         assert runner.server is not None
         made = BoundedListener(opened.socket, runner.server, context, busy=self._busy)
         self.ports.append(made.port)
@@ -129,12 +130,11 @@ class Server:
     async def _refresh(self) -> None:
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
-            for tls in self._tls:
-                try:
-                    if tls.refresh():
-                        say(logging.INFO, "Certificate read again")
-                except CertificateError as error:
-                    say(logging.WARNING, "Certificate not read again", err=str(error))
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Read certificates again whose files have changed."""
+        refresh_certificates(self._tls, self.gate.certificates)
 
     def _application(self, trusted: bool) -> web.Application:
         gate = self.gate.loopback if trusted else self.gate.authorize

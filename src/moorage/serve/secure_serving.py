@@ -9,6 +9,8 @@ import shutil
 import ssl
 import subprocess
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -49,68 +51,71 @@ class ServerTls:
     """A TLS context; `refresh` reads its certificates again when their files have changed."""
 
     def __init__(self, certificates: Certificates, address: str) -> None:
-        self.context = _context(certificates.terms)
         self._given = certificates
-        self._pairs: list[_Pair] = []
         if bool(certificates.cert_file) != bool(certificates.key_file):
             raise CertificateError("give both a certificate file and a key file, or neither")
         if certificates.cert_file:
-            self._pair(self.context, certificates.cert_file, certificates.key_file)
+            self._main = self._pair(certificates.cert_file, certificates.key_file)
         else:
             try:
-                self._sign(address)
+                self._main = self._sign(address)
             except (OSError, ssl.SSLError) as error:
                 where = certificates.cert_dir or "the folder for temporary files"
                 raise CertificateError(f"{where}: no certificate of our own: {error}") from error
-        self._answer_by_name()
+        self.context = self._main.context
+        self._shown, self._by_name = [self._main], dict[str, _Shown]()
+        for cert, key, names in certificates.terms.by_name:
+            other = self._pair(cert, key)
+            self._shown.append(other)
+            self._by_name |= dict.fromkeys(names, other)
+        if self._by_name:
+            self.context.sni_callback = self._choose
 
     def refresh(self) -> bool:
         """Read the files if they have changed; whether they had. Broken ones change nothing."""
         changed, problems = False, []
-        for pair in self._pairs:
+        for shown in self._shown:
             try:
-                changed |= pair.refresh()
+                changed |= shown.refresh()
             except CertificateError as error:
                 problems.append(str(error))
         if problems:
             raise CertificateError("; ".join(problems))
         return changed
 
-    def _pair(self, context: ssl.SSLContext, cert_file: str, key_file: str) -> None:
-        pair = _Pair(context, (cert_file, key_file))
-        pair.refresh()
-        self._pairs.append(pair)
+    def trust(self, authorities: str) -> None:
+        """From the next connection on, ask for certificates of these authorities (PEM) alone."""
+        if not authorities:
+            return
+        self.context.verify_mode = ssl.CERT_OPTIONAL
+        # A session that is resumed would stand for a certificate that is not checked again.
+        self.context.options |= ssl.OP_NO_TICKET
+        self.context.sni_callback = self._choose
+        for shown in self._shown:
+            shown.trust(authorities)
 
-    def _answer_by_name(self) -> None:
-        """Show another certificate to those who ask for one of its names."""
-        contexts: dict[str, ssl.SSLContext] = {}
-        for cert, key, names in self._given.terms.by_name:
-            made = _context(self._given.terms)
-            self._pair(made, cert, key)
-            contexts |= dict.fromkeys(names, made)
+    def _choose(self, connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
+        """Show the certificate for the name that is asked for, and trust whom it trusts."""
+        parent = "*." + (name or "").partition(".")[2]
+        shown = self._by_name.get(name or "") or self._by_name.get(parent) or self._main
+        connection.context = shown.context
 
-        def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
-            parent = "*." + (name or "").partition(".")[2]
-            found = contexts.get(name or "") or contexts.get(parent)
-            if found is not None:
-                connection.context = found
+    def _pair(self, cert: str, key: str) -> "_Shown":
+        return _Shown(self._given.terms, partial(_load_pair, (cert, key)), (cert, key))
 
-        if contexts:
-            self.context.sni_callback = choose
-
-    def _sign(self, address: str) -> None:
+    def _sign(self, address: str) -> "_Shown":
         if self._given.cert_dir:
             folder = Path(self._given.cert_dir)
             cert, key = folder / f"{CERTIFICATE_NAME}.crt", folder / f"{CERTIFICATE_NAME}.key"
             if not (cert.exists() and key.exists()):
                 folder.mkdir(parents=True, exist_ok=True)
                 write_self_signed(cert, key, address)
-            self.context.load_cert_chain(cert, key)
-            return
+            return _Shown(self._given.terms, lambda context: context.load_cert_chain(cert, key))
         with tempfile.TemporaryDirectory() as scratch:
             cert, key = Path(scratch, "cert"), Path(scratch, "key")
             write_self_signed(cert, key, address)
-            self.context.load_cert_chain(cert, key)
+            made = cert.read_text() + key.read_text()
+        return _Shown(self._given.terms, partial(_load_text, made))
 
 
 def _context(terms: TlsTerms) -> ssl.SSLContext:
@@ -123,27 +128,67 @@ def _context(terms: TlsTerms) -> ssl.SSLContext:
     return context
 
 
-class _Pair:
-    """A certificate file and its key's, in a context."""
+class _Shown:
+    """A certificate in a context, which `load` puts there, again when one of its files changes.
 
-    def __init__(self, context: ssl.SSLContext, files: tuple[str, str]) -> None:
-        self._context = context
+    A context cannot forget an authority: for others than before, another context is made.
+    """
+
+    def __init__(
+        self,
+        terms: TlsTerms,
+        load: Callable[[ssl.SSLContext], None],
+        files: tuple[str, ...] = (),
+    ) -> None:
+        self.context = _context(terms)
+        self._terms = terms
+        self._load = load
         self._files = files
-        self._read: tuple[float, ...] = ()
+        self._trusted = ""
+        self._read: tuple[float, ...] | None = None
+        self.refresh()
 
     def refresh(self) -> bool:
-        """Read them if they have changed; whether they had."""
+        """Read the files if they have changed; whether they had."""
         try:
             changed = tuple(os.stat(file).st_mtime for file in self._files)
-            if changed == self._read:
-                return False
-            # Of two that do not match, the first would stay in the context: try them elsewhere.
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*self._files)
-            self._context.load_cert_chain(*self._files)
-        except (OSError, ssl.SSLError) as error:
+        except OSError as error:
             raise CertificateError(f"{', '.join(self._files)}: {error}") from error
+        if changed == self._read:
+            return False
+        self._load(self.context)
         self._read = changed
         return True
+
+    def trust(self, authorities: str) -> None:
+        """Check the certificates of callers against these authorities, in PEM."""
+        if authorities == self._trusted:
+            return
+        made = _context(self._terms)
+        try:
+            self._load(made)
+        except OSError as error:  # an ssl.SSLError is one
+            raise CertificateError(f"no other client CA is trusted yet: {error}") from error
+        made.load_verify_locations(cadata=authorities)
+        made.verify_mode = ssl.CERT_OPTIONAL
+        self.context, self._trusted = made, authorities
+
+
+def _load_pair(files: tuple[str, str], context: ssl.SSLContext) -> None:
+    try:
+        # Of two that do not match, the first would stay in the context: try them elsewhere.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
+        context.load_cert_chain(*files)
+    except (OSError, ssl.SSLError) as error:
+        raise CertificateError(f"{', '.join(files)}: {error}") from error
+
+
+def _load_text(pem: str, context: ssl.SSLContext) -> None:
+    """Load a certificate and its key, which are kept in memory alone."""
+    with tempfile.NamedTemporaryFile("w") as scratch:
+        scratch.write(pem)
+        scratch.flush()
+        context.load_cert_chain(scratch.name)
 
 
 def write_self_signed(cert: Path, key: Path, address: str) -> None:

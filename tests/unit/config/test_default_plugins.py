@@ -2,6 +2,8 @@
 
 import pytest
 
+from moorage import KUBE_VERSION
+from moorage.config import default_plugins
 from moorage.config.durations import Duration
 from moorage.config.loader import default_configuration, load
 from moorage.config.plugin_catalogue import PluginInfo
@@ -153,3 +155,7 @@ def test_a_described_plugin_of_kubes_own_may_implement_more_points_but_not_fewer
 
     assert ("ImageLocality", 0) in points["filter"]
     assert ("ImageLocality", 1) in points["score"]
+
+
+def test_they_are_those_of_the_kube_scheduler_that_moorage_names() -> None:
+    assert f"kube-scheduler {KUBE_VERSION} " in (default_plugins.__doc__ or "")

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -76,22 +75,21 @@ def test_a_pod_is_explained_and_the_loop_runs_meanwhile(tmp_path: Path) -> None:
     big = written("big")
     big["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "50"}}
 
-    async def main() -> tuple[Explanation, float]:
+    async def main() -> tuple[Explanation, int]:
         asking = asyncio.ensure_future(
             asked_of(tmp_path, node_of("n1"), big).explain("default/big")
         )
-        longest = 0.0
+        turns = 0
         while not asking.done():
-            begun = time.process_time()
             await asyncio.sleep(0.005)
-            longest = max(longest, time.process_time() - begun)
-        return asking.result(), longest
+            turns += 1
+        return asking.result(), turns
 
-    told, longest = asyncio.run(main())
+    told, turns = asyncio.run(main())
 
     assert told.state == "pending"
     assert told.changes[0].kind == "request"
-    assert longest < 0.05
+    assert turns > 10
 
 
 def test_one_that_takes_too_long_is_ended(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What TLS is spoken, and who callers with certificates are."""
 
 import asyncio
+import contextlib
 import shutil
 import ssl
 import subprocess
@@ -11,7 +12,12 @@ import aiohttp
 import pytest
 
 from moorage.observe.prometheus_metrics import Metrics
-from moorage.serve.client_certificates import ClientCertificates, FrontProxy
+from moorage.serve.client_certificates import (
+    CaBundle,
+    ClientCertificates,
+    FrontProxy,
+    refresh_certificates,
+)
 from moorage.serve.gate import Gate
 from moorage.serve.health import Health
 from moorage.serve.http_server import Server
@@ -88,6 +94,15 @@ def signed(folder: Path, by: tuple[Path, Path], subject: str) -> tuple[Path, Pat
     return cert, key
 
 
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The messages of the log about certificates."""
+    found: list[str] = []
+    told = "moorage.serve.client_certificates.say"
+    monkeypatch.setattr(told, lambda level, message, **more: found.append(message))
+    return found
+
+
 async def reviews(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
     """Only alice of the operators may look."""
     spec = obj["spec"]
@@ -127,8 +142,8 @@ def test_callers_with_certificates(
 ) -> None:
     clients, proxies = authority(tmp_path, "clients"), authority(tmp_path, "proxies")
     signer = clients if shown in ("alice", "bob") else proxies
-    terms = FrontProxy(ca=proxies[0].read_text(), allowed_names=("proxy",))
-    certificates = ClientCertificates(clients[0].read_text(), terms)
+    bundles = CaBundle(file=str(clients[0])), CaBundle(proxies[0].read_text())
+    certificates = ClientCertificates(*bundles, FrontProxy(allowed_names=("proxy",)))
     gate = Gate(Authorizer(reviews), certificates=certificates)
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -169,3 +184,139 @@ def test_another_name_is_shown_another_certificate(tmp_path: Path) -> None:
 
     assert shown["other.example"] == ssl.PEM_cert_to_DER_cert(cert.read_text())
     assert shown["any.example"] != shown["other.example"]
+
+
+def caller(cert: Path, key: Path) -> ssl.SSLContext:
+    """What a client connects with that shows this certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(cert, key)
+    return context
+
+
+def shake_hands(
+    tls: ServerTls, by: ssl.SSLContext, name: str = "", session: ssl.SSLSession | None = None
+) -> tuple[bool, ssl.SSLSession | None]:
+    """Whether the server knows the certificate of who connects, in memory; and the session."""
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = by.wrap_bio(back, there, server_hostname=name or None, session=session)
+    server = tls.context.wrap_bio(there, back, server_side=True)
+    try:
+        for end in (client, server) * 2:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                end.do_handshake()
+        server.write(b"!")
+        client.read(1)
+    except ssl.SSLCertVerificationError:
+        return False, None
+    return bool(server.getpeercert()), client.session
+
+
+@pytest.fixture(scope="module")
+def renewed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path]]:
+    """Two authorities of one name, as when one is renewed, and a caller of each."""
+    made = {}
+    for generation in ("old", "new"):
+        folder = tmp_path_factory.mktemp(generation)
+        made[f"{generation} CA"] = authority(folder, "clients")
+        made[generation] = signed(folder, made[f"{generation} CA"], "/O=operators/CN=alice")
+    return made
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("name", ["", "other.example"])
+def test_a_client_ca_is_read_again(
+    tmp_path: Path,
+    renewed: dict[str, tuple[Path, Path]],
+    version: ssl.TLSVersion,
+    name: str,
+    said: list[str],
+) -> None:
+    """Callers of the one before are not known any more, by a session from before neither."""
+    file = Path(shutil.copy(renewed["old CA"][0], tmp_path / "ca.crt"))
+    write_self_signed(tmp_path / "other.crt", tmp_path / "other.key", "other.example")
+    by_name = (str(tmp_path / "other.crt"), str(tmp_path / "other.key"), ("other.example",))
+    tls = ServerTls(Certificates(terms=TlsTerms(by_name=(by_name,))), "127.0.0.1")
+    callers = ClientCertificates(CaBundle(file=str(file)))
+    tls.trust(callers.pem)
+    old, new = caller(*renewed["old"]), caller(*renewed["new"])
+    old.maximum_version = new.maximum_version = version
+    known, session = shake_hands(tls, old, name)
+    assert known
+    assert not shake_hands(tls, new, name)[0]
+
+    file.write_bytes(renewed["new CA"][0].read_bytes())
+    refresh_certificates([tls], callers)
+
+    assert shake_hands(tls, new, name)[0]
+    assert not shake_hands(tls, old, name)[0]
+    assert not shake_hands(tls, old, name, session)[0]
+    assert said == ["Client CA read again"]
+
+
+@pytest.mark.parametrize("content", ["no certificate", None])
+def test_a_broken_client_ca_leaves_the_one_in_use_and_is_told_of_once(
+    tmp_path: Path, renewed: dict[str, tuple[Path, Path]], content: str | None, said: list[str]
+) -> None:
+    file = Path(shutil.copy(renewed["old CA"][0], tmp_path / "ca.crt"))
+    tls = ServerTls(Certificates(), "127.0.0.1")
+    callers = ClientCertificates(CaBundle(file=str(file)))
+    tls.trust(callers.pem)
+    if content is None:
+        file.unlink()
+    else:
+        file.write_text(content)
+
+    for _ in range(3):
+        refresh_certificates([tls], callers)
+
+    assert said == ["Client CA not read again"]
+    assert shake_hands(tls, caller(*renewed["old"]))[0]
+
+
+def test_a_client_ca_that_is_read_again_waits_for_a_certificate_that_is_gone(
+    tmp_path: Path, renewed: dict[str, tuple[Path, Path]], said: list[str]
+) -> None:
+    file = Path(shutil.copy(renewed["old CA"][0], tmp_path / "ca.crt"))
+    tls = ServerTls(Certificates(cert_dir=str(tmp_path / "certs")), "127.0.0.1")
+    callers = ClientCertificates(CaBundle(file=str(file)))
+    tls.trust(callers.pem)
+    shutil.copy(renewed["new CA"][0], file)
+    (tmp_path / "certs").rename(tmp_path / "away")
+    refresh_certificates([tls], callers)
+    (tmp_path / "away").rename(tmp_path / "certs")
+
+    refresh_certificates([tls], callers)
+
+    assert said == ["Client CA read again", "Certificate not read again"]
+    assert shake_hands(tls, caller(*renewed["new"]))[0]
+
+
+@pytest.mark.parametrize("proxy", [False, True])
+def test_who_calls_is_told_by_the_authority_that_was_read_last(
+    tmp_path: Path, renewed: dict[str, tuple[Path, Path]], proxy: bool
+) -> None:
+    """Also on a connection from before; of clients and of front proxies."""
+    file = Path(shutil.copy(renewed["old CA"][0], tmp_path / "ca.crt"))
+    bundle = CaBundle(file=str(file))
+    callers = ClientCertificates(*((CaBundle(), bundle) if proxy else (bundle,)))
+    gate = Gate(Authorizer(reviews), certificates=callers)
+    headers = {"X-Remote-User": "alice", "X-Remote-Group": "operators"} if proxy else {}
+    old, new = caller(*renewed["old"]), caller(*renewed["new"])
+
+    async def main() -> list[int]:
+        listener = Listener("127.0.0.1", 0, Certificates())
+        made = Server([listener], health=Health(), metrics=Metrics(), configz=dict, gate=gate)
+        async with made.serving(), aiohttp.ClientSession() as session:
+            url = f"https://127.0.0.1:{made.ports[0]}/metrics"
+
+            async def status(context: ssl.SSLContext) -> int:
+                async with session.get(url, headers=headers, ssl=context) as answer:
+                    return answer.status
+
+            before = await status(old)
+            shutil.copy(renewed["new CA"][0], file)
+            made.refresh()
+            return [before, await status(old), await status(new)]
+
+    assert asyncio.run(main()) == [200, 403, 200]

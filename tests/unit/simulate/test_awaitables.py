@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import pytest
 
@@ -12,18 +13,21 @@ from moorage.framework.verdicts import Rejection
 from moorage.testing import node, pod
 from tests.unit.simulate.embedded_runs import places, run
 
+LONG: Final = 300
+"""Seconds: in real time, more than a test is given."""
+
 
 async def _sleep() -> None:
-    await asyncio.sleep(5)
+    await asyncio.sleep(LONG)
 
 
 async def _gather() -> None:
-    await asyncio.gather(asyncio.sleep(3), asyncio.sleep(5))
+    await asyncio.gather(asyncio.sleep(3), asyncio.sleep(LONG))
 
 
 async def _wait_for() -> None:
     try:
-        await asyncio.wait_for(asyncio.Event().wait(), 5)
+        await asyncio.wait_for(asyncio.Event().wait(), LONG)
     except TimeoutError:
         return
     raise AssertionError("nobody sets it")
@@ -31,7 +35,7 @@ async def _wait_for() -> None:
 
 async def _timeout() -> None:
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LONG):
             await asyncio.Event().wait()
     except TimeoutError:
         return
@@ -40,7 +44,7 @@ async def _timeout() -> None:
 
 async def _event() -> None:
     event = asyncio.Event()
-    asyncio.get_running_loop().call_later(5, event.set)
+    asyncio.get_running_loop().call_later(LONG, event.set)
     await event.wait()
 
 
@@ -48,7 +52,7 @@ async def _queue() -> None:
     queue: asyncio.Queue[int] = asyncio.Queue()
 
     async def put() -> None:
-        await asyncio.sleep(5)
+        await asyncio.sleep(LONG)
         await queue.put(1)
 
     async with asyncio.TaskGroup() as group:
@@ -58,12 +62,12 @@ async def _queue() -> None:
 
 async def _lock_and_semaphore() -> None:
     async with asyncio.Lock(), asyncio.Semaphore(1):
-        await asyncio.sleep(5)
+        await asyncio.sleep(LONG)
 
 
 async def _thread() -> None:
     await asyncio.to_thread(time.sleep, 0.05)
-    await asyncio.sleep(5)
+    await asyncio.sleep(LONG)
 
 
 _MEANT: list[Callable[[], Awaitable[None]]] = []
@@ -80,12 +84,10 @@ class Awaits(PreBind, frozen=True):
 )
 def test_pre_bind_may_await(what: Callable[[], Awaitable[None]]) -> None:
     _MEANT.append(what)
-    began = time.monotonic()
 
     ended = run(node("a"), pod("one"), plugin=Awaits)
 
     assert places(ended) == {"one": "a"}
     assert not ended.story.errors
-    assert time.monotonic() - began < 2.0
     bound = ended.cluster.clock.now()
-    assert bound - 1_767_225_600.0 >= 5.0
+    assert bound - 1_767_225_600.0 >= LONG
