@@ -306,6 +306,28 @@ def test_a_run_ends_where_nodes_come_in_vain(tmp_path: Path, cluster: dict[str, 
     assert result.gave_up.endswith("and nothing will change that")
 
 
+@pytest.mark.parametrize(
+    ("before", "urgent", "want", "never_placed"),
+    [
+        pytest.param(4, 0, "", 0, id="all run"),
+        pytest.param(5, 0, "1 pod waits", 1, id="one never had a node"),
+        pytest.param(4, 2, "2 pods wait (2 had a node and lost it)", 0, id="two were preempted"),
+        pytest.param(5, 2, "3 pods wait (2 had a node and lost it)", 1, id="of each"),
+    ],
+)
+def test_who_waits_at_the_end_is_told_as_it_is_counted(
+    tmp_path: Path, before: int, urgent: int, want: str, never_placed: int
+) -> None:
+    """Two nodes take two pods each; a pod that was preempted was placed once."""
+    arrivals = replicas((0, before))
+    more = replicas((10, urgent), name="urgent", priority=10)
+    arrivals["deployments"] += more["deployments"] if urgent else []
+    result = run_scenario(written(tmp_path, arrivals=arrivals), KUBE, 1)
+
+    assert result.gave_up == (f"{want}, and nothing will change that" if want else "")
+    assert result.kpis["never_placed"] == never_placed
+
+
 def test_a_node_that_is_to_be_replaced_is_waited_for(tmp_path: Path) -> None:
     """It is reclaimed after 100 s, goes 300 s later, and another is there 600 s after that."""
     more = replicas((0, 1), (120, 0), name="q", cpu="1")
