@@ -27,10 +27,11 @@ from moorage.config.logging_policy import LoggingRule, LoggingSettings
 from moorage.config.plugin_catalogue import PluginInfo
 from moorage.config.plugin_validator import UnknownPlugins
 from moorage.config.profile_canary import Canaries, ProfileCanary
-from moorage.config.resolved_profile import resolve
+from moorage.config.resolved_profile import Enabled, resolve
 from moorage.config.scheduling_policy import SchedulingPolicy
 from moorage.config.types import API_VERSION, KIND, PluginConfig, Profile, SchedulerConfiguration
 from moorage.framework.plugin import Plugin
+from moorage.policies.load import adaptive_scheduling
 from moorage.policies.scheduling_policies import SchedulingPolicies
 
 
@@ -79,7 +80,7 @@ def ineffective_policies(configuration: SchedulerConfiguration) -> list[str]:
         for config in profile.plugin_config
         if config.name == plugin
         for point, part, fields in _PARTS
-        if plugin not in {entry.name for entry in resolve(profile).points[point]}
+        if not _runs(plugin, resolve(profile).points[point])
         and (names := _policies_with(config.args.get("policies", ()), fields))
     ]
 
@@ -98,6 +99,27 @@ _PARTS: Final = (
     ),
 )
 """By extension point: what a policy says that is applied there, and where it says so."""
+
+
+def unheeded_outcomes(profiles: Iterable[Profile]) -> list[str]:
+    """Which profiles score with a plugin that learns from placements, and tell it of none."""
+    plugin = adaptive_scheduling.NAME
+    return [
+        _LEARNS_NOTHING.format(profile.scheduler_name, plugin)
+        for profile in profiles
+        for points in (resolve(profile).points,)
+        if _runs(plugin, points["score"]) and not _runs(plugin, points["reserve"])
+    ]
+
+
+_LEARNS_NOTHING: Final = (
+    'profile "{}" runs {} at score and not at reserve, so it learns nothing from what becomes of '
+    "pods, and goals have no effect: enable it at multiPoint"
+)
+
+
+def _runs(plugin: str, at: Iterable[Enabled]) -> bool:
+    return any(entry.name == plugin for entry in at)
 
 
 def _policies_with(documents: Iterable[dict[str, Any]], fields: Iterable[str]) -> list[str]:
@@ -270,11 +292,13 @@ def _joined(
     configuration = add_policies(loaded.configuration, policies)
     given_policies = tuple(_with_policies(each, policies) for each in canaries)
     unapplied = [UNAPPLIED] if policies and not applies_policies(configuration) else []
+    profiles = (*configuration.profiles, *(each.spec.profile for each in canaries))
+    ineffective = (*ineffective_policies(configuration), *unheeded_outcomes(profiles))
     return ConfigBundle(
         msgspec.structs.replace(loaded, configuration=configuration),
         tuple(policies),
         given_policies,
-        (*loaded.warnings, *warnings, *unapplied, *ineffective_policies(configuration)),
+        (*loaded.warnings, *warnings, *unapplied, *ineffective),
     )
 
 

@@ -46,20 +46,21 @@ def num_feasible_nodes_to_find(percentage: int, nodes: int) -> int:
 
 
 def sample_feasible(
-    profile: Profile, cycle: Cycle, feasible: NDArray[np.bool_]
+    profile: Profile, cycle: Cycle, searched: NDArray[np.bool_], feasible: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """bool (row): the feasible rows that kube's walk over the nodes would have reached.
+    """bool (row): the feasible rows that kube's walk over the searched ones would have reached.
 
     Advances `profile.next_start`, where the next walk begins.
     """
     percentage = profile.percentage_of_nodes_to_score
     order = np.asarray(cycle.cache.node_order(), dtype=np.intp)
-    if percentage is None or len(order) == 0:
+    walk = order[searched[order]]
+    if percentage is None or len(walk) == 0:
         return feasible
-    walk = np.roll(order, -profile.next_start)
+    walk = np.roll(walk, -profile.next_start)
     reached = np.cumsum(feasible[walk])
-    wanted = num_feasible_nodes_to_find(percentage, len(order))
-    stop = int(np.searchsorted(reached, wanted)) + 1 if reached[-1] >= wanted else len(order)
+    wanted = num_feasible_nodes_to_find(percentage, len(walk))
+    stop = int(np.searchsorted(reached, wanted)) + 1 if reached[-1] >= wanted else len(walk)
     profile.next_start = (profile.next_start + stop) % len(order)
     kept = np.zeros_like(feasible)
     kept[walk[:stop]] = feasible[walk[:stop]]
@@ -109,9 +110,11 @@ def run(profile: Profile, cycle: Cycle, keep_scores: bool = False) -> Decision |
         nominated = _nominated_row(cycle, outcome)
         if nominated is not None:
             return Decision(table.node(nominated).name, 0, 1, 1)
-        outcome.feasible = filtering.feasible_rows(profile, cycle, outcome)
-        found = int(np.count_nonzero(outcome.feasible))
-        decided = _choose(profile, cycle, outcome, found, keep_scores) if found else None
+        feasible = outcome.feasible = filtering.feasible_rows(profile, cycle, outcome)
+        if profile.percentage_of_nodes_to_score is not None:
+            searched = filtering.searched_rows(cycle, outcome)
+            feasible = sample_feasible(profile, cycle, searched, feasible)
+        decided = _choose(profile, cycle, outcome, feasible, keep_scores)
         if decided is not None:
             if cycle.timer.detailed:
                 tell_verdicts(profile, cycle, outcome)
@@ -148,18 +151,19 @@ def _passes_extenders(cycle: Cycle, row: int) -> bool:
 
 
 def _choose(
-    profile: Profile, cycle: Cycle, outcome: Filtering, found: int, keep_scores: bool
+    profile: Profile,
+    cycle: Cycle,
+    outcome: Filtering,
+    feasible: NDArray[np.bool_],
+    keep_scores: bool,
 ) -> Decision | None:
-    """The best of the feasible nodes; None if extenders leave none of them."""
-    table, feasible = cycle.table, outcome.feasible
-    if profile.percentage_of_nodes_to_score is not None:
-        feasible = sample_feasible(profile, cycle, feasible)
-        found = int(np.count_nonzero(feasible))
-    if cycle.extenders:
+    """The best of these nodes; None if there are none, or if extenders leave none."""
+    table, found = cycle.table, int(np.count_nonzero(feasible))
+    if found and cycle.extenders:
         feasible = extender_calls.filter_by_extenders(cycle, feasible, outcome.diagnosis)
         found = int(np.count_nonzero(feasible))
-        if not found:
-            return None
+    if not found:
+        return None
     if found == 1 and not keep_scores:
         return Decision(table.node(int(feasible.argmax())).name, 0, 1, len(table))
     keep = keep_scores or cycle.timer.detailed

@@ -1,5 +1,6 @@
 """AppConcentration: limits how many pods of one application share a node, zone or rack."""
 
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -97,7 +98,8 @@ class AppConcentration(Filter, Score, frozen=True):
         """How many pods a domain may have before it is full."""
         most = pods + 1 if limit.max_pods is None else limit.max_pods
         if limit.max_share is not None:
-            most = min(most, max(int(limit.max_share * (pods + 1)), 1))
+            share = Decimal(str(limit.max_share))  # as it is written: 0.58 of 50 is 29
+            most = min(most, max(int(share * (pods + 1)), 1))
         return most
 
     def _domains(self, cycle: Cycle, limit: ConcentrationLimit) -> NDArray[np.intp]:

@@ -88,6 +88,14 @@ class PodLifecycle:
         """The number of pods without a node."""
         return len(self._pending)
 
+    @property
+    def waiting_in_words(self) -> str:
+        """The number of pods without a node, and of those that KPIs count as placed before."""
+        waiting = len(self._pending)
+        evicted = sum(job.was_placed for job in self._pending.values())
+        before = f" ({evicted} had a node and lost it)" if evicted else ""
+        return f"{waiting} pod waits{before}" if waiting == 1 else f"{waiting} pods wait{before}"
+
     async def until_drained(self) -> None:
         """Return when no running pod will complete any more."""
         while self.finite:

@@ -31,6 +31,7 @@ from moorage.simulate.scenario_schema import (
     API_VERSION,
     KIND,
     Deployment,
+    GrowingShape,
     PodShape,
     ScenarioConfig,
     Trace,
@@ -83,6 +84,8 @@ def _check(config: ScenarioConfig, report: Report) -> None:
          arrivals.cron_jobs, cluster.manifests)
     ):  # fmt: skip
         report.problem(("arrivals",), "no pods: name traces, generators, manifests or workloads")
+    if cluster.autoscaler is not None:
+        _refuse_count(cluster.autoscaler.nodes, report)
     for i, generator in enumerate(arrivals.generators):
         if not generator.per_hour and generator.bursts is None:
             report.problem(("arrivals", "generators", i), "draws no pods: set perHour or bursts")
@@ -90,22 +93,36 @@ def _check(config: ScenarioConfig, report: Report) -> None:
             report.problem(("arrivals", "generators", i, "pods"), "no pods to choose from")
     for i, deployment in enumerate(arrivals.deployments):
         path = ("arrivals", "deployments", i, "pod")
-        _refuse_gang(deployment.pod, report, path)
+        _refuse_drawing(deployment.pod, report, path)
         if deployment.pod.runs is not None:
             problem = "has no effect: replicas run until there are to be fewer of them"
             report.problem((*path, "runs"), problem)
     for i, job in enumerate(arrivals.cron_jobs):
-        _refuse_gang(job.pod, report, ("arrivals", "cronJobs", i, "pod"))
+        path = ("arrivals", "cronJobs", i, "pod")
+        _refuse_drawing(job.pod, report, path)
         try:
             CronSchedule(job.schedule)
         except ValueError as error:
-            path = ("arrivals", "cronJobs", i, "schedule")
-            report.problem(path, invalid(job.schedule, str(error)))
+            report.problem((*path[:-1], "schedule"), invalid(job.schedule, str(error)))
 
 
-def _refuse_gang(pod: PodShape, report: Report, path: tuple[str | int, ...]) -> None:
+def _refuse_drawing(pod: PodShape, report: Report, path: tuple[str | int, ...]) -> None:
+    """Refuse what only a generator reads."""
     if pod.gang:
         report.problem((*path, "gang"), "has no effect: gangs come from generators and tables")
+    if pod.weight != PodShape().weight:
+        problem = "has no effect: it says how often a generator draws one of its pods"
+        report.problem((*path, "weight"), problem)
+
+
+def _refuse_count(shapes: Iterable[GrowingShape], report: Report) -> None:
+    for i, shape in enumerate(shapes):
+        if shape.count is not None:
+            problem = (
+                "has no effect: most is how many the autoscaler may have, and nodes that are there "
+                "from the start belong to cluster.nodes"
+            )
+            report.problem(("cluster", "autoscaler", "nodes", i, "count"), problem)
 
 
 class _Builder:
@@ -234,7 +251,9 @@ class _Builder:
         cluster = self._config.cluster
         for i, shape in enumerate(cluster.nodes):
             path = ("cluster", "nodes", i)
-            yield from scenario_shapes.make_nodes(shape, self._shares_gpus, self._report, path)
+            yield from scenario_shapes.make_nodes(
+                shape, shape.count, self._shares_gpus, self._report, path
+            )
         for table in cluster.tables:
             path_of = str(self._path(table.file))
             yield from trace_formats.read_cluster(table, path_of, shares_gpus=self._shares_gpus)
@@ -249,8 +268,10 @@ class _Builder:
             if shape.spot is not None and shape.spot.storms:
                 problem = "strike nodes that are there from the start: those of cluster.nodes"
                 self._report.problem((*path, "spot", "storms"), problem)
-            each = msgspec.structs.replace(shape, count=max(1, len(shape.zones)))
-            samples = scenario_shapes.make_nodes(each, self._shares_gpus, self._report, path)
+            zones = max(1, len(shape.zones))
+            samples = scenario_shapes.make_nodes(
+                shape, zones, self._shares_gpus, self._report, path
+            )
             groups.append(NodeGroup(shape.name, tuple(samples), shape.most, shape.start_seconds))
         return Scaling(tuple(groups), given.every_seconds, given.idle_seconds)
 

@@ -248,7 +248,7 @@ class _Run:
             patience -= 1
             quiet = quiet + 1 if attempts == self._meter.attempts else 0
             if not patience or quiet == _QUIET:
-                return f"{pods.waiting} pods wait, and nothing will change that"
+                return f"{pods.waiting_in_words}, and nothing will change that"
         return ""
 
     def _view(self) -> None:

@@ -62,7 +62,6 @@ class NodeShape(ConfigStruct, frozen=True):
     """Equal nodes, dealt round-robin over `zones`."""
 
     name: str = "node"
-    count: NodeCount = 1
     cpu: Quantity = ""
     memory: Quantity = ""
     pods: Quantity = "110"
@@ -77,9 +76,19 @@ class NodeShape(ConfigStruct, frozen=True):
     failures: Failures | None = None
 
 
-class GrowingShape(NodeShape, frozen=True):
-    """Nodes that an autoscaler may start: at most `most`, each ready after `start_seconds`."""
+class StandingShape(NodeShape, frozen=True):
+    """Nodes that are there from the start."""
 
+    count: NodeCount = 1
+
+
+class GrowingShape(NodeShape, frozen=True):
+    """Nodes that an autoscaler may start: at most `most`, each ready after `start_seconds`.
+
+    `count` is read so that it can be refused with the remedy.
+    """
+
+    count: NodeCount | None = None
     most: AtLeastOne = 100
     start_seconds: Seconds = 60.0
 
@@ -103,7 +112,7 @@ class TableFile(ConfigStruct, frozen=True):
 class Cluster(ConfigStruct, frozen=True):
     """Where the nodes come from; all that is named is joined."""
 
-    nodes: tuple[NodeShape, ...] = ()
+    nodes: tuple[StandingShape, ...] = ()
     tables: tuple[TableFile, ...] = ()
     manifests: tuple[str, ...] = ()
     autoscaler: Autoscaler | None = None
@@ -118,7 +127,10 @@ class RunningTime(ConfigStruct, frozen=True):
 
 
 class PodShape(ConfigStruct, frozen=True):
-    """Pods with equal requests; with `gang`, that many arrive together as one gang."""
+    """Pods with equal requests; with `gang`, that many arrive together as one gang.
+
+    Of the shapes of a generator, each is drawn as often as its `weight` says, relative to the sum.
+    """
 
     name: str = "pod"
     weight: Positive = 1.0

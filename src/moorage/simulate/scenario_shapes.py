@@ -15,8 +15,10 @@ from moorage.simulate.trace_table import Row
 T = TypeVar("T")
 
 
-def make_nodes(shape: NodeShape, shares_gpus: bool, report: Report, path: Path) -> list[PricedNode]:
-    """The nodes of a shape, dealt round-robin over its zones."""
+def make_nodes(
+    shape: NodeShape, count: int, shares_gpus: bool, report: Report, path: Path
+) -> list[PricedNode]:
+    """So many nodes of a shape, dealt round-robin over its zones."""
     named = {"cpu": shape.cpu, "memory": shape.memory, "pods": shape.pods}
     offered = {name: quantity_text(amount) for name, amount in named.items()}
     resources = {name: quantity_text(amount) for name, amount in shape.resources.items()}
@@ -34,9 +36,9 @@ def make_nodes(shape: NodeShape, shares_gpus: bool, report: Report, path: Path) 
     if shape.gpu_model:
         labels[GPU_MODEL_LABEL] = shape.gpu_model
     found = []
-    for index in range(shape.count):
+    for index in range(count):
         zone = {ZONE_LABEL: shape.zones[index % len(shape.zones)]} if shape.zones else {}
-        name = shape.name if shape.count == 1 else f"{shape.name}-{index}"
+        name = shape.name if count == 1 else f"{shape.name}-{index}"
         node = trace_files.make_node(name, allocatable, {**labels, **zone}, taints)
         found.append(PricedNode(node, shape.price_per_hour, shape.spot, shape.failures))
     return found

@@ -23,7 +23,7 @@ CONFIG = {
         }
     ],
 }
-CANARY = {
+CANARY: dict[str, Any] = {
     "apiVersion": "moorage/v1",
     "kind": "ProfileCanary",
     "metadata": {"name": "v2"},
@@ -90,6 +90,41 @@ def test_policies_that_no_profile_applies_are_told_of() -> None:
     plain = {**CONFIG, "profiles": [{"schedulerName": "moorage"}]}
 
     assert load(file("f", plain, policy("batch"))).warnings == (config_bundle.UNAPPLIED,)
+
+
+ADAPTIVE = {"enabled": [{"name": "AdaptiveSchedulingPlugin"}]}
+LEARNS_NOTHING = (
+    'profile "moorage" runs AdaptiveSchedulingPlugin at score and not at reserve, so it learns '
+    "nothing from what becomes of pods, and goals have no effect: enable it at multiPoint"
+)
+
+
+@pytest.mark.parametrize(
+    ("plugins", "want"),
+    [
+        pytest.param({"multiPoint": ADAPTIVE}, (), id="at all points"),
+        pytest.param({"score": ADAPTIVE, "reserve": ADAPTIVE}, (), id="at both, by name"),
+        pytest.param({"score": ADAPTIVE}, (LEARNS_NOTHING,), id="at score alone"),
+        pytest.param(
+            {"multiPoint": ADAPTIVE, "reserve": {"disabled": [{"name": "*"}]}},
+            (LEARNS_NOTHING,),
+            id="with all of Reserve disabled",
+        ),
+    ],
+)
+def test_a_plugin_that_is_not_told_of_placements_learns_nothing(
+    plugins: dict[str, Any], want: tuple[str, ...]
+) -> None:
+    profile = {"schedulerName": "moorage", "plugins": plugins}
+
+    assert load(file("f", {**CONFIG, "profiles": [profile]})).warnings == want
+
+
+def test_nor_does_it_in_a_canary() -> None:
+    profile = {"schedulerName": "moorage", "plugins": {"score": ADAPTIVE}}
+    canary = {**CANARY, "spec": {**CANARY["spec"], "profile": profile}}
+
+    assert load(file("f", CONFIG, canary)).warnings == (LEARNS_NOTHING,)
 
 
 @pytest.mark.parametrize(

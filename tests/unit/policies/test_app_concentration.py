@@ -38,6 +38,14 @@ def test_or_by_share_of_all(share: float, want: set[str]) -> None:
     assert set(refusals(cluster, app("p"))) == want
 
 
+def test_a_share_is_exact() -> None:
+    """0.58 of 50 pods are 29; the product of floats is a little less."""
+    plugin = AppConcentration(limits=(ConcentrationLimit(topology_key=ZONE, max_share=0.58),))
+    there = [app(f"x{i}", "a1") for i in range(28)] + [app(f"y{i}", "b1") for i in range(21)]
+
+    assert refusals(world(plugin, *NODES, *there), app("p")) == {}
+
+
 def test_the_first_pod_goes_anywhere() -> None:
     plugin = AppConcentration(limits=(ConcentrationLimit(topology_key=ZONE, max_share=0.1),))
 

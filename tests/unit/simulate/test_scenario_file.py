@@ -16,6 +16,7 @@ from moorage.simulate.scenario_run import run_scenario
 from tests.unit.simulate.scenarios import KUBE
 
 NODE = {"name": "n", "count": 2, "cpu": "4", "memory": "8Gi"}
+AUTO = {"name": "auto", "cpu": "4", "memory": "8Gi"}
 POD = {"name": "p", "cpu": "2"}
 
 
@@ -204,7 +205,7 @@ def test_nodes_fail_and_are_repaired(tmp_path: Path) -> None:
 
 
 def test_an_autoscaler_starts_nodes_for_pods_that_wait_and_ends_them(tmp_path: Path) -> None:
-    group = {**NODE, "name": "auto", "pricePerHour": 3.6, "most": 3, "startSeconds": 60}
+    group = {**AUTO, "pricePerHour": 3.6, "most": 3, "startSeconds": 60}
     cluster = {"autoscaler": {"nodes": [group], "idleSeconds": 100, "everySeconds": 10}}
     found = kpis(written(tmp_path, cluster=cluster, arrivals=replicas((0, 4), (500, 0))))
 
@@ -226,7 +227,8 @@ def test_an_autoscaler_starts_no_node_for_pods_that_one_is_starting_for(tmp_path
 def test_an_autoscaler_starts_no_node_for_pods_that_find_room(tmp_path: Path) -> None:
     """One pod fills n until 10 s, when the autoscaler looks, and the other takes its place."""
     node = {**NODE, "count": 1, "pricePerHour": 3600}
-    cluster = {"nodes": [node], "autoscaler": {"nodes": [{**node, "name": "x"}]}}
+    auto = {**AUTO, "pricePerHour": 3600}
+    cluster = {"nodes": [node], "autoscaler": {"nodes": [auto]}}
     arrivals = replicas((0, 1), (10, 0), name="first", cpu="4")
     arrivals["deployments"] += replicas((0, 1), (200, 0), cpu="4")["deployments"]
     found = kpis(written(tmp_path, cluster=cluster, arrivals=arrivals))
@@ -235,7 +237,7 @@ def test_an_autoscaler_starts_no_node_for_pods_that_find_room(tmp_path: Path) ->
 
 
 def test_an_autoscaler_starts_no_more_than_it_may(tmp_path: Path) -> None:
-    group = {**NODE, "name": "auto", "most": 1, "startSeconds": 10}
+    group = {**AUTO, "most": 1, "startSeconds": 10}
     cluster = {"autoscaler": {"nodes": [group]}}
     found = kpis(written(tmp_path, cluster=cluster, arrivals=replicas((0, 4))))
 
@@ -280,7 +282,7 @@ def test_a_pod_may_choose_the_zone_of_a_node_that_is_started(tmp_path: Path) -> 
             id="nodes come again that are too small",
         ),
         pytest.param(
-            {"nodes": [NODE], "autoscaler": {"idleSeconds": 5, "nodes": [{**NODE, "name": "x"}]}},
+            {"nodes": [NODE], "autoscaler": {"idleSeconds": 5, "nodes": [AUTO]}},
             id="nodes are started that the scheduler does not choose",
         ),
     ],
@@ -302,6 +304,28 @@ def test_a_run_ends_where_nodes_come_in_vain(tmp_path: Path, cluster: dict[str, 
     result = run_scenario(found, read_candidates([str(config)])[0], 1)
 
     assert result.gave_up.endswith("and nothing will change that")
+
+
+@pytest.mark.parametrize(
+    ("before", "urgent", "want", "never_placed"),
+    [
+        pytest.param(4, 0, "", 0, id="all run"),
+        pytest.param(5, 0, "1 pod waits", 1, id="one never had a node"),
+        pytest.param(4, 2, "2 pods wait (2 had a node and lost it)", 0, id="two were preempted"),
+        pytest.param(5, 2, "3 pods wait (2 had a node and lost it)", 1, id="of each"),
+    ],
+)
+def test_who_waits_at_the_end_is_told_as_it_is_counted(
+    tmp_path: Path, before: int, urgent: int, want: str, never_placed: int
+) -> None:
+    """Two nodes take two pods each; a pod that was preempted was placed once."""
+    arrivals = replicas((0, before))
+    more = replicas((10, urgent), name="urgent", priority=10)
+    arrivals["deployments"] += more["deployments"] if urgent else []
+    result = run_scenario(written(tmp_path, arrivals=arrivals), KUBE, 1)
+
+    assert result.gave_up == (f"{want}, and nothing will change that" if want else "")
+    assert result.kpis["never_placed"] == never_placed
 
 
 def test_a_node_that_is_to_be_replaced_is_waited_for(tmp_path: Path) -> None:
@@ -408,12 +432,20 @@ def test_two_schedulers_share_a_cluster(tmp_path: Path) -> None:
         pytest.param({"arrivals": {"cronJobs": [
                         {"schedule": "0 * * * *", "seconds": 9, "pod": {**POD, "gang": 2}}]}},
                      "arrivals.cronJobs[0].pod.gang: has no effect", id="a gang by cron"),
+        pytest.param({"arrivals": replicas((0, 1), weight=3)},
+                     "arrivals.deployments[0].pod.weight: has no effect", id="weighed replicas"),
+        pytest.param({"arrivals": {"cronJobs": [
+                        {"schedule": "0 * * * *", "seconds": 9, "pod": {**POD, "weight": 0.5}}]}},
+                     "arrivals.cronJobs[0].pod.weight: has no effect", id="a weight by cron"),
+        pytest.param({"cluster": {"autoscaler": {"nodes": [{**AUTO, "count": 1}]}}},
+                     "cluster.autoscaler.nodes[0].count: has no effect: most is how many",
+                     id="nodes of an autoscaler that are counted"),
         pytest.param({"arrivals": {"deployments": replicas((0, 1))["deployments"] * 2}},
                      "pod default/p-0 is there twice", id="two pods of one name"),
         pytest.param({"cluster": {"nodes": [NODE, {**NODE, "name": "n-1", "count": 1}]}},
                      "node n-1 is there twice", id="two nodes of one name"),
         pytest.param({"cluster": {"autoscaler": {"nodes": [
-                        {**NODE, "spot": {"storms": [{"atSeconds": 1}]}}]}}},
+                        {**AUTO, "spot": {"storms": [{"atSeconds": 1}]}}]}}},
                      "cluster.autoscaler.nodes[0].spot.storms: strike nodes", id="storm"),
         pytest.param({"apiVersion": "v2"}, "Unsupported value", id="version"),
         pytest.param({"cluster": {"nodes": [{**NODE, "taints": ["a"]}]}},
