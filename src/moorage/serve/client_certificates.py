@@ -1,7 +1,7 @@
-"""Callers who show a certificate, or come through a front proxy that does.
+"""Callers with a client certificate, or behind a front proxy with one.
 
-A certificate signed by the client CA names its user (CN) and groups (O). One signed by the CA of
-front proxies, with a name that is allowed, may say in headers who it speaks for.
+A certificate signed by the client CA names its user (CN) and groups (O). A certificate signed by
+the front proxy CA, with an allowed name, may name the user that it speaks for in headers.
 """
 
 import ssl
@@ -16,7 +16,7 @@ AUTHENTICATED_GROUP: Final = "system:authenticated"
 
 
 class FrontProxy(msgspec.Struct, frozen=True):
-    """Who may name users in headers, and in which."""
+    """The proxies that may name users in headers, and the names of the headers."""
 
     ca: str = ""
     allowed_names: tuple[str, ...] = ()
@@ -36,13 +36,13 @@ class ClientCertificates:
         self._pem = "\n".join(filter(None, (client_ca, self._proxy.ca)))
 
     def ask_for(self, context: ssl.SSLContext) -> None:
-        """Have a certificate asked for, and checked where one is shown."""
+        """Ask for a client certificate, and verify one that is sent."""
         if self._pem:
             context.load_verify_locations(cadata=self._pem)
             context.verify_mode = ssl.CERT_OPTIONAL
 
     def user_of(self, request: "web.Request") -> dict[str, Any] | None:
-        """Who calls; None where no certificate tells."""
+        """The user of a request; None if no certificate names one."""
         shown = None if request.transport is None else request.transport.get_extra_info("peercert")
         if not shown:
             return None
@@ -80,7 +80,7 @@ def _certificates(pem: str) -> frozenset[bytes]:
 
 
 def _root(request: "web.Request") -> bytes:
-    """The authority that a verified chain ends at."""
+    """The root CA of a verified chain."""
     assert request.transport is not None
     inner = request.transport.get_extra_info("ssl_object")._sslobj
     chain = inner.get_verified_chain() or []

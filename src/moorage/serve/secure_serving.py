@@ -1,6 +1,6 @@
-"""Where to listen and with which certificate: TLS anywhere, plain HTTP on loopback only.
+"""Addresses to listen on and their certificates: TLS anywhere, plain HTTP on loopback only.
 
-Files that change are read again: a certificate can be renewed under a running process.
+Changed files are read again, so that a certificate can be renewed under a running process.
 """
 
 import ipaddress
@@ -22,13 +22,13 @@ CERTIFICATE_DAYS: Final = 3650
 
 
 class CertificateError(Exception):
-    """A certificate that cannot be used, or made."""
+    """A certificate that cannot be used or created."""
 
 
 class TlsTerms(msgspec.Struct, frozen=True):
-    """What is spoken: a version by Go's name, suites by theirs; certificates for other names.
+    """The minimum TLS version and the suites, by Go's names, and certificates for further names.
 
-    `by_name` are (certificate, key, names) for callers who ask for one of the names.
+    `by_name` are (certificate, key, names) for callers who ask for one of the names (SNI).
     """
 
     version: str = ""
@@ -37,7 +37,7 @@ class TlsTerms(msgspec.Struct, frozen=True):
 
 
 class Certificates(msgspec.Struct, frozen=True):
-    """A certificate and its key; or the folder where ones we make are kept, or nowhere."""
+    """A certificate and its key, or the folder for a self-signed one, or neither."""
 
     cert_file: str = ""
     key_file: str = ""
@@ -46,7 +46,7 @@ class Certificates(msgspec.Struct, frozen=True):
 
 
 class ServerTls:
-    """A TLS context; `refresh` reads its certificates again when their files have changed."""
+    """A TLS context; `refresh` reads its certificates again if their files have changed."""
 
     def __init__(self, certificates: Certificates, address: str) -> None:
         self.context = _context(certificates.terms)
@@ -65,7 +65,7 @@ class ServerTls:
         self._answer_by_name()
 
     def refresh(self) -> bool:
-        """Read the files if they have changed; whether they had. Broken ones change nothing."""
+        """Read changed files; returns whether any changed. Broken ones change nothing."""
         changed, problems = False, []
         for pair in self._pairs:
             try:
@@ -82,7 +82,7 @@ class ServerTls:
         self._pairs.append(pair)
 
     def _answer_by_name(self) -> None:
-        """Show another certificate to those who ask for one of its names."""
+        """Send another certificate to callers who ask for one of its names."""
         contexts: dict[str, ssl.SSLContext] = {}
         for cert, key, names in self._given.terms.by_name:
             made = _context(self._given.terms)
@@ -124,7 +124,7 @@ def _context(terms: TlsTerms) -> ssl.SSLContext:
 
 
 class _Pair:
-    """A certificate file and its key's, in a context."""
+    """A certificate file and its key file, loaded in a context."""
 
     def __init__(self, context: ssl.SSLContext, files: tuple[str, str]) -> None:
         self._context = context
@@ -132,12 +132,12 @@ class _Pair:
         self._read: tuple[float, ...] = ()
 
     def refresh(self) -> bool:
-        """Read them if they have changed; whether they had."""
+        """Read the files if they have changed; returns whether they had."""
         try:
             changed = tuple(os.stat(file).st_mtime for file in self._files)
             if changed == self._read:
                 return False
-            # Of two that do not match, the first would stay in the context: try them elsewhere.
+            # If the two do not match, the first would stay in the context: try them elsewhere.
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*self._files)
             self._context.load_cert_chain(*self._files)
         except (OSError, ssl.SSLError) as error:
@@ -147,7 +147,7 @@ class _Pair:
 
 
 def write_self_signed(cert: Path, key: Path, address: str) -> None:
-    """Make a key and a certificate for it, signed by itself."""
+    """Create a key and a self-signed certificate for it."""
     openssl = shutil.which("openssl")
     if openssl is None:
         raise CertificateError(
@@ -174,11 +174,11 @@ def write_self_signed(cert: Path, key: Path, address: str) -> None:
 
 
 class ListenerError(Exception):
-    """An address that must not be listened on in that way."""
+    """An address that must not be served in that way."""
 
 
 class Listener(msgspec.Struct, frozen=True):
-    """An address to listen on; without certificates it is plain HTTP. Port 0: any free one."""
+    """An address to listen on, with plain HTTP if `certificates` is None. Port 0: any free port."""
 
     address: str = "0.0.0.0"
     port: int = 10259
@@ -193,12 +193,12 @@ class Listener(msgspec.Struct, frozen=True):
 
     @property
     def trusted(self) -> bool:
-        """Whether whoever connects is on this machine, and is shown everything."""
+        """Whether all callers are on this machine, and may see everything."""
         return self.certificates is None
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address can be reached from this machine only."""
+    """Whether an address can be reached only from this machine."""
     if address == "localhost":
         return True
     try:
